@@ -8,25 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
 
-from annotation.measures import (
-    DRAWS,
-    NOT_SHARED,
-    Item,
-    Measured,
-    T,
-    bootstrap,
-    cohen_kappa,
-    fleiss_kappa,
-    krippendorff_alpha,
-    mean_token_f1,
-    not_shared,
-    of_one_size,
-    pearson,
-    pearson_of,
-    percent_agreement,
-    spearman,
-    spearman_of,
-)
+from annotation import measures
 from schemas.annotation import Agreement, Annotation, Comparison, Means
 from schemas.base import content_hash
 from schemas.rubric import Choice, Rubric
@@ -36,7 +18,7 @@ Ratings = Mapping[str, Mapping[str, int]]
 
 
 def agreement_of(
-    rubric: Rubric, annotations: Iterable[Annotation], seed: int = 0, draws: int = DRAWS
+    rubric: Rubric, annotations: Iterable[Annotation], seed: int = 0, draws: int = measures.DRAWS
 ) -> list[Agreement]:
     """Return how far people agree on each question of a rubric, by the measures that suit it.
 
@@ -52,18 +34,18 @@ def agreement_of(
     for ask in rubric.asks:
         answers = _items({place: one.answers.get(ask.name) for place, one in last.items()})
         for measure, function in _measures(ask).items():
-            used = of_one_size(answers) if measure == "Fleiss' kappa" else answers
+            used = measures.of_one_size(answers) if measure == "Fleiss' kappa" else answers
             rows.append(_row(ask.name, measure, used, function, seed, draws))
     for write in (write for write in rubric.writes if not write.note):
         texts = _items({place: " ".join(one.answers.get(write.name, "").split()) for place, one in last.items()})
-        rows.append(_row(write.name, "identical texts", texts, percent_agreement, seed, draws))
+        rows.append(_row(write.name, "identical texts", texts, measures.percent_agreement, seed, draws))
     for mark in rubric.marks:
         spans = _items({place: one.marks.get(mark.name, ()) for place, one in last.items()})
-        rows.append(_row(mark.name, "token F1", spans, mean_token_f1, seed, draws))
+        rows.append(_row(mark.name, "token F1", spans, measures.mean_token_f1, seed, draws))
     return rows
 
 
-def agreement_by_person(rubric: Rubric, annotations: Iterable[Annotation]) -> dict[str, Measured]:
+def agreement_by_person(rubric: Rubric, annotations: Iterable[Annotation]) -> dict[str, measures.Measured]:
     """Return, by person, the share of shared answers to the rubric's choices in which another person agrees."""
     last = _last(annotations)
     same: dict[str, list[bool]] = {by: [] for _, by in last}
@@ -72,7 +54,7 @@ def agreement_by_person(rubric: Rubric, annotations: Iterable[Annotation]) -> di
             for pair in combinations(item, 2):
                 for by in pair:
                     same[by].append(item[pair[0]] == item[pair[1]])
-    return {by: Measured(fmean(answers)) if answers else Measured(None, NOT_SHARED)
+    return {by: measures.Measured(fmean(answers)) if answers else measures.Measured(None, measures.NOT_SHARED)
             for by, answers in sorted(same.items())}  # fmt: skip
 
 
@@ -82,7 +64,7 @@ def program_agreement(
     programs: Iterable[Annotation],
     samples: Mapping[str, str],
     seed: int = 0,
-    draws: int = DRAWS,
+    draws: int = measures.DRAWS,
 ) -> list[Comparison]:
     """Return how far each program's ratings correlate with people's, on the rubric's scales that programs rated.
 
@@ -99,7 +81,7 @@ def program_agreement(
         for program in sorted({by for item in machine.values() for by in item}):
             for codes in groups:
                 pairs = _paired(machine, program, rated, codes)
-                for measure, function in (("Pearson", pearson_of), ("Spearman", spearman_of)):
+                for measure, function in (("Pearson", measures.pearson_of), ("Spearman", measures.spearman_of)):
                     place = content_hash(seed, sample, program, codes, ask.name, measure)
                     row = _measured(ask.name, measure, pairs, function, codes, place, draws)
                     rows.append(Comparison(**dict(row), sample=sample, program=program))
@@ -129,42 +111,42 @@ def mean_ratings(rubric: Rubric, annotations: Iterable[Annotation], samples: Map
     ]
 
 
-def _measures(ask: Choice) -> dict[str, Callable[[Sequence[Item]], Measured]]:
+def _measures(ask: Choice) -> dict[str, Callable[[Sequence[measures.Item]], measures.Measured]]:
     options = ask.options
     if ask.ordered:
         return {
-            "percent agreement": percent_agreement,
-            "Krippendorff's alpha (ordinal)": lambda items: krippendorff_alpha(items, options, "ordinal"),
-            "Pearson": lambda items: pearson(items, options),
-            "Spearman": lambda items: spearman(items, options),
+            "percent agreement": measures.percent_agreement,
+            "Krippendorff's alpha (ordinal)": lambda items: measures.krippendorff_alpha(items, options, "ordinal"),
+            "Pearson": lambda items: measures.pearson(items, options),
+            "Spearman": lambda items: measures.spearman(items, options),
         }
     return {
-        "percent agreement": percent_agreement,
-        "Cohen's kappa": cohen_kappa,
-        "Fleiss' kappa": lambda items: fleiss_kappa(items, options),
-        "Krippendorff's alpha (nominal)": lambda items: krippendorff_alpha(items, options),
+        "percent agreement": measures.percent_agreement,
+        "Cohen's kappa": measures.cohen_kappa,
+        "Fleiss' kappa": lambda items: measures.fleiss_kappa(items, options),
+        "Krippendorff's alpha (nominal)": lambda items: measures.krippendorff_alpha(items, options),
     }
 
 
 def _row(
     question: str,
     measure: str,
-    items: Sequence[Mapping[str, T]],
-    function: Callable[[Sequence[Mapping[str, T]]], Measured],
+    items: Sequence[Mapping[str, measures.T]],
+    function: Callable[[Sequence[Mapping[str, measures.T]]], measures.Measured],
     seed: int,
     draws: int,
 ) -> Agreement:
     shared = [item for item in items if len(item) > 1]
     people = sorted({by for item in shared for by in item})
-    measuring = function if shared else lambda shared: Measured(None, not_shared(items))
+    measuring = function if shared else lambda shared: measures.Measured(None, measures.not_shared(items))
     return _measured(question, measure, shared, measuring, people, content_hash(seed, question, measure), draws)
 
 
 def _measured(
     question: str,
     measure: str,
-    items: Sequence[T],
-    function: Callable[[Sequence[T]], Measured],
+    items: Sequence[measures.T],
+    function: Callable[[Sequence[measures.T]], measures.Measured],
     people: Iterable[str],
     seed: str,
     draws: int,
@@ -172,7 +154,7 @@ def _measured(
     value, reason = function(items)
     low, high = None, None
     if value is not None and len(items) > 1 and draws:
-        low, high = bootstrap(items, function, seed, draws)
+        low, high = measures.bootstrap(items, function, seed, draws)
     return Agreement(
         question=question,
         measure=measure,
@@ -190,9 +172,9 @@ def _last(annotations: Iterable[Annotation]) -> dict[tuple[str, str], Annotation
     return dict(sorted({(one.task, one.by): one for one in annotations}.items(), key=lambda item: item[0]))
 
 
-def _items(answers: Mapping[tuple[str, str], T | None]) -> list[Mapping[str, T]]:
+def _items(answers: Mapping[tuple[str, str], measures.T | None]) -> list[Mapping[str, measures.T]]:
     """Return the answers to each task, by person."""
-    items: dict[str, dict[str, T]] = defaultdict(dict)
+    items: dict[str, dict[str, measures.T]] = defaultdict(dict)
     for (task, by), answer in answers.items():
         if answer is not None:
             items[task][by] = answer

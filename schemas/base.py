@@ -2,7 +2,7 @@
 
 import hashlib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Self
 
 import orjson
@@ -25,6 +25,15 @@ def content_hash(*parts: object) -> str:
 def odd_character(text: str) -> str | None:
     """Return the first character that does not belong in a line of plain text: a control, a format mark, a line end."""
     return next((character for character in text if unicodedata.category(character) in _ODD), None)
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Yield every text in a value: itself, or those of its values and elements, however deep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from texts_in(inner)
 
 
 _ODD = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))

@@ -26,9 +26,6 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
 BEGIN = "<!-- From here on `python -m tests.configuration_reference` writes this page. -->\n"
 LONGEST_DEFAULT = 60
 """A longer list is told by its length."""
-TITLES = {
-    "uraq": "URAQ", "reeval": "ReEval", "lveval": "LV-Eval", "charpeval": "CHARPEval", "refutebench": "RefuteBench",
-}  # fmt: skip
 NOUNS: dict[type, str] = {
     str: "text", int: "whole number", float: "number", bool: "true or false", SourceSpec: "[source](#a-source)",
     DatasetSettings: "[dataset](#an-lv-eval-dataset)", EmbedderSettings: "[embedder](#embedder)",
@@ -50,7 +47,7 @@ def reference() -> str:
         ("Schedule", ScheduleSettings, None),
         ("A source", SourceSpec, None),
         ("Every family", FamilySettings, None),
-        *((TITLES.get(name, name), load_family(name).settings, FamilySettings) for name in family_names()),
+        *((family.paper.short, family.settings, FamilySettings) for family in map(load_family, family_names())),
         ("An LV-Eval dataset", DatasetSettings, None),
     ]
     return "\n".join(_section(title, model, base) for title, model, base in sections)

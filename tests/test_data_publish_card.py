@@ -396,8 +396,7 @@ def test_the_proof_is_explained_where_there_is_one() -> None:
     assert "`proof/`" not in rendered()
 
 
-def test_all_five_papers_have_an_entry_and_those_present_are_cited() -> None:
-    assert family_names() == ("charpeval", "lveval", "reeval", "refutebench", "uraq")
+def test_every_paper_has_an_entry_and_those_present_are_cited() -> None:
     for name in family_names():
         entry = citation(name)
         assert entry.startswith(f"@misc{{{name},")

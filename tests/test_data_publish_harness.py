@@ -13,8 +13,7 @@ from flows.families import load_family
 from flows.llm.likelihood import SCORES
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.options import Options
-from flows.release.harness import harness_task
-from flows.release.scorers import shipped_scorer
+from flows.release.scorers import harness_task, shipped_scorer
 from flows.scoring.tables import ScoreTables
 from schemas.charpeval import OPTION_TYPES
 from schemas.prediction import Prediction

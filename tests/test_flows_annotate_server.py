@@ -56,4 +56,4 @@ def test_what_goes_wrong_is_one_line_without_a_traceback(tmp_path: Path) -> None
     done = touchstone("label-studio", "up", "config.yaml", folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "is no folder; name another `store`" in done.stderr
+    assert "is not a folder; set another `store`" in done.stderr

@@ -191,7 +191,7 @@ def test_who_stops_it_beside_a_silent_server_is_told_at_once_and_waits_less_than
         process.send_signal(stop)
         began = time.monotonic()
         assert process.stderr is not None
-        assert process.stderr.readline() == "stopping: calls that were sent are waited for, 8 s at most\n"
+        assert process.stderr.readline() == "stopping: waiting for calls that were sent, 8 s at most\n"
         assert time.monotonic() - began < 3
         _, said = process.communicate(timeout=60)
         assert time.monotonic() - began < 10

@@ -14,7 +14,7 @@ from flows.construct.engine import Family
 from flows.families import load_family
 from flows.families.charpeval import score as charpeval
 from flows.llm.model import Prompt
-from flows.release.harness import harness_task
+from flows.release.scorers import harness_task
 from schemas.base import Record
 from schemas.errors import WrongInput
 from schemas.uraq import UraqItem

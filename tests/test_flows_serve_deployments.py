@@ -172,7 +172,7 @@ def test_a_scheduled_rebuild_happens_on_a_server_that_serve_starts_and_ends(tmp_
 def test_rebuilds_wait_for_each_other_and_what_a_killed_one_left_is_cleared(server: str, tmp_path: Path) -> None:
     config = dataset(tmp_path, "pair", families={"uraq": URAQ}, release=LICENCE)
     with serving(config, PREFECT_API_URL=server) as (process, said):
-        assert "none: `schedule.cron`" in said()
+        assert "none: set `schedule.cron`" in said()
         two = [start(server, "rebuild/pair") for _ in range(2)]
 
         def both() -> bool:
@@ -212,7 +212,7 @@ def test_a_run_that_fails_for_good_is_told_with_no_secret(server: str, server_ho
     config = dataset(tmp_path, "failing", model=model, budget_usd=None, families={"uraq": URAQ})
     given = {"PLANTED_KEY": KEY, "TOUCHSTONE_NOTICE_URL": place + PATH_OF_NOTICES, "PREFECT_API_URL": server}
     with serving(config, **given) as (_, said):
-        assert "a failure is posted" in said()
+        assert "a failure is posted to the address" in said()
         run = start(server, "build/failing")
         wait_for(lambda: Posted.notices, 400)
         assert state(server, run) == "FAILED"

@@ -19,27 +19,11 @@ import jinja2
 import yaml
 from markupsafe import Markup
 
+from data.publish import markdown
 from data.publish.card_facts import CardFacts, ConfigFacts, FamilyFacts, Plot, UsageFacts
 from data.publish.folder import VERIFICATION_INPUTS, claims_of
 from data.publish.licences import hub_licence
-from data.publish.markdown import (
-    LINE,
-    arrow_type,
-    code,
-    codes,
-    decimal,
-    fenced,
-    inline,
-    is_seen,
-    listed,
-    literal,
-    megabytes,
-    money,
-    one_line,
-    percent,
-    prose,
-    versions,
-)
+from data.publish.markdown import literal
 from schemas.errors import WrongInput
 from schemas.manifest import UsageOfPrompt, sum_usage
 from schemas.release import ReleasedConfig, ReleaseManifest
@@ -80,7 +64,7 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
         proof=any(file.path.startswith(f"{VERIFICATION_INPUTS}/") for file in facts.manifest.files),
         evaluate={family.name: _evaluate(facts, family) for family in facts.families},
         settings=_settings(facts.manifest),
-        canary=one_line(facts.manifest.canary),
+        canary=markdown.one_line(facts.manifest.canary),
         claims=claims_of(facts.manifest),
         own=_own_marker(),
     )
@@ -106,8 +90,8 @@ def card_data(facts: CardFacts) -> Any:
             "license_link": "README.md",
         }
     return DatasetCardData(
-        pretty_name=one_line(manifest.name),
-        language=sorted({one_line(code_) for config in facts.configs for code_ in config.languages}) or None,
+        pretty_name=markdown.one_line(manifest.name),
+        language=sorted({markdown.one_line(code_) for config in facts.configs for code_ in config.languages}) or None,
         license=(licences[0] if len(licences) == 1 else licences) if licences else None,
         **named,
         size_categories=[_size_category(sum(config.rows for config in manifest.configs))],
@@ -237,7 +221,7 @@ def _evaluate(facts: CardFacts, family: FamilyFacts) -> Sequence[tuple[str, str]
     if family.scorer:
         command = family.score_command or f"python {shlex.quote(family.scorer)} --help"
         ways.append(("With the scorer file alone, which needs nothing of Touchstone", command))
-    return [(about, one_line(command, LINE * 4)) for about, command in ways]
+    return [(about, markdown.one_line(command, markdown.LINE * 4)) for about, command in ways]
 
 
 def _family_of(facts: CardFacts, config: str) -> str | None:
@@ -270,7 +254,7 @@ def _sizes(manifest: ReleaseManifest) -> Mapping[str, int]:
 
 def _settings(manifest: ReleaseManifest) -> str:
     dumped: str = yaml.safe_dump(dict(manifest.settings), sort_keys=False, allow_unicode=True, width=100)
-    written = "".join(character for character in dumped if character == "\n" or is_seen(character))
+    written = "".join(character for character in dumped if character == "\n" or markdown.is_seen(character))
     return written if len(written) <= SETTINGS else f"{written[:SETTINGS]}\n# … cut; manifest.json has all of it\n"
 
 
@@ -295,7 +279,7 @@ def _with_own(content: bytes, own: bytes) -> bytes:
 def image(plot: Plot) -> Markup:
     """Return a plot as an image."""
     path = re.sub(r"[^A-Za-z0-9._/-]", "", plot.path)
-    title = html.escape(one_line(f"{plot.config}: {plot.title}"), quote=False).replace('"', "&quot;")
+    title = html.escape(markdown.one_line(f"{plot.config}: {plot.title}"), quote=False).replace('"', "&quot;")
     return Markup(f'<img src="{path}" alt="{title}" width="400" align="top">')  # noqa: S704 - escaped above
 
 
@@ -309,17 +293,16 @@ def _template() -> jinja2.Template:
         loader=jinja2.FileSystemLoader(HERE),
         undefined=jinja2.StrictUndefined,
         autoescape=False,  # noqa: S701 - every value goes through `finalize`, which escapes it for Markdown
-        finalize=inline,
+        finalize=markdown.inline,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
     filters: dict[str, Callable[..., Any]] = {
-        "code": code, "codes": codes, "cut": inline, "decimal": decimal, "fenced": fenced, "image": image,
-        "kind": arrow_type, "listed": listed,
-        "megabytes": megabytes, "money": money,
-        "n": "{:,}".format, "percent": percent, "prose": prose, "sorted_usage": _sorted,
-        "versions": versions,
+        "code": markdown.code, "codes": markdown.codes, "cut": markdown.inline, "decimal": markdown.decimal,
+        "fenced": markdown.fenced, "image": image, "kind": markdown.arrow_type, "listed": markdown.listed,
+        "megabytes": markdown.megabytes, "money": markdown.money, "n": "{:,}".format, "percent": markdown.percent,
+        "prose": markdown.prose, "sorted_usage": _sorted, "versions": markdown.versions,
     }  # fmt: skip
     environment.filters.update(filters)
     return environment.get_template("card.md.j2")

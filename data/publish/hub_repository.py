@@ -24,15 +24,7 @@ from huggingface_hub.utils import (
 )
 
 from data.checksum import checksum
-from data.publish.hub_trouble import (
-    CLIENT_ERRORS,
-    LONGEST_WAIT_S,
-    asked_wait,
-    one_line,
-    refusal,
-    refuse_long_wait,
-    trouble_of,
-)
+from data.publish import hub_trouble
 from schemas.errors import Failed, WrongInput
 
 DATASET = "dataset"
@@ -79,7 +71,7 @@ class Repository:
         try:
             validate_repo_id(name)
         except HFValidationError as error:
-            raise WrongInput(f"{one_line(str(error))}; expected a dataset as OWNER/NAME") from None
+            raise WrongInput(f"{hub_trouble.one_line(str(error))}; expected a dataset as OWNER/NAME") from None
         if "/" not in name:
             raise WrongInput(f"{name}: expected a dataset as OWNER/NAME")
         token = get_token()
@@ -98,16 +90,16 @@ class Repository:
         for wait in chain(WAITS_S, repeat(None)):
             session = get_session()
             session.timeout = QUIET_S
-            if refuse_long_wait not in session.event_hooks["response"]:
-                session.event_hooks["response"].append(refuse_long_wait)
+            if hub_trouble.refuse_long_wait not in session.event_hooks["response"]:
+                session.event_hooks["response"].append(hub_trouble.refuse_long_wait)
             try:
                 return call()
-            except CLIENT_ERRORS as error:
-                asked, trouble = refusal(error), trouble_of(error, self.name, self.api.endpoint)
+            except hub_trouble.CLIENT_ERRORS as error:
+                asked, trouble = hub_trouble.refusal(error), hub_trouble.trouble_of(error, self.name, self.api.endpoint)
             if (done := resolved()) is not None:
                 return done
-            asks_s = asked_wait(asked) if asked else 0.0
-            if not trouble.passing or wait is None or asks_s > LONGEST_WAIT_S:
+            asks_s = hub_trouble.asked_wait(asked) if asked else 0.0
+            if not trouble.passing or wait is None or asks_s > hub_trouble.LONGEST_WAIT_S:
                 raise Failed(trouble.message)
             time.sleep(max(wait, asks_s))
         raise AssertionError("endless")

@@ -12,19 +12,8 @@ from rich.table import Table
 
 from annotation.label_studio.listener import Listener, register, secret_of
 from annotation.label_studio.sync import projects_of
+from flows.annotate import report
 from flows.annotate.progress import QueueProgress, progress
-from flows.annotate.report import (
-    CHANGED,
-    LEGEND,
-    agreement_lines,
-    comparison_lines,
-    excluded_counts,
-    mean_lines,
-    notes_of,
-    progress_row,
-    state_counts,
-    verdict_counts,
-)
 from flows.annotate.server import connect_configured
 from flows.annotate.work import Collected, benchmark_of, last_pull
 from flows.prefect_server.embedded import begin_prefect
@@ -93,11 +82,11 @@ def pull_work(out: Path | None) -> None:
 
 def _print_collected(console: Console, collected: Collected) -> None:
     """Print a rubric's tasks by state, its verdicts, what does not count, and the questions."""
-    states, verdicts = state_counts(collected), verdict_counts(collected)
+    states, verdicts = report.state_counts(collected), report.verdict_counts(collected)
     console.print(f"[bold]{collected.rubric}[/]: tasks {states}; verdicts: {verdicts}", soft_wrap=True)
-    for note in notes_of(collected):
+    for note in report.notes_of(collected):
         console.print(f"  [yellow]{escape(note)}[/]", soft_wrap=True)
-    for reason, number, people in excluded_counts(collected):
+    for reason, number, people in report.excluded_counts(collected):
         console.print(f"  excluded: {escape(reason)}: {number} ({escape(people)})", soft_wrap=True)
     if collected.excluded:
         console.print(f"  [dim]each, with what was missing or wrong: annotations/{collected.rubric}-apart.jsonl[/]")
@@ -119,7 +108,7 @@ def print_status(out: Path | None) -> None:
 def _print_progress(console: Console, collected: Sequence[Collected], lines: Sequence[QueueProgress]) -> None:
     """Print a table of people for each rubric, and their agreement under it."""
     for one in collected:
-        rows = [progress_row(line) for line in lines if line.work == one.rubric]
+        rows = [report.progress_row(line) for line in lines if line.work == one.rubric]
         if not rows:
             continue
         table = Table(title=f"\n{one.rubric}", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), **LEFT)
@@ -134,17 +123,17 @@ def _print_progress(console: Console, collected: Sequence[Collected], lines: Seq
             table.add_row(str(form), *(escape(str(row[name])) for name in columns if name != "form"))
         console.print(table)
         for text in (
-            *(f"agreement: {line}" for line in agreement_lines(one.agreement(0, draws=0))),
-            *(f"mean rating: {line}" for line in mean_lines(one.means())),
-            *(f"correlation: {line}" for line in comparison_lines(one.compared(0, draws=0))),
+            *(f"agreement: {line}" for line in report.agreement_lines(one.agreement(0, draws=0))),
+            *(f"mean rating: {line}" for line in report.mean_lines(one.means())),
+            *(f"correlation: {line}" for line in report.comparison_lines(one.compared(0, draws=0))),
         ):
             console.print(escape(_folded(text, console.width)), soft_wrap=True)
     if lines:
-        console.print(f"[dim]{LEGEND}[/]")
+        console.print(f"[dim]{report.LEGEND}[/]")
     else:
         console.print("nobody has a queue yet; `touchstone annotate push` makes them")
     if any(line.changed for line in lines):
-        console.print(f"[dim]{CHANGED}: somebody worked there since the last pull[/]")
+        console.print(f"[dim]{report.CHANGED}: somebody worked there since the last pull[/]")
 
 
 def _folded(text: str, width: int) -> str:

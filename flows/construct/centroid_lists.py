@@ -1,4 +1,4 @@
-"""Pairs above a cosine threshold proposed by lists around centroids, for more vectors than can all be compared."""
+"""Proposes pairs above a cosine threshold by lists around centroids, if there are too many vectors to compare all."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -14,17 +14,17 @@ RECALL_SAMPLE: Final = 20_000
 FIRST_PROBES: Final = 16
 _POINTS_PER_CENTROID: Final = 40
 _SAMPLED_PAIRS: Final = 1_000_000
-"""Pairs of the recall sample that are looked up: so many give the recall to 0.0002."""
+"""Most pairs of the recall sample that are looked up: enough to know the recall to 0.0002."""
 _SEED: Final = 2025
-"""Of centroids and of the recall sample. Not a setting: they decide the speed, and the outcome is checked."""
+"""Seed of the centroids and the recall sample. Not a setting: it only affects speed; recall is checked."""
 
 
 class LowRecallError(Failed):
-    """Too many pairs are missed by the approximate comparison."""
+    """The approximate comparison misses too many pairs."""
 
 
 def centroid_lists(space: Space, most_probes: int) -> tuple[NDArray[np.int32], float]:
-    """Each row's nearest lists, nearest first: shape (rows, probes), with their recall; raises `LowRecallError`."""
+    """Return each row's nearest lists, nearest first, shape (rows, probes), and the recall. Raises `LowRecallError`."""
     import faiss
 
     number = min(round(4 * len(space) ** 0.5), len(space))
@@ -59,7 +59,7 @@ def centroid_lists(space: Space, most_probes: int) -> tuple[NDArray[np.int32], f
 
 
 def _sampled_pairs(space: Space, random: np.random.Generator) -> Pairs:
-    """Every pair of `RECALL_SAMPLE` rows with any row; of more than `_SAMPLED_PAIRS` about every second, fourth, ..."""
+    """Return the pairs of `RECALL_SAMPLE` rows with any row; above `_SAMPLED_PAIRS`, every second, fourth, ... one."""
     rows = np.sort(random.choice(len(space), min(RECALL_SAMPLE, len(space)), replace=False))
     held: list[Pairs] = []
     stride = 1
@@ -76,22 +76,22 @@ def _sampled_pairs(space: Space, random: np.random.Generator) -> Pairs:
 
 
 def _recall(lists: NDArray[np.int32], pairs: Pairs) -> float:
-    """Share of the pairs of which either row probes the other's list; 1 where there are none."""
-    found = 0
+    """Return the share of pairs in which either row probes the other's list; 1 if there are no pairs."""
+    proposed = 0
     for start in range(0, len(pairs), TILE):
         left, right = pairs.left[start : start + TILE], pairs.right[start : start + TILE]
-        found += int(np.count_nonzero(_probed(lists, left, right) | _probed(lists, right, left)))
-    return found / len(pairs) if len(pairs) else 1.0
+        proposed += int(np.count_nonzero(_probed(lists, left, right) | _probed(lists, right, left)))
+    return proposed / len(pairs) if len(pairs) else 1.0
 
 
 def _probed(lists: NDArray[np.int32], rows: NDArray[Any], others: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether rows[k] is compared with the list that others[k] is in."""
+    """Return a mask: True if rows[k] is compared with the list that others[k] is in."""
     probed: NDArray[np.bool_] = (lists[rows] == lists[others, :1]).any(axis=1)
     return probed
 
 
 def proposed_pairs(space: Space, lists: NDArray[np.int32]) -> Iterator[Pairs]:
-    """Pairs above the threshold of which either row probes the other's list, once, list by list."""
+    """Yield the pairs above the threshold in which either row probes the other's list, each once, list by list."""
     probes = lists.shape[1]
     by_list = np.argsort(lists, axis=None, kind="stable")
     bounds = np.searchsorted(lists.ravel()[by_list], np.arange(lists.max() + 2))
@@ -101,7 +101,7 @@ def proposed_pairs(space: Space, lists: NDArray[np.int32]) -> Iterator[Pairs]:
             tile = Tile(space, members)
             for rows in space.tiles(callers):
                 pairs = tile.pairs(rows)
-                # A pair found from both sides is counted from that of its smaller row.
+                # A pair found from both sides counts once, from the side of its smaller row.
                 twice = pairs.where(pairs.left > pairs.right)
                 again = np.zeros(len(pairs), np.bool_)
                 again[pairs.left > pairs.right] = _probed(lists, twice.right, twice.left)

@@ -1,8 +1,8 @@
 """Pairs of unit vectors above a cosine threshold, decided exactly.
 
-FAISS finds the pairs in float32; where its rounding could matter, the dot product is taken of vectors rounded to
-multiples of 2^-24, which float64 holds without any rounding in whatever order it is summed. So decisions are the same
-for every order of the input, number of threads and kind of processor. Cosines are compared and reported to `DECIMALS`
+FAISS finds the pairs in float32. Where its rounding could matter, the vectors are rounded to multiples of 2^-24, whose
+dot product float64 holds exactly, in any order of summation. Decisions are therefore the same for every order of the
+input, number of threads and kind of processor. Cosines are compared and reported to `DECIMALS`
 decimals.
 """
 
@@ -20,7 +20,7 @@ Rows = NDArray[np.int64]
 DECIMALS: Final = 7
 """Decimals to which cosines are compared and reported: as many as float32 vectors carry."""
 TILE: Final = 2048
-"""Rows compared with as many others at once: at most `TILE`^2 pairs, 0.25 GB if all are above."""
+"""Rows compared with as many other rows at once: at most `TILE`^2 pairs, or 0.25 GB."""
 _GRID: Final = 2.0**24
 
 
@@ -54,7 +54,7 @@ def joined(parts: Sequence[Pairs]) -> Pairs:
 
 
 class Space:
-    """Rows of unit vectors, and what "above the threshold" means among them."""
+    """Rows of unit vectors with a cosine threshold; tells exactly which pairs are above it."""
 
     def __init__(self, vectors: FloatMatrix, positions: Rows, threshold: float) -> None:
         self.vectors = vectors
@@ -72,7 +72,7 @@ class Space:
         return np.ascontiguousarray(self.vectors[self.positions[rows]], np.float32)
 
     def exact(self, left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]:
-        """Cosines of left[k] and right[k], to `DECIMALS` decimals."""
+        """Return the cosines of left[k] and right[k], to `DECIMALS` decimals."""
         cosines = np.empty(len(left))
         for start in range(0, len(left), TILE):
             part = slice(start, start + TILE)
@@ -87,7 +87,7 @@ class Space:
 
 
 class Tile:
-    """Rows in a FAISS index of their own."""
+    """Some rows of a space, in a FAISS index of their own."""
 
     def __init__(self, space: Space, rows: Rows) -> None:
         import faiss
@@ -98,7 +98,7 @@ class Tile:
         self.index.add(space.take(rows))
 
     def pairs(self, rows: Rows) -> Pairs:
-        """Every pair of one of `rows` and one of the tile's that is above the threshold (a row pairs with itself)."""
+        """Return the pairs above the threshold of one of `rows` and a row of the tile (a row pairs with itself)."""
         space = self.space
         ends, cosines, places = self.index.range_search(space.take(rows), space.threshold - space.margin)
         left = np.repeat(rows.astype(np.int32), (ends[1:] - ends[:-1]).astype(np.int64))
@@ -110,7 +110,7 @@ class Tile:
         return pairs if above.all() else pairs.where(above)
 
     def touches(self, rows: Rows) -> NDArray[np.bool_]:
-        """Which of `rows`, none of them the tile's, have a neighbour in the tile."""
+        """Return a mask of `rows`, none of them in the tile: True if a row has a neighbour in the tile."""
         space = self.space
         highest = self.index.search(space.take(rows), 1)[0][:, 0]
         touched: NDArray[np.bool_] = highest > space.threshold + space.margin
@@ -121,7 +121,7 @@ class Tile:
 
 
 def all_pairs(space: Space) -> Iterator[Pairs]:
-    """Every pair above the threshold, once, tile by tile; the first of a pair is the smaller row."""
+    """Yield every pair above the threshold once, tile by tile; the first of a pair is the smaller row."""
     for rows in space.tiles():
         tile = Tile(space, rows)
         for others in space.tiles(np.arange(rows[-1] + 1)):

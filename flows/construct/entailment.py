@@ -1,4 +1,4 @@
-"""Entailment accuracy (ReEval, section 4.1): whether "question + output" entails "question + answer"."""
+"""Entailment accuracy (ReEval, section 4.1): does "question + output" entail "question + answer"?"""
 
 import asyncio
 import os
@@ -23,29 +23,29 @@ DEFAULT_MODEL: Final = "cross-encoder/nli-deberta-v3-base"
 """The model of the paper, about 0.7 GB; it reads English."""
 LABEL: Final = "entailment"
 READ_AT_ONCE: Final = 32
-"""Pairs that are read together."""
+"""Pairs that the model reads in one batch."""
 TIE: Final = 1e-3
-"""Logits closer than this may change places when pairs are read together."""
+"""Logits closer than this may swap their order when pairs are read in a batch."""
 HUB_WAIT: Final = 10.0
-"""Seconds that the Hugging Face Hub has to answer before the model is given up."""
+"""Seconds that the Hugging Face Hub has to answer before loading fails."""
 
 _HUB_NAME: Final = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
 class EntailmentModelUnusableError(WrongInput):
-    """The weights of the named model cannot be had, or it does not tell entailment."""
+    """The named model cannot be loaded, or does not classify entailment."""
 
 
 class Entailment:
     """A cross-encoder with a label "entailment", by name on the Hugging Face Hub or by path.
 
-    Which of its outputs is that label is read from its configuration. Weights are used in float32, on a GPU where
-    there is one. Pairs of about one length are read together, padded to the longest: that rounds logits otherwise, by
-    some 1e-6. So the verdict on a pair whose two largest logits are within `TIE` is that of a pass of its own, and
-    does not depend on the other pairs; on another device it can come out otherwise. A pair longer than the model's
-    window is cut at the end of its longer text, a token at a time.
+    The model's configuration says which of its outputs is that label. Weights are used in float32, on a GPU if there
+    is one. Pairs of similar length are read in a batch, padded to the longest, which changes logits by some 1e-6.
+    Therefore a pair whose two largest logits are within `TIE` gets a pass of its own, so that its verdict does not
+    depend on the other pairs; on another device it may differ. A pair longer than the model's window is cut at the end
+    of its longer text, token by token.
 
-    The model is loaded at its first use, or by `load`: from local files where they are, otherwise from the Hub. Safe
+    The model is loaded at its first use, or by `load`: from local files if there are any, otherwise from the Hub. Safe
     to share between threads.
     """
 
@@ -57,8 +57,8 @@ class Entailment:
         batch: int = READ_AT_ONCE,
         hub_wait: float = HUB_WAIT,
     ) -> None:
-        """Name the model, where it runs (None: a GPU where there is one), how many pairs are read at once and the
-        seconds that the Hub has to answer; loads nothing."""
+        """Name the model, its device (None: a GPU if there is one), the batch size, and the seconds that the Hub has to
+        answer. Loads nothing."""
         self.model = model
         self.device = device
         self.batch = batch
@@ -68,15 +68,15 @@ class Entailment:
     def load(self) -> None:
         """Load the model now.
 
-        Raises `EntailmentModelUnusableError` where it is neither here nor to be had from the Hub, where weights or
-        words are missing from it, and where not exactly one of its labels is "entailment". A Hub that does not
-        answer costs `hub_wait` seconds; while it sends weights, its client's own limits hold.
+        Raises `EntailmentModelUnusableError` if it is neither here nor on the Hub, if weights or words are missing from
+        it, and if not exactly one of its labels is "entailment". A Hub that does not answer costs `hub_wait` seconds;
+        while it sends weights, its client's own limits apply.
         """
         with self._lock:
             _ = self._loaded
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """For each (premise, hypothesis) whether the largest logit is that of entailment. Raises what `load` does."""
+        """Return whether entailment has the largest logit, for each (premise, hypothesis). Raises what `load` does."""
         if not pairs:
             return []
         with self._lock:
@@ -97,7 +97,7 @@ class Entailment:
 
 
 class Judge:
-    """Has pairs judged that come one by one: those that come while a batch is read make the next. Of one event loop."""
+    """Batches pairs that come one by one: those that come while a batch is read form the next. For one event loop."""
 
     def __init__(self, entailment: Entailment) -> None:
         self._entailment = entailment
@@ -119,9 +119,9 @@ class Judge:
                 batch, self._waiting = self._waiting, []
                 verdicts = await asyncio.to_thread(self._entailment.entails, [pair for pair, _ in batch])
                 for (_, waiting), verdict in zip(batch, verdicts, strict=True):
-                    if not waiting.done():  # else nobody waits for it any more
+                    if not waiting.done():  # otherwise its caller was cancelled
                         waiting.set_result(verdict)
-        except Exception as error:  # noqa: BLE001 - it is handed to whoever waits
+        except Exception as error:  # noqa: BLE001 - every waiting caller gets it
             for _, waiting in (*batch, *self._waiting):
                 if not waiting.done():
                     waiting.set_exception(error)
@@ -131,15 +131,15 @@ class Judge:
 
 
 def _logits(network: Any, pairs: Sequence[tuple[str, str]], batch: int) -> "NDArray[np.float32]":
-    """The logits of each pair: (pairs, labels)."""
-    found: NDArray[np.float32] = network.predict(
+    """Return the logits of each pair: shape (pairs, labels)."""
+    logits: NDArray[np.float32] = network.predict(
         list(pairs), batch_size=batch, show_progress_bar=False, activation_fn=lambda rows: rows
     )
-    return found
+    return logits
 
 
 def _label(model: str, labels: dict[int, str]) -> int:
-    """Which output is the entailment."""
+    """Return the place of the entailment output."""
     places = [int(place) for place, label in labels.items() if str(label).casefold() == LABEL]
     if len(places) != 1:
         raise EntailmentModelUnusableError(
@@ -150,7 +150,7 @@ def _label(model: str, labels: dict[int, str]) -> int:
 
 
 def _load(model: str, device: str | None, hub_wait: float) -> Any:
-    from huggingface_hub.errors import StrictDataclassError  # a configuration that is none
+    from huggingface_hub.errors import StrictDataclassError  # an invalid configuration
     from safetensors import SafetensorError
 
     unusable = (OSError, ValueError, TypeError, RuntimeError, ImportError, SafetensorError, StrictDataclassError)
@@ -175,7 +175,7 @@ def _unusable(model: str, error: Exception) -> EntailmentModelUnusableError:
 
 
 def _loaded_from(model: str, device: str | None, *, local: bool) -> Any:
-    """The model from local files, or from the Hub too. Libraries make up what a folder lacks: that is refused here."""
+    """Load from local files, or also from the Hub. Refuses a model that lacks files, which libraries would make up."""
     import torch
     from sentence_transformers import CrossEncoder
 
@@ -197,15 +197,15 @@ def _loaded_from(model: str, device: str | None, *, local: bool) -> Any:
 
 
 def _await_hub(model: str, seconds: float) -> None:
-    """Refuse where the Hub does not answer in time: its client would try six times for each file."""
+    """Raise if the Hub does not answer in time: its client would try six times for each file."""
     hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
     if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
-        return  # its client refuses by itself
+        return  # its client refuses on its own
     try:
         url = f"{hub}/{model}/resolve/main/config.json"
         urlopen(Request(url, method="HEAD"), timeout=seconds).close()  # noqa: S310 - the user's own setting
     except HTTPError:
-        return  # it answers; what it says of the model is its client's to read
+        return  # it answers; its client reads the details
     except (OSError, ValueError) as error:
         raise EntailmentModelUnusableError(
             f"{model}: is not on this machine, and {hub} does not answer ({getattr(error, 'reason', error)}); name a "

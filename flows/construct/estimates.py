@@ -1,4 +1,4 @@
-"""What a step declares for estimates alone: how much it makes and asks where all goes well."""
+"""Declarations of a step for estimates only: the records it makes and the calls it needs if nothing is dropped."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Expected:
-    """How much a step makes and asks under the settings where nothing is dropped; each number is an upper bound.
+    """The records that a step makes and its calls if nothing is dropped; each number is an upper bound.
 
-    Each is a function of the family's settings.
+    Each field is a function of the family's settings.
     """
 
     slots: Callable[..., float] | None = None
-    """Of an `expand` step: the slots of a record; the mean, where records differ in it."""
+    """For an `expand` step: the slots of a record, or their mean if records differ."""
     calls: Callable[..., Mapping[str, float]] | None = None
-    """By prompt, how often a record asks it; by default once for each model that is asked."""
+    """By prompt, the number of calls for a record; by default one for each model that is asked."""
     kept: Callable[..., int] | None = None
-    """Of an `all_` step: the records that it keeps."""
+    """For an `all_` step: the records that it keeps."""
     calls_in_all: Callable[..., int] | None = None
-    """Of an `all_` step that asks for records, several with each call: its calls."""
+    """For an `all_` step that asks for several records with each call: its calls."""

@@ -1,4 +1,4 @@
-"""How a family's records are put to a model and scored: the part of a family's declaration that says so."""
+"""The part of a family's declaration that says how a model is evaluated on its records."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from schemas.prediction import Prediction
 
 @dataclass(frozen=True)
 class Chunk:
-    """A stretch of a text, with the name of what it is."""
+    """A named stretch of a text."""
 
     name: str
     text: str
@@ -25,7 +25,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class ChunkedText:
-    """A text in chunks; the last chunk's attention to each of them is measured. Chunks of one name count as one."""
+    """A text in chunks; the last chunk's attention to each is measured. Chunks with the same name count as one."""
 
     group: str
     """Texts of one group are averaged."""
@@ -42,10 +42,10 @@ class ReadDialogue:
     """A finished dialogue that a model is to read."""
 
     name: str
-    """How a note calls it."""
+    """Its name in notes."""
     turns: tuple[Said, ...]
     names: tuple[str, ...]
-    """The name of each turn; no two are alike."""
+    """A distinct name for each turn."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class DialogueCases:
     """Candidates for the dialogues that a model reads."""
 
     candidates: Mapping[str, Sequence[ReadDialogue]]
-    """By the case that they are examples of: the first that fits into the model's window is read."""
+    """By the case that they illustrate: the first that fits into the model's window is read."""
     names: str
     """The meaning of the turns' names, for a reader."""
 
@@ -66,7 +66,7 @@ class Request:
     prompt: Prompt[Any]
     inputs: BaseModel
     prompting: str | None = None
-    """The way of asking, where there are several; like `shots` it groups the tables."""
+    """The way of asking, if there are several; like `shots` it groups the tables."""
     shots: int | None = None
     """The number of demonstrations before the question."""
 
@@ -80,7 +80,7 @@ class Choice:
 
     prompt: str
     options: Mapping[str, str]
-    """By kind; each begins with the white space that parts it from the prompt."""
+    """By kind; each begins with the white space that separates it from the prompt."""
     prompting: str | None = None
     """As in a `Request`; so is `shots`."""
     shots: int | None = None
@@ -90,7 +90,7 @@ class Version(NamedTuple):
     """A row as one of several authors made it."""
 
     key: str
-    """Of the record that each author wrote for alone."""
+    """The key of the record that each author wrote for independently."""
     by: str
     """The author's code."""
     row: Any
@@ -101,23 +101,23 @@ class Authorship:
     """How a model's choices are compared between authors who wrote for the same records."""
 
     part: str
-    """The part whose every record people write, some of them twice."""
+    """The part all of whose records people write, some of them twice."""
     rows: Callable[[Any], Sequence[Any]]
-    """The rows that are put to a model, from a record as one author left it."""
+    """Returns the rows for the model, from a record as one author left it."""
     compare: Callable[[Sequence[Version], Iterable[Prediction]], ScoreTables]
     """(the scored rows of each author, predictions) -> the authors side by side."""
 
 
 @dataclass(frozen=True)
 class DialogueContext:
-    """What the tables of a dialogue evaluation are made from: the parts that were built with the evaluated models."""
+    """The records from which the tables of a dialogue evaluation are made."""
 
     settings: Any
     seed: int
     records: Callable[[str], Iterable[Any]]
-    """The sifted records of such a part, or of a part that they build on; empty where they are not known."""
+    """The sifted records of a part built with the evaluated models, or of one it builds on; empty if not known."""
     dropped: Callable[[str], Iterable[Dropped]]
-    """The records that the steps of such a part dropped."""
+    """The records that the steps of a part built with the evaluated models dropped."""
 
 
 @dataclass(frozen=True)
@@ -125,15 +125,15 @@ class DialogueEvaluation:
     """How a model is evaluated in dialogues: parts of the build are made again, with that model."""
 
     parts: tuple[str, ...]
-    """In order, made by `each` and `expand` steps. The parts that they build on are there already."""
+    """In order, made by `each` and `expand` steps. The parts that they build on exist already."""
     models: str
     """The setting that lists the evaluated models."""
     tables: Callable[[DialogueContext], ScoreTables]
     select: Callable[[DialogueContext, bool], DialogueContext]
     """(the records of a file, partial) -> the records that can be scored.
 
-    Raises `ScoreError` where some are missing, double or of another build. With `partial` those are left out, and a
-    warning, `PartialScores`, counts them.
+    Raises `ScoreError` if some are missing, repeated or from another build. With `partial` these are left out, and a
+    `PartialScores` warning counts them.
     """
     cases: Callable[[DialogueContext], DialogueCases] | None = None
     """The dialogues whose attention is reported turn by turn (`flows/evaluate/turn_attention.py`)."""
@@ -141,11 +141,11 @@ class DialogueEvaluation:
 
 @dataclass(frozen=True)
 class Selection:
-    """A setting that says which rows are built, and which of the built rows are asked about."""
+    """A setting that selects the rows to build, and the built rows to ask about."""
 
     setting: str
     of: Callable[[Any], Any]
-    """A record's value of that setting; None where the setting does not concern the record."""
+    """Returns a record's value of that setting; None if the setting does not concern the record."""
 
 
 def _asks_nothing(record: Any, settings: Any) -> Sequence[Request]:
@@ -164,14 +164,14 @@ def _rated_in_dialogues(
 class Scorer:
     """The family's `score.py`, which a release ships as one file beside its rows (`flows/release/scorers.py`).
 
-    It imports the standard library and modules that do the same. lm-evaluation-harness calls it: it has
+    It imports only the standard library and modules that do the same. lm-evaluation-harness calls it: it has
     `process_results`, and the functions that `replies` or `options` names.
     """
 
     form: Row
     """A row of predictions, as an example."""
     reading: str
-    """How a prediction is read, for a consumer of the release."""
+    """For users of the release: how a prediction is read."""
     replies: Callable[[Row, Sequence[str]], ReplyScoring] | None = None
     """(any row of a config, the variants that are asked) -> how the harness scores replies."""
     options: Callable[[Row, str], OptionScoring] | None = None
@@ -186,32 +186,32 @@ def columns(*names: str) -> Callable[[BaseModel], Row]:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How a family's accepted records are put to a model and scored."""
+    """How a model is asked about a family's accepted records, and how its predictions are scored."""
 
     parts: tuple[str, ...]
-    """The parts whose records are asked about, where a build has them."""
+    """The parts whose records the model is asked about, if a build has them."""
     prompts: tuple[Prompt[Any], ...] = ()
     requests: Callable[[Any, Any], Sequence[Request]] = _asks_nothing
-    """(record, settings): one for each prediction that a record asks for."""
+    """(record, settings) -> one request for each prediction on the record."""
     scored: Callable[[Any], Any] = lambda record: record
-    """The part of a record that scoring needs: long texts that it does not need are left out."""
+    """Returns a record without the long texts that scoring does not need."""
     score: Callable[[Iterable[Any], Iterable[Prediction], bool, Any], ScoreTables] = _rated_in_dialogues
     """`score(scored records, predictions, partial, settings)`."""
     scorer: Scorer | None = None
     """The scorer that a release ships."""
     level: str | None = None
-    """The field that holds a row's level, where the cost of asking about a row depends on it."""
+    """The field that holds a row's level, if the cost of asking about a row depends on it."""
     ready: Callable[[Any], None] | None = None
-    """Called with the settings before a model is asked: raises `WrongInput` where scoring would not be possible."""
+    """Called with the settings before a model is asked; raises `WrongInput` if scoring would not be possible."""
     choices: Callable[[Any, Any], Sequence[Choice]] | None = None
-    """(record, settings): options are weighed, and `requests` are not asked."""
+    """(record, settings) -> the options to weigh; `requests` are then not asked."""
     chunks: Callable[[Any], ChunkedText] | None = None
     """The text whose attention is reported by chunks (`flows/evaluate/attention.py`)."""
     authors: Authorship | None = None
-    """How a model compares the texts of several authors."""
+    """How the texts of several authors are compared on one model."""
     dialogues: DialogueEvaluation | None = None
-    """Dialogues are held and rated, in place of single questions."""
+    """Set if dialogues are held and rated, instead of single questions asked."""
     settings: tuple[str, ...] = ()
-    """The settings of asking and scoring: taken from the configuration as it is now, not as it was at the build."""
+    """The settings of asking and scoring, taken from the present configuration, not from that of the build."""
     selection: Selection | None = None
-    """Which records are asked about, also by the configuration as it is now."""
+    """Which records are asked about, also by the present configuration."""

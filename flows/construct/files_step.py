@@ -1,4 +1,4 @@
-"""The `files` step: a set to finished files of rows, each with one text too long to be handed around as a record."""
+"""The `files` step: a set to finished files of rows, each with a text too long to be passed around as a record."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,23 +14,23 @@ class RowFile:
     """A file that a `files` step writes."""
 
     name: str
-    """Tells it from the part's other files: `hotpotwikiqa_mixup_16k`."""
+    """Unique among the part's files, such as `hotpotwikiqa_mixup_16k`."""
     records: Sequence[Record]
     """The records that it is made from."""
     slot: Slot
-    """Shared by all its rows, and by those of no other file."""
+    """Shared by all rows of this file and no others."""
     planned: int
-    """Rows that it has where none is dropped."""
+    """The number of its rows if none is dropped."""
 
 
 @dataclass(frozen=True)
 class FilesContext(Generic[P_co]):
-    """What a `files` step may read and refuse while it writes one file."""
+    """The data and callbacks of a `files` step while it writes one file."""
 
     prepared: P_co
     """The result of the step's `prepare`."""
     key: Callable[[Record, Slot], str]
-    """The key of the row that is made of a record at a slot."""
+    """Returns the key of the row made from a record at a slot."""
     drop: Callable[[Record, Slot, Drop], None]
 
 
@@ -56,12 +56,12 @@ def files(
     version: int = 1,
     settings: Sequence[str] = (),
 ) -> Step:
-    """A set to finished files of rows, each with one text too long to be handed around as a record.
+    """A set to finished files of rows, each with one text too long to be passed around as a record.
 
-    It is the last step of its part. `files(context, prepared)` lists the files, which are known before any
-    is written; `function(file, ctx)` yields, for each of its rows, the fields as JSON has them and the field
-    `long` in UTF-8, or refuses it with `ctx.drop(record, slot, Drop(...))`. Files are written side by side,
-    in threads, the last of the list first, so list the longest last.
+    It is the last step of its part. `files(context, prepared)` lists the files before any is written.
+    `function(file, ctx)` yields, for each row, its fields as JSON values and the field `long` in UTF-8, or refuses the
+    row with `ctx.drop(record, slot, Drop(...))`. Files are written in parallel threads, the last of the list first: so
+    list the longest last.
     """
     return FilesStep(
         name=function.__name__, function=function, version=version, settings=tuple(settings), prepare=prepare,

@@ -1,13 +1,13 @@
-"""How far texts overlap with those of another data set: shared n-grams, and nearest neighbours by meaning.
+"""Measures the overlap of texts with another data set: shared n-grams, and nearest neighbours by meaning.
 
-An overlap is that of Brown et al. (2020, "Language Models are Few-Shot Learners", section 4 and appendix C): 13
-words in a row that both have, or all of a text that is shorter, case, punctuation and white space aside; below 8
-words a collision says nothing. It is symmetric but for that, so that it tells of benchmarks that share rows as well
-as of benchmarks in training data.
+Two texts overlap as in Brown et al. (2020, "Language Models are Few-Shot Learners", section 4 and appendix C) if they
+share 13 consecutive words, or all words of a shorter text; case, punctuation and white space are ignored. Below 8 words
+a match means nothing. Apart from this limit the measure is symmetric, so it finds benchmarks that share rows as well as
+benchmarks in training data.
 
-Departure: Chinese is compared by characters, since a word segmenter splits one sentence differently in two
-contexts. In the parallel paragraphs of XQuAD 1.606 Chinese characters stand for an English word (28,648 for 17,836),
-so that 13 words are 21 characters and 8 are 13.
+Departure: Chinese is compared by characters, since a word segmenter splits the same sentence differently in different
+contexts. In the parallel paragraphs of XQuAD an English word corresponds to 1.606 Chinese characters (28,648 for
+17,836), so 13 words are 21 characters and 8 words are 13.
 """
 
 import re
@@ -24,16 +24,16 @@ from flows.construct.embed import Embedder, FloatMatrix
 
 Hashes = NDArray[np.uint64]
 AT_ONCE: Final = 1 << 24
-"""N-grams of the other data set that are held at once: 128 MB, and as much again while they are sorted."""
+"""N-grams of the other data set held at once: 128 MB, and as much again while they are sorted."""
 TILE: Final = 4096
-"""Texts of the other data set that are embedded at once."""
+"""Texts of the other data set embedded at once."""
 
 _TOKEN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 / golden ratio, as in Fibonacci hashing
 
 
 class Measure(NamedTuple):
-    """What an overlap is in a language."""
+    """The unit of an overlap in a language, the length of an n-gram, and the shortest text that counts."""
 
     unit: Literal["words", "characters"]
     ngram: int
@@ -45,7 +45,7 @@ CHARACTERS: Final = Measure("characters", 21, 13)
 
 
 class Overlap(NamedTuple):
-    """What was found: rows, those of them with a text long enough to tell, and the keys of those that overlap."""
+    """The number of rows, the number with a text long enough to compare, and the keys of the rows that overlap."""
 
     rows: int
     compared: int
@@ -53,12 +53,12 @@ class Overlap(NamedTuple):
 
 
 def measure_of(language: str) -> Measure:
-    """Characters for "zh", otherwise words."""
+    """Return `CHARACTERS` for "zh", otherwise `WORDS`."""
     return CHARACTERS if language == "zh" else WORDS
 
 
 def tokens(text: str) -> list[str]:
-    """Words in lower case and compatible form (NFKC), without punctuation; each Han character is one."""
+    """Return the words in lower case and compatible form (NFKC), without punctuation; each Han character is a word."""
     return _TOKEN.findall(unicodedata.normalize("NFKC", text).lower())
 
 
@@ -68,32 +68,32 @@ def shared_ngrams(
     measure: Measure,
     at_once: int = AT_ONCE,
 ) -> Overlap:
-    """Which of `rows()`, (key, texts), share an n-gram with a text of `others`.
+    """Find the rows, each a (key, texts), that share an n-gram with a text of `others`.
 
-    `others` is streamed once, its n-grams held `at_once` at a time (but of one text all); for each lot `rows()` is
-    streamed anew. So memory is bounded whatever the sizes, and where one side is small either is read but once
-    or twice. Two n-grams are the same where their hashes of 64 bits are.
+    `others` is streamed once, and its n-grams are held in lots of about `at_once` (a text is never split). For each lot
+    `rows()` is streamed again. So memory is bounded for any sizes, and if one side is small, each side is read only
+    once or twice. Two n-grams count as equal if their 64-bit hashes are.
     """
     seen: set[str] = set()
     compared: set[str] = set()
-    found: set[str] = set()
+    overlapping: set[str] = set()
     for lot in _lots(others, measure, at_once):
         for key, texts in rows():
             seen.add(key)
-            for text in texts if key not in found else ():
-                wanted = _telling(_hashed(text), measure)
-                if len(wanted):
+            for text in texts if key not in overlapping else ():
+                ngrams = _lookup_ngrams(_hashed(text), measure)
+                if len(ngrams):
                     compared.add(key)
-                    if _holds(lot, wanted):
-                        found.add(key)
+                    if _holds(lot, ngrams):
+                        overlapping.add(key)
                         break
-    return Overlap(len(seen), len(compared), frozenset(found))
+    return Overlap(len(seen), len(compared), frozenset(overlapping))
 
 
 def nearest_cosines(ours: Sequence[str], others: Iterable[str], embedder: Embedder) -> NDArray[np.float32]:
-    """Cosine of each of `ours` with the nearest of `others`, shape (len(ours),); -1 where there is none.
+    """Return the cosine of each of `ours` with the nearest of `others`, shape (len(ours),); -1 if there are no others.
 
-    `others` are streamed; of `ours` the vectors are held. Raises what the embedder raises.
+    `others` is streamed; the vectors of `ours` are held in memory. Raises what the embedder raises.
     """
     nearest = np.full(len(ours), -1.0, np.float32)
     if not ours:
@@ -109,7 +109,7 @@ def nearest_cosines(ours: Sequence[str], others: Iterable[str], embedder: Embedd
 
 
 def _lots(others: Iterable[str], measure: Measure, at_once: int) -> Iterator[Hashes]:
-    """The n-grams of the other texts of every length that can tell, sorted; at least one lot."""
+    """Yield lots of the other texts' n-grams, of every length that counts, each lot sorted; at least one lot."""
     held: list[Hashes] = []
     count = 0
     for text in others:
@@ -128,13 +128,13 @@ def _hashed(text: str) -> Hashes:
     return np.fromiter((xxhash.xxh3_64_intdigest(token.encode()) for token in tokens(text)), np.uint64)
 
 
-def _telling(hashed: Hashes, measure: Measure) -> Hashes:
-    """The n-grams that a text is looked up by: one, itself, where it is short, and none where it is too short."""
+def _lookup_ngrams(hashed: Hashes, measure: Measure) -> Hashes:
+    """Return the n-grams to look a text up by: the whole text if it is short, none if it is too short to count."""
     return _ngrams(hashed, min(measure.ngram, len(hashed))) if len(hashed) >= measure.shortest else hashed[:0]
 
 
 def _ngrams(hashed: Hashes, length: int) -> Hashes:
-    """Hashes of all stretches of `length` tokens; one of another length has another hash."""
+    """Return the hashes of all stretches of `length` tokens; the length is part of the hash."""
     count = len(hashed) - length + 1
     if count <= 0:
         return hashed[:0]
@@ -145,8 +145,8 @@ def _ngrams(hashed: Hashes, length: int) -> Hashes:
     return grams
 
 
-def _holds(lot: Hashes, wanted: Hashes) -> bool:
+def _holds(lot: Hashes, ngrams: Hashes) -> bool:
     if not len(lot):
         return False
-    places = np.minimum(np.searchsorted(lot, wanted), len(lot) - 1)
-    return bool((lot[places] == wanted).any())
+    places = np.minimum(np.searchsorted(lot, ngrams), len(lot) - 1)
+    return bool((lot[places] == ngrams).any())

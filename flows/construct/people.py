@@ -21,13 +21,13 @@ class People:
     gold: Callable[[Iterable[Any], Sequence[Task], int], Sequence[Task]] | None = None
     """(sifted records, their tasks, run seed): tasks with known answers, which show who judges well."""
     unfit: Callable[[Any], Problem] = lambda record: None
-    """Why a record is not valid with people's changes; None if it is."""
+    """Returns why a record is not valid with people's changes; None if it is valid."""
     checks: Callable[[Any, Mapping[str, str], Embedder], Sequence[Finding]] = lambda record, answers, embedder: ()
     """(record, a person's answers and texts, embedder): the problems with them."""
     review: Rubric | None = None
     """The rubric for reviewing an author's work; None if it counts without a review."""
     needed: Callable[[Any], bool] | None = None
-    """Whether a record waits for people; None if each does."""
+    """Returns whether a record waits for people; None if every record does."""
     programs: Callable[[Iterable[Any], Sequence[Task]], Iterable[Annotation]] = lambda records, tasks: ()
     """(sifted records, their tasks): programs' answers, `by` their names, to compare with people's."""
 

@@ -1,4 +1,4 @@
-"""What a stage needs before it runs: the context of its step, what the step prepares, and its shards or files."""
+"""Prepares a stage: the context of its step, the result of its `prepare`, and its shards or files."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,13 @@ from flows.construct.stages import Build, StageRef
 from flows.llm.model import Prompt
 
 SHARD_RECORDS = 256
-"""Records of an `each` step to a shard: the unit of work, retry and distribution."""
+"""Records in a shard of an `each` step. A shard is the unit of work, retry and distribution."""
 SHARD_EXPANDED = 512
-"""Records that a shard of an `expand` step makes, at most (but for one record's slots)."""
+"""Most records that a shard of an `expand` step makes (unless one record has more slots)."""
 
 
 def step_context(build: Build, ref: StageRef) -> StepContext:
-    """What the step of a stage may read."""
+    """Return the context of a stage's step."""
     configured = build.families[ref.family]
     return StepContext(
         settings=configured.settings,
@@ -33,7 +33,7 @@ def step_context(build: Build, ref: StageRef) -> StepContext:
 
 
 def prepared(build: Build, ref: StageRef, context: StepContext) -> object:
-    """The result of the step's `prepare`, computed once for all shards; None where it has none."""
+    """Return the result of the step's `prepare`, computed once for all shards; None if it has none."""
     step = build.step(ref)
     if step is None or step.prepare is None:
         return None
@@ -44,24 +44,24 @@ def prepared(build: Build, ref: StageRef, context: StepContext) -> object:
 
 
 def shard_spans(build: Build, ref: StageRef) -> list[tuple[int, int]]:
-    """(start, stop) of each shard's input records, for a stage of an `each` or `expand` step.
+    """Return the (start, stop) of each shard's input records, for a stage of an `each` or `expand` step.
 
-    This calls the step's `prepare`, so that it does not run on the loop that waits for models.
+    This calls the step's `prepare`, so that it does not run on the event loop that waits for models.
     """
     step = build.step(ref)
     assert isinstance(step, RecordStep)
     context = step_context(build, ref)
-    made = prepared(build, ref, context)
+    preparation = prepared(build, ref, context)
     total = len(context.inputs)
     size = SHARD_RECORDS
     if step.slots is not None:
-        most = max((len(step.slots(record, made)) for record in context.inputs), default=1)
+        most = max((len(step.slots(record, preparation)) for record in context.inputs), default=1)
         size = max(1, SHARD_EXPANDED // max(1, most))
     return [(start, min(start + size, total)) for start in range(0, total, size)]
 
 
 def row_files(build: Build, ref: StageRef) -> Sequence[RowFile]:
-    """The files of a stage of a `files` step, in order."""
+    """Return the files of a stage of a `files` step, in order."""
     step = build.step(ref)
     assert isinstance(step, FilesStep)
     context = step_context(build, ref)
@@ -69,24 +69,24 @@ def row_files(build: Build, ref: StageRef) -> Sequence[RowFile]:
 
 
 def attempts(build: Build, ref: StageRef) -> int:
-    """How many records a stage of an `each` or `expand` step will try to make."""
+    """Return how many records a stage of an `each` or `expand` step will try to make."""
     step = build.step(ref)
     assert isinstance(step, RecordStep)
     context = step_context(build, ref)
     if step.slots is None:
         return len(context.inputs)
-    made = prepared(build, ref, context)
-    return sum(len(step.slots(record, made)) for record in context.inputs)
+    preparation = prepared(build, ref, context)
+    return sum(len(step.slots(record, preparation)) for record in context.inputs)
 
 
 def calls_of_a_record(step: Step, prompt: Prompt, settings: FamilySettings) -> float:
-    """How often a record asks the prompt, where all goes well."""
+    """Return how often a record asks the prompt if nothing is dropped."""
     calls = step.expected.calls
     return calls(settings)[prompt.name] if calls else len(step.models_as(prompt.role, settings))
 
 
 def expected_calls(build: Build, ref: StageRef) -> int:
-    """How often a stage of an `each` or `expand` step whose input is finished will ask models, where all goes well."""
+    """Return the calls of a stage of an `each` or `expand` step whose input is finished, if nothing is dropped."""
     step, settings = build.step(ref), build.families[ref.family].settings
     prompts = step.prompts_asked(settings) if isinstance(step, RecordStep) else ()
     if step is None or not prompts:

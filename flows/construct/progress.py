@@ -1,4 +1,4 @@
-"""How a build reports its progress. Stages run side by side and report from threads of their own."""
+"""Listeners to the progress of a build. Stages run in parallel and report from threads of their own."""
 
 from typing import Protocol, runtime_checkable
 
@@ -9,7 +9,7 @@ from schemas.manifest import StageManifest
 
 @runtime_checkable  # Prefect derives a schema of the flow, which calls isinstance
 class ProgressListener(Protocol):
-    """Is told how a build proceeds."""
+    """Receives reports on the progress of a build."""
 
     def started(self, ref: StageRef, total: int | None, calls: int = 0) -> None:
         """A stage begins, with `total` shards (None for a single piece of work).
@@ -27,7 +27,7 @@ class ProgressListener(Protocol):
         """A stage waits for another run that is making it."""
 
     def waited(self) -> None:
-        """A moment has passed, in which nothing may have happened."""
+        """Some time has passed, whether or not anything happened."""
 
     def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None:
         """A stage is finished; `before` if it already was when the build began.

@@ -1,4 +1,4 @@
-"""Records on disk as steps and charts read them, and the type variables of what is generic over records."""
+"""Records on disk as steps and charts read them, and type variables for code that is generic over records."""
 
 from collections.abc import Iterator
 from typing import Protocol

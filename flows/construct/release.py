@@ -1,4 +1,4 @@
-"""What a part declares for releases: how its accepted records become configurations of a dataset."""
+"""A part's declaration for releases: how its accepted records become configurations of a dataset."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ class Released:
     """How a part's accepted records become configurations of a release."""
 
     together: str
-    """The field that rows share which give each other away: the private share holds all of them, or none."""
+    """The field shared by rows that give each other away: the private share holds all of them, or none."""
     configs: tuple[str, ...] = ()
-    """The fields whose values tell its configurations apart; without any there is one configuration."""
+    """The fields whose values distinguish its configurations; without any there is one configuration."""
     verification_inputs: tuple[str, ...] = ()
     """The other parts that the verifier reads: their rows are released too, so that anyone can verify a download."""
     asked: Callable[..., bool] | None = None
-    """`asked(row)`, of a part that needs people: whether a row has anything for them to accept; None where each has."""
+    """`asked(row)`, for a part that needs people: True if a row needs them; None if every row does."""
     mixes: Callable[..., Iterable[SourceSpec]] | None = None
-    """`mixes(settings, the values of configs)`: the sources whose text rows of that configuration may hold. Where it is
-    None, these are all sources of the part, of its makers and of the parts that those use."""
+    """`mixes(settings, the values of configs)`: the sources whose text rows of that configuration may contain. If None,
+    these are all sources of the part, of its makers, and of the parts that they use."""
     said: tuple[str, ...] = ()
-    """The fields, texts or turns of a dialogue, that tell which languages a row is in; by default its `language`."""
+    """The fields (texts, or turns of a dialogue) that show which languages a row is in; by default its `language`."""

@@ -3,16 +3,16 @@
 English is ranked by embeddings (`DenseIndex`), Chinese by words (`BM25Index`): the packaged model does not
 read it. Departure: the paper's retriever is all-mpnet-base-v2; that or any other model is a setting of the embedder.
 
-Ranks follow from the texts alone, on one machine whatever the order of the queries and however many are asked
-at once. A passage is named by its place in the collection.
+Ranks depend on the texts alone: on one machine, neither the order of the queries nor their number changes them. A
+passage is identified by its place in the collection.
 
-Memory, beside the texts, which are the caller's, and the model: a `DenseIndex` is 4 * dim bytes a passage (1.5 KB at
-384 dimensions: 0.31 GB for 200,000 passages, 1.54 GB for a million) and less than 0.1 GB more while it is
-asked, 8 bytes for each rank aside. FAISS searches the matrix of the vectors where it lies; there is no second copy.
-The vectors are computed `_ROUND` passages at a time.
+Memory, in addition to the model and the caller's texts: a `DenseIndex` takes 4 * dim bytes for each passage (1.5 KB at
+384 dimensions: 0.31 GB for 200,000 passages, 1.54 GB for a million), and during a search less than 0.1 GB more and 8
+bytes for each rank. FAISS searches the matrix of vectors in place, without a second copy. The vectors are computed
+`_ROUND` passages at a time.
 
-A `BM25Index` is 8 bytes for each different word of each passage, and 42 while it is built, the texts among them:
-measured, 0.64 GB for 200,000 passages of 76 different words, and so 3.2 GB for a million.
+A `BM25Index` takes 8 bytes for each different word of each passage, and 42 bytes, including the texts, while it is
+built: 0.64 GB, measured, for 200,000 passages of 76 different words, and so 3.2 GB for a million.
 """
 
 import math
@@ -30,7 +30,7 @@ from flows.construct.embed import Embedder, FloatMatrix, UnreadableLanguageError
 
 IntMatrix = NDArray[np.int64]
 Similarity = Callable[[str | int, int], float]
-"""How alike, up to 1, a text or the passage at a place is and the passage at another place."""
+"""The similarity, up to 1, of a text (or the passage at a place) and the passage at another place."""
 
 REPEATS_ABOVE: Final = 0.85
 """Cosine above which a passage repeats another or the evidence (ReEval, released code)."""
@@ -41,9 +41,9 @@ NGRAM: Final = 2
 
 _ROUND: Final = 4096
 _SPARE: Final = 16
-"""Passages that FAISS finds beyond those wanted, so that their order can be decided exactly."""
-_FOUND: Final = 1 << 22
-"""Cosines and places that FAISS gives at once: 12 bytes each."""
+"""Passages that FAISS retrieves in addition to those wanted, so that their order can be decided exactly."""
+_MATCHES: Final = 1 << 22
+"""Cosines and places that FAISS returns at once: 12 bytes each."""
 _ROWS: Final = 4096
 _GRID: Final = 2.0**24
 
@@ -55,19 +55,19 @@ class Retriever(Protocol):
     def name(self) -> str: ...
 
     def rank(self, queries: Sequence[str], most: int) -> IntMatrix:
-        """Places of the passages that fit each query best, best first and of equals the first in the collection.
+        """Return the places of the best passages for each query, best first; ties go to the first in the collection.
 
-        Shape (len(queries), most); -1 where there are fewer passages.
+        Shape (len(queries), most), filled with -1 if there are fewer passages.
         """
         ...
 
     def similarity(self, first: str | int, second: int) -> float:
-        """How alike a text (or the passage at place `first`) and the passage at place `second` are, up to 1."""
+        """Return the similarity, up to 1, of a text (or the passage at place `first`) and the passage at `second`."""
         ...
 
 
 def retriever_for(language: str, texts: Sequence[str], embedder: Embedder) -> Retriever:
-    """The default for passages in a language, by its code: BM25 for "zh", otherwise the embedder's vectors."""
+    """Return the default retriever for a language, by its code: BM25 for "zh", otherwise the embedder's vectors."""
     return BM25Index(texts) if language == "zh" else DenseIndex(texts, embedder)
 
 
@@ -100,16 +100,16 @@ class DenseIndex:
         wanted = min(most, len(self.vectors))
         if not wanted or not queries:
             return ranks
-        asked = _embedded(queries, self.embedder, "query")
+        query_vectors = _embedded(queries, self.embedder, "query")
         open_rows, candidates = list(range(len(queries))), wanted + _SPARE
         while open_rows:
             candidates = min(candidates, len(self.vectors))
-            rows, open_rows, at_once = open_rows, [], max(1, _FOUND // candidates)
+            rows, open_rows, at_once = open_rows, [], max(1, _MATCHES // candidates)
             for start in range(0, len(rows), at_once):
                 tile = rows[start : start + at_once]
-                lowest, found = self._nearest(asked[tile], candidates)
-                for row, bound, places in zip(tile, lowest, found, strict=True):
-                    cosines = self._cosines(asked[row], places)
+                bounds, matches = self._nearest(query_vectors[tile], candidates)
+                for row, bound, places in zip(tile, bounds, matches, strict=True):
+                    cosines = self._cosines(query_vectors[row], places)
                     best = np.lexsort((places, -cosines))[:wanted]
                     if candidates == len(self.vectors) or cosines[best[-1]] > bound + self._margin:
                         ranks[row, :wanted] = places[best]
@@ -124,7 +124,7 @@ class DenseIndex:
         return float(self._cosines(vector, np.array([second]))[0])
 
     def _nearest(self, vectors: FloatMatrix, candidates: int) -> tuple[NDArray[np.float32], IntMatrix]:
-        """The lowest float32 cosine among the candidates of each vector, and their places."""
+        """Return the lowest float32 cosine among the candidates of each vector, and their places."""
         import faiss
 
         cosines, places = faiss.knn(vectors, self.vectors, candidates, metric=faiss.METRIC_INNER_PRODUCT)
@@ -141,12 +141,12 @@ class DenseIndex:
 
 
 def _on_grid(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Multiples of 2^-24: the dot product of two such unit vectors is exact in float64."""
+    """Round to multiples of 2^-24: the dot product of two such unit vectors is exact in float64."""
     return np.rint(vectors.astype(np.float64) * _GRID)
 
 
 def _embedded(texts: Sequence[str], embedder: Embedder, what: str) -> FloatMatrix:
-    """The vectors of `texts`, shape (len(texts), dim), or (0, 0) without asking the model where there is none."""
+    """Return the vectors of `texts`, shape (len(texts), dim); (0, 0), without a call of the model, for no texts."""
     vectors: FloatMatrix = np.empty((0, 0), np.float32)
     for start in range(0, len(texts), _ROUND):
         batch = texts[start : start + _ROUND]
@@ -210,7 +210,7 @@ def _bm25(words: list["array[int]"], numbers: dict[str, int]) -> Any:
 
     import bm25s
 
-    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it asks for every debug line
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # by default it logs every debug line
     index: Any = bm25s.BM25(k1=1.5, b=0.75, method="lucene", backend="numpy")
     index.index((words, numbers), create_empty_token=False, show_progress=False)
     return index
@@ -222,7 +222,7 @@ def _words(text: str) -> list[str]:
 
 @cache
 def _jieba() -> Any:
-    """A tokenizer of our own, which no user dictionary of the process reaches, filled without jieba's file cache."""
+    """Return a tokenizer that is independent of the process's user dictionary and of jieba's file cache."""
     import jieba
 
     words: Any = jieba.Tokenizer()
@@ -232,9 +232,9 @@ def _jieba() -> Any:
 
 
 def ngram_cosine(first: str, second: str) -> float:
-    """Cosine of the texts' counts of character bigrams, after normalisation of white space, case and width.
+    """Return the cosine of the texts' character bigram counts, after normalising white space, case and width.
 
-    A text of one character is a gram itself. 0 where a text has none.
+    A text of one character is one gram. The cosine is 0 if a text is empty.
     """
     ours, theirs = _grams(_plain(first)), _grams(_plain(second))
     norms = sum(count * count for count in ours.values()) * sum(count * count for count in theirs.values())
@@ -247,7 +247,7 @@ def _grams(text: str) -> Counter[str]:
 
 
 def _plain(text: str) -> str:
-    """`text` in lower case, its characters in one width, its white space single blanks."""
+    """Return `text` in lower case, with characters of one width and single blanks as white space."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
@@ -263,30 +263,33 @@ def diverse(
     most: int = MOST_PASSAGES,
     refuse: Callable[[int], bool] = lambda _: False,
 ) -> list[int]:
-    """Places of at most `most` passages of different pages that say something else than the evidence, best first.
+    """Return the places of up to `most` passages from different pages that do not repeat the evidence, best first.
 
-    Walks the ranking. Skipped are a page whose title was taken already (a passage without a title is a page of its
-    own), a passage that equals, contains or is contained in the query, the evidence or a passage
-    taken (whatever the case and white space), one whose `similarity` with the evidence or a passage taken is above
-    `repeats_above`, and one that `refuse` is true of; `refuse` is asked last. Places below 0 are passed over.
-    There are fewer where the ranking ends first.
+    Walks down the ranking, and skips:
+
+    - a passage of a page already taken (a passage without a title is a page of its own);
+    - a passage that equals, contains or is contained in the query, the evidence or a passage taken, ignoring case and
+      white space;
+    - a passage whose `similarity` with the evidence or a passage taken is above `repeats_above`;
+    - a passage for which `refuse`, which is called last, is true;
+    - places below 0.
     """
     taken: list[int] = []
     pages: set[str] = set()
-    said = [plain for plain in (_plain(query), _plain(evidence)) if plain]
+    known_texts = [plain for plain in (_plain(query), _plain(evidence)) if plain]
     for place in ranked:
         if len(taken) >= most:
             break
         if place < 0:
             continue
         page, text = _plain(titles[place] or ""), _plain(texts[place])
-        if page in pages or any(text in other or other in text for other in said) or not text:
+        if page in pages or any(text in other or other in text for other in known_texts) or not text:
             continue
         others: list[str | int] = [evidence, *taken]
         if any(similarity(other, place) > repeats_above for other in others) or refuse(place):
             continue
         taken.append(place)
-        said.append(text)
+        known_texts.append(text)
         if page:
             pages.add(page)
     return taken

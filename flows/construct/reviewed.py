@@ -1,4 +1,4 @@
-"""Which records of a finished part people have accepted, and whether their verdicts are those of the build."""
+"""The records of a finished part that people have accepted, and a check that the build has the present verdicts."""
 
 from flows.construct.engine import Family, Part
 from flows.construct.stages import PEOPLE, Build, StageRef
@@ -6,9 +6,9 @@ from schemas.base import content_hash
 
 
 def reviewed_keys(build: Build, family: Family, part: Part) -> frozenset[str]:
-    """The keys of a finished part's records that people accepted, or mended, as they stand.
+    """Return the keys of a finished part's records that people accepted or fixed in their present state.
 
-    What is made of records that people have to accept one by one is accepted with them.
+    Records made from records that people accept one by one are accepted with them.
     """
     if part.people is None:
         return _inherited(build, family, part)
@@ -24,7 +24,7 @@ def reviewed_keys(build: Build, family: Family, part: Part) -> frozenset[str]:
 
 
 def is_current(build: Build, family: Family, part: Part) -> bool:
-    """Whether a finished part was built with the verdicts that are there now."""
+    """True if a finished part was built with the present verdicts."""
     if part.people is None:
         return True
     last = build.stages(family, part)[-1]
@@ -39,6 +39,6 @@ def _inherited(build: Build, family: Family, part: Part) -> frozenset[str]:
     for maker in family.makers(part):
         if maker.people is not None and maker.people.share == "every":
             keys = reviewed_keys(build, family, maker)
-            ids.update(one.id for one in build.accepted(family.name, maker.name) if one.key in keys)
+            ids.update(record.id for record in build.accepted(family.name, maker.name) if record.key in keys)
     rows = build.accepted(family.name, part.name) if ids else ()
     return frozenset(row.key for row in rows if not ids.isdisjoint(row.provenance.parents))

@@ -1,7 +1,7 @@
-"""Runs the stages of a build: their order, what is finished already, locks, shards, counting and progress.
+"""Runs the stages of a build: their order, locks, shards, counting and progress.
 
-Where the pieces of a stage run is an `Executor`'s business: in tasks of Prefect (`flows/run/flow.py`), or in this
-process (`flows/run/in_process.py`). What is finished is not run again; the store knows.
+An `Executor` runs the pieces of a stage: in tasks of Prefect (`flows/run/flow.py`), or in this process
+(`flows/run/in_process.py`). Finished stages, which the store knows, are not run again.
 """
 
 import gc
@@ -23,7 +23,7 @@ from flows.construct.stages import Build, StageRef
 from schemas.errors import Failed
 
 STAGES_AT_ONCE = 8
-"""Stages in work at once, of those that wait for no other."""
+"""Most stages that run at once."""
 TICK_S = 1.0
 """How often a listener is called while nothing happens, in seconds."""
 
@@ -49,38 +49,38 @@ Piece = Shard | File
 
 
 class Pending(Protocol):
-    """A piece in work, like `concurrent.futures.Future`."""
+    """A piece that runs, like `concurrent.futures.Future`."""
 
     def result(self) -> object:
-        """Waits; raises what the piece failed with."""
+        """Wait for the piece. Raises the exception that it failed with."""
         ...
 
     def add_done_callback(self, fn: Callable[["Pending"], None], /) -> object: ...
 
 
 class Executor(Protocol):
-    """How pieces of stages are run."""
+    """Runs the pieces of stages."""
 
     @property
     def at_once(self) -> int:
-        """Pieces of a stage in work at once; this bounds memory, and leaves room for other stages."""
+        """Pieces of a stage that run at once; this bounds memory, and leaves room for other stages."""
         ...
 
     @property
     def stopped(self) -> bool: ...
 
     def load(self, ref: StageRef) -> None:
-        """Load what a stage needs before its pieces begin."""
+        """Load the models that a stage needs before its pieces start."""
 
     def submit(self, ref: StageRef, piece: Piece) -> Pending:
-        """Begin a piece."""
+        """Start a piece."""
         ...
 
     def run_whole(self, ref: StageRef, progress: Callable[[int, int], None]) -> None:
         """Run a stage of an `all_` step, a source or people stage, and wait for it."""
 
     def stop(self) -> None:
-        """Let no piece begin any more, and end those that wait for models."""
+        """Start no more pieces, and cancel those that wait for models."""
 
 
 class Runner:
@@ -94,9 +94,9 @@ class Runner:
         listener: ProgressListener | None = None,
         example: Callable[[StageRef], str | None] = lambda ref: None,
     ) -> None:
-        """`lock(fingerprint, waits)` is held while a stage is made; `waits` is given the name of another holder.
+        """`lock(fingerprint, waits)` is held while a stage is made; `waits` is called with the name of another holder.
 
-        `example(ref)` is what a listener may show of a finished stage.
+        `example(ref)` returns a text of a finished stage that a listener may show.
         """
         self._build = build
         self._executor = executor
@@ -105,9 +105,9 @@ class Runner:
         self._example = example
 
     def run(self, stages: Iterable[StageRef]) -> None:
-        """Run stages, each as soon as those among them that it needs are finished. The first failure stops the others.
+        """Run stages, each as soon as the stages that it needs are finished. The first failure stops the others.
 
-        Each has a thread of its own that hands out its pieces.
+        Each stage has a thread of its own that starts its pieces.
         """
         refs = dict.fromkeys(stages)
         waiting = {ref: refs.keys() & set(self._build.needs(ref)) for ref in refs}
@@ -133,7 +133,7 @@ class Runner:
                 gc.unfreeze()
 
     def _run(self, ref: StageRef) -> None:
-        """Run one stage, unless it is finished; where another run makes it, wait for that one."""
+        """Run one stage, unless it is finished; if another run is making it, wait for that run."""
         build, is_new = self._build, False
         if build.manifest(ref) is None:
             with self._lock(build.fingerprint(ref), self._waits(ref)):
@@ -144,15 +144,15 @@ class Runner:
         self._listener.finished(ref, manifest, before=not is_new, example=self._example(ref))
 
     def _waits(self, ref: StageRef) -> Callable[[str], None]:
-        """A function that tells once who makes the stage, and raises `Failed` once the build is stopped."""
-        is_told = False
+        """Return a function that reports once who makes the stage, and raises `Failed` if the build was stopped."""
+        is_reported = False
 
         def waits(by: str) -> None:
-            nonlocal is_told
+            nonlocal is_reported
             if self._executor.stopped:
                 raise Failed(f"{ref}: the build was stopped")
-            if not is_told:
-                is_told = True
+            if not is_reported:
+                is_reported = True
                 self._listener.blocked(ref, by)
 
         return waits
@@ -160,7 +160,7 @@ class Runner:
     def _make(self, ref: StageRef) -> None:
         """Run a stage that is not finished."""
         step = self._build.step(ref)
-        # Objects that exist by now stay: the collector need not look through them at every few calls.
+        # Objects that exist by now stay: the collector need not scan them again and again.
         gc.collect()
         gc.freeze()
         self._executor.load(ref)
@@ -168,19 +168,19 @@ class Runner:
             self._make_of_pieces(ref, [Shard(index, *span) for index, span in enumerate(shard_spans(self._build, ref))])
         elif isinstance(step, FilesStep):
             files = [File(index, file) for index, file in enumerate(row_files(self._build, ref))]
-            self._make_of_pieces(ref, files[::-1])  # the last is the longest
+            self._make_of_pieces(ref, files[::-1])  # the last file is the longest
         else:
             self._listener.started(ref, None)
             self._executor.run_whole(ref, partial(self._listener.advanced, ref))
 
     def _make_of_pieces(self, ref: StageRef, pieces: Sequence[Piece]) -> None:
-        """Run a stage piece by piece, and make it exist once all of them do."""
+        """Run a stage piece by piece, and finish it once all pieces exist."""
         self._listener.started(ref, len(pieces), expected_calls(self._build, ref))
         done: SimpleQueue[Pending] = SimpleQueue()
-        left = iter(pieces)
+        remaining = iter(pieces)
 
         def begin_next() -> None:
-            if (piece := next(left, None)) is not None:
+            if (piece := next(remaining, None)) is not None:
                 self._executor.submit(ref, piece).add_done_callback(done.put)
 
         for _ in range(self._executor.at_once):
@@ -192,10 +192,10 @@ class Runner:
                 raise Failed(f"{ref}: the build was stopped")
             self._listener.advanced(ref, count, len(pieces))
         files = self._build.files(ref)
-        made = [shard for index in range(len(pieces)) if (shard := files.shard(index)) is not None]
-        if len(made) < len(pieces):
+        shards = [shard for index in range(len(pieces)) if (shard := files.shard(index)) is not None]
+        if len(shards) < len(pieces):
             raise Failed(
-                f"{ref}: {len(pieces) - len(made)} of {len(pieces)} shards were finished, but are not in "
+                f"{ref}: {len(pieces) - len(shards)} of {len(pieces)} shards were finished, but are not in "
                 f"{self._build.store.url}; name a store that all workers reach, such as s3://bucket/prefix"
             )
-        finish(self._build, ref, made)
+        finish(self._build, ref, shards)

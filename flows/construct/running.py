@@ -1,6 +1,6 @@
 """Runs one stage, or one shard of it. A shard that is finished is never run again.
 
-Which stages run, in what order and where is decided by the runner (`flows/construct/runner.py`).
+The runner (`flows/construct/runner.py`) decides which stages run, in what order and where.
 """
 
 import asyncio
@@ -36,19 +36,19 @@ async def run_shard(build: Build, ref: StageRef, index: int, start: int, stop: i
     step = build.step(ref)
     assert isinstance(step, RecordStep)
     context = step_context(build, ref)
-    made = prepared(build, ref, context)
+    preparation = prepared(build, ref, context)
     part = build.part(ref)
     usage: dict[str, Usage] = {}
     records = list(build.inputs(ref).slice(start, stop))
 
-    def place(record: Record, slot: Slot | None) -> str:
-        """The key of what is made here. A record that this part has made already has its own."""
+    def key_at(record: Record, slot: Slot | None) -> str:
+        """Return the key of the record to make; a record of this part keeps its own."""
         is_own = not isinstance(record, part.source) and slot is None
         return record.key if is_own else key_of(ref.family, ref.part, record.key, slot)
 
     async def attempt(record: Record, slot: Slot | None) -> Record | Dropped:
-        key = place(record, slot)
-        ctx = Context(context, ref.step, key, made, usage)
+        key = key_at(record, slot)
+        ctx = Context(context, ref.step, key, preparation, usage)
         try:
             work = step.function(record, ctx) if slot is None else step.function(record, slot, ctx)
             return await work
@@ -58,7 +58,9 @@ async def run_shard(build: Build, ref: StageRef, index: int, start: int, stop: i
             return Drop(invalid.reason, evidence=invalid.evidence).of(record, ref.step, key)
 
     work: list[tuple[Record, Slot | None]] = [
-        (record, slot) for record in records for slot in ((None,) if step.slots is None else step.slots(record, made))
+        (record, slot)
+        for record in records
+        for slot in ((None,) if step.slots is None else step.slots(record, preparation))
     ]
     with ShardWriter(files, index) as writer:
         for outcome in await side_by_side(attempt(record, slot) for record, slot in work):
@@ -109,7 +111,7 @@ def run_file(build: Build, ref: StageRef, index: int, file: RowFile) -> ShardMan
     step = build.step(ref)
     assert isinstance(step, FilesStep)
     context = step_context(build, ref)
-    made = prepared(build, ref, context)
+    preparation = prepared(build, ref, context)
 
     def key(record: Record, slot: Slot) -> str:
         return key_of(ref.family, ref.part, record.key, slot)
@@ -119,13 +121,13 @@ def run_file(build: Build, ref: StageRef, index: int, file: RowFile) -> ShardMan
         def drop(record: Record, slot: Slot, refusal: Drop) -> None:
             writer.drop(refusal.of(record, ref.step, key(record, slot)))
 
-        for values, text in step.function(file, FilesContext(made, key, drop)):
+        for values, text in step.function(file, FilesContext(preparation, key, drop)):
             writer.write(values, text)
     return writer.finish(file.planned)
 
 
 def run_source(build: Build, ref: StageRef) -> StageManifest:
-    """Read a part's sources into a stage; rows refused at the door are drops."""
+    """Read a part's sources into a stage; rows that cannot be read are drops."""
     part = build.part(ref)
     assert isinstance(part.source, type)
     writer = SetWriter(build.files(ref))
@@ -148,7 +150,7 @@ def run_source(build: Build, ref: StageRef) -> StageManifest:
 
 
 def run_people(build: Build, ref: StageRef) -> StageManifest:
-    """Apply the verdicts: what people rejected is dropped, what they fixed is revised."""
+    """Apply the verdicts: drop the records that people rejected, revise those that they fixed."""
     verdicts = build.verdicts(ref.family, ref.part)
     people = build.families[ref.family].family.part(ref.part).people
     assert people is not None, f"{ref}: nobody is asked"
@@ -181,7 +183,7 @@ def run_people(build: Build, ref: StageRef) -> StageManifest:
 
 
 def _fixed(record: Record, verdict: Verdict, people: People) -> Record:
-    """The record with the texts that people corrected. Raises `WrongInput` where it would be no such record."""
+    """Return the record with the texts that people corrected. Raises `WrongInput` if it would not be valid."""
     if {"id", "key", "provenance"}.intersection(verdict.changes):
         raise WrongInput(f"verdict on {record.key}: id, key and provenance are not for people to change")
     if other := sorted(set(verdict.changes).difference(people.rubric.corrects)):
@@ -207,9 +209,9 @@ def _write(writer: ShardWriter, outcome: Record | Dropped) -> None:
 
 
 async def side_by_side(attempts: Iterable[Coroutine[object, object, T]]) -> list[T]:
-    """All outcomes, in order. The first failure ends the rest: what was answered by then is in the cache.
+    """Run the attempts in parallel and return their results in order. The first failure cancels the others.
 
-    Between two beginnings the loop is free: where each has to work before it asks, calls go out and come in meanwhile.
+    The event loop is free between two starts: while one attempt works, calls of earlier ones go out and come in.
     """
     tasks = []
     try:
@@ -223,4 +225,4 @@ async def side_by_side(attempts: Iterable[Coroutine[object, object, T]]) -> list
 
 
 def _usage_of_prompts(usage: Mapping[str, Usage]) -> dict[str, UsageOfPrompt]:
-    return {prompt: UsageOfPrompt(**asdict(one)) for prompt, one in sorted(usage.items())}
+    return {prompt: UsageOfPrompt(**asdict(prompt_usage)) for prompt, prompt_usage in sorted(usage.items())}

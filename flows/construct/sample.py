@@ -14,9 +14,9 @@ class Sample(Generic[R]):
     """Some records of a stage, in memory."""
 
     def __init__(self, records: Records[R], count: int, seed: int | None = None) -> None:
-        """`count` records, evenly spread: a part may be in an order of sources, or tasks.
+        """Take `count` records, evenly spread, since records may be ordered by source or task.
 
-        With a `seed` one is drawn of each of so many equal stretches; else it is the first.
+        One record is taken from each of `count` equal stretches: drawn by the `seed`, or else the first.
         """
         count = min(count, len(records))
         starts = [number * len(records) // count for number in range(count)]

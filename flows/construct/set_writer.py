@@ -1,4 +1,4 @@
-"""Writes a whole stage, shard after shard, as its records come."""
+"""Writes the shards of a stage that runs as a whole."""
 
 from data.stage_files import ShardWriter, StageFiles
 from flows.construct.preparing import SHARD_RECORDS

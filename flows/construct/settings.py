@@ -1,4 +1,4 @@
-"""The settings that every family has, and the type variables of declarations that are generic over a family's own."""
+"""The settings that every family has, and type variables for declarations that are generic over a family's settings."""
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeVar

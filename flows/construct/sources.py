@@ -8,7 +8,7 @@ from flows.construct.settings import FamilySettings
 
 
 def sources_of(settings: FamilySettings, part: Part) -> Iterator[tuple[str, SourceSpec]]:
-    """The sources that the settings name for a part, with their place in the settings.
+    """Yield the sources that the settings name for a part, each with its place in the settings.
 
     A setting holds one source, a list of them, a mapping of names to lists, or a mapping of such places to sources.
     """

@@ -1,6 +1,6 @@
-"""Which stages a build has, what each depends on, and its records.
+"""The stages of a build: their order, dependencies, fingerprints and records.
 
-`preparing.py` and `running.py` run one stage or one shard of it, `counting.py` sums up, and `runner.py` runs them all.
+`preparing.py` and `running.py` run one stage or one of its shards, `counting.py` counts, and `runner.py` runs them all.
 """
 
 import os
@@ -42,7 +42,7 @@ class FamilyBuild:
 
 @dataclass(frozen=True)
 class StageRef:
-    """Names a stage of a build: a step of a part, or its source or people."""
+    """Identifies a stage of a build: a step of a part, its source, or its people."""
 
     family: str
     part: str
@@ -54,7 +54,7 @@ class StageRef:
 
 @dataclass(frozen=True)
 class RebuiltParts:
-    """Parts of a finished build that are made again, by today's code and settings, from its other parts as built."""
+    """Parts of a finished build that are made again with present code and settings, from its other parts as built."""
 
     family: str
     parts: tuple[str, ...]
@@ -77,8 +77,9 @@ class Build:
         built: BuildManifest | None = None,
         rebuilt: RebuiltParts | None = None,
     ) -> None:
-        """With `built`, the stages are those of that build, whatever code and settings would make now, except `rebuilt`
-        parts. People have not seen these: verdicts on the built ones do not count for them.
+        """With `built`, the stages are those of that build, even if code or settings changed, except `rebuilt` parts.
+
+        People have not seen the rebuilt parts, so verdicts on the built ones do not count for them.
         """
         self.families = {configured.family.name: configured for configured in families}
         self.store = store
@@ -87,9 +88,9 @@ class Build:
         self.embedder = embedder
         self.verdicts = verdicts
         self.called: Callable[[StageRef, Usage], None] = lambda ref, usage: None
-        """Is given the usage of each prompt that a stage had answered, or gave up."""
+        """Called with the usage of each prompt of a stage that was answered or given up."""
         self.prepared: dict[str, object] = {}
-        """By fingerprint of a stage, the result of its step's `prepare`."""
+        """The results of the steps' `prepare`, by fingerprint of the stage."""
         self.writing = threading.BoundedSemaphore(os.cpu_count() or 1)
         """Held while a file of a `files` step is written: as many are written at once as there are cores."""
         self._fingerprints: dict[StageRef, str] = {}
@@ -100,14 +101,14 @@ class Build:
             for stage in () if self.is_rebuilt(part.family, part.part) else part.stages:
                 self._fingerprints[StageRef(stage.family, stage.part, stage.step)] = stage.fingerprint
 
-    # ---- which stages there are ----
+    # ---- the stages ----
 
     def is_rebuilt(self, family: str, part: str) -> bool:
-        """Whether a part of a finished build is made again."""
+        """Return whether a part of a finished build is made again."""
         return self._rebuilt is not None and self._rebuilt.family == family and part in self._rebuilt.parts
 
     def parts(self) -> Iterator[tuple[Family, Part]]:
-        """The parts to build, in order; of a finished build, those that it has."""
+        """Yield the parts to build, in order; for a finished build, the parts that it has."""
         for configured in self.families.values():
             family = configured.family
             for part in family.wanted(configured.settings):
@@ -115,7 +116,7 @@ class Build:
                     yield family, part
 
     def stages(self, family: Family, part: Part) -> tuple[StageRef, ...]:
-        """The stages of a part, in order."""
+        """Return the stages of a part, in order."""
         is_rebuilt = self.is_rebuilt(family.name, part.name)
         if self._built is not None and not is_rebuilt:
             built = self._built.part(family.name, part.name)
@@ -127,7 +128,7 @@ class Build:
         return tuple(StageRef(family.name, part.name, name) for name in names)
 
     def step(self, ref: StageRef) -> Step | None:
-        """The step of a stage; None for a source or people stage."""
+        """Return the step of a stage; None for a source or people stage."""
         part = self.part(ref)
         return next((step for step in part.steps if step.name == ref.step), None)
 
@@ -135,11 +136,11 @@ class Build:
         return self.families[ref.family]
 
     def part(self, ref: StageRef) -> Part:
-        """The part of a stage."""
+        """Return the part of a stage."""
         return self._family(ref).family.part(ref.part)
 
     def before(self, ref: StageRef) -> tuple[StageRef, ...]:
-        """The stages whose records a stage runs over."""
+        """Return the stages whose records a stage runs over."""
         family = self._family(ref).family
         part = family.part(ref.part)
         stages = self.stages(family, part)
@@ -149,58 +150,58 @@ class Build:
         return tuple(self.stages(family, maker)[-1] for maker in family.makers(part))
 
     def needs(self, ref: StageRef) -> tuple[StageRef, ...]:
-        """The stages that have to be finished before this one can begin."""
+        """Return the stages that have to be finished before this one can start."""
         return (*self.before(ref), *self.uses(ref).values())
 
     def uses(self, ref: StageRef) -> dict[str, StageRef]:
-        """The last stages of the parts that a stage's step may read."""
+        """Return the last stages of the parts that a stage's step may read."""
         family = self._family(ref).family
         return {name: self.stages(family, family.part(name))[-1] for name in family.part(ref.part).uses}
 
     def source_specs(self, ref: StageRef) -> tuple[SourceSpec, ...]:
-        """The sources of a part."""
+        """Return the sources of a stage's part."""
         return tuple(spec for _, spec in self.named_sources(self._family(ref).family, self.part(ref)))
 
     def named_sources(self, family: Family, part: Part) -> Iterator[tuple[str, SourceSpec]]:
-        """The sources of a part with their place in the family's settings; none where it reads other parts."""
+        """Return the sources of a part with their place in the family's settings; none if it reads other parts."""
         return sources_of(self.families[family.name].settings, part) if not family.makers(part) else iter(())
 
     def pilot_size(self, ref: StageRef, limit: int | None) -> int | None:
-        """How many of the records that arrive at a stage a pilot of that limit takes; None where it takes all of them.
+        """Return how many of the records that arrive at a stage a pilot of that limit takes; None if it takes all.
 
-        A pilot samples once on the way, before anything has cost money: where a part's first prompt is asked, or where
-        a part begins that is made from others. So it asks about records of the whole build, evenly spread.
+        A pilot samples once on each path, before anything has cost money: at a part's first prompt, or at the start of
+        a part that is made from others. So it asks about records of the whole build, evenly spread.
         """
-        if limit is None or not self._is_where_a_pilot_begins(ref):
+        if limit is None or not self._is_sampled_by_pilot(ref):
             return None
         family = self._family(ref).family
         return limit * max(1, self._sources_behind(family, self.part(ref)))
 
-    def _is_where_a_pilot_begins(self, ref: StageRef) -> bool:
+    def _is_sampled_by_pilot(self, ref: StageRef) -> bool:
         step, configured = self.step(ref), self._family(ref)
         if step is None or not (step.prompts_asked(configured.settings) or configured.family.makers(self.part(ref))):
             return False
-        return not any(map(self._is_of_a_pilot, self.before(ref)))
+        return not any(map(self._is_after_pilot_sample, self.before(ref)))
 
-    def _is_of_a_pilot(self, ref: StageRef) -> bool:
-        """Whether fewer records than those of the whole build arrive at a stage of a pilot."""
-        return self._is_where_a_pilot_begins(ref) or any(map(self._is_of_a_pilot, self.before(ref)))
+    def _is_after_pilot_sample(self, ref: StageRef) -> bool:
+        """True if a pilot has sampled the records of a stage, at the stage itself or before it."""
+        return self._is_sampled_by_pilot(ref) or any(map(self._is_after_pilot_sample, self.before(ref)))
 
     def _sources_behind(self, family: Family, part: Part) -> int:
-        """How many sources a part's records come from."""
+        """Return the number of sources that a part's records come from."""
         behind = sum(self._sources_behind(family, maker) for maker in family.makers(part))
         return behind or len(tuple(self.named_sources(family, part)))
 
-    # ---- what a stage's result depends on ----
+    # ---- dependencies ----
 
     def fingerprint(self, ref: StageRef) -> str:
-        """Hash of everything the stage's bytes depend on; it names the stage's folder."""
+        """Return the hash of everything that the stage's bytes depend on; it names the stage's folder."""
         if ref not in self._fingerprints:
             self._fingerprints[ref] = content_hash(self.dependencies(ref))
         return self._fingerprints[ref]
 
     def dependencies(self, ref: StageRef) -> dict[str, object]:
-        """Everything that `fingerprint` is the hash of; what a stage does not depend on stays out of it."""
+        """Return everything that `fingerprint` hashes: all that the stage depends on, and nothing else."""
         common: dict[str, object] = {
             "stage": [ref.family, ref.part, ref.step],
             "inputs": [self.fingerprint(before) for before in self.before(ref)],
@@ -236,26 +237,26 @@ class Build:
     # ---- reading ----
 
     def files(self, ref: StageRef) -> StageFiles:
-        """Where the stage lies."""
+        """Return the files of a stage in the store."""
         return StageFiles(self.store, ref.family, ref.part, ref.step, self.fingerprint(ref))
 
     def manifest(self, ref: StageRef) -> StageManifest | None:
-        """The stage's manifest; None while it is unfinished."""
+        """Return the stage's manifest; None while it is unfinished."""
         return self.files(ref).manifest()
 
     def read(self, ref: StageRef) -> Stage[Any]:
-        """A finished stage's records."""
+        """Return a finished stage's records."""
         manifest = self.manifest(ref)
         assert manifest is not None, f"{ref} is not finished"
         return Stage(self.files(ref), manifest, self.record_type(ref))
 
     def accepted(self, family: str, part: str) -> Stage[Any]:
-        """The records of a finished part that later parts and releases read."""
+        """Return the records of a finished part that later parts and releases read."""
         declared = self.families[family].family
         return self.read(self.stages(declared, declared.part(part))[-1])
 
     def record_type(self, ref: StageRef) -> type[Record]:
-        """The type of a stage's records."""
+        """Return the type of a stage's records."""
         part = self.part(ref)
         last_step = part.steps[-1].name
         if ref.step in (last_step, PEOPLE):
@@ -273,14 +274,14 @@ class Build:
         return part.item
 
     def inputs(self, ref: StageRef) -> Joined[Any] | Sample[Any]:
-        """The records a stage runs over."""
+        """Return the records that a stage runs over."""
         records = self.arriving(ref)
         if (count := self._sample_size(ref)) is None:
             return records
         return self._sampled((self.before(ref), count, None), records)
 
     def arriving(self, ref: StageRef) -> Joined[Any] | Sample[Any]:
-        """The records of the stages before, or a pilot's sample of them."""
+        """Return the records of the stages before, or a pilot's sample of them."""
         before = self.before(ref)
         records = Joined([self.read(stage) for stage in before])
         if (size := self.pilot_size(ref, self.limit)) is None:
@@ -293,7 +294,7 @@ class Build:
         return self._samples[key]
 
     def _sample_size(self, ref: StageRef) -> int | None:
-        """How many records a stage is to take of those that arrive; None where it takes all of them."""
+        """Return how many of the arriving records a stage takes; None if it takes all."""
         before = self.before(ref)
         take = self._rebuilt.take if self._rebuilt is not None and self.is_rebuilt(ref.family, ref.part) else None
         if take is None or not before or any(self.is_rebuilt(stage.family, stage.part) for stage in before):

@@ -1,4 +1,4 @@
-"""What a part's verifier is given and finds."""
+"""The input and output of a part's verifier."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from schemas.verdict import Verdict
 
 
 class Fault(Frozen):
-    """Something a finished row claims that does not hold."""
+    """A claim of a finished row that does not hold."""
 
     id: str
     problem: str
@@ -18,12 +18,12 @@ class Fault(Frozen):
 
 @dataclass(frozen=True)
 class VerifyContext:
-    """What a verifier may read beside the rows."""
+    """The data that a verifier may read in addition to the rows."""
 
     settings: Any
-    """The family's: of no declared type, for a verifier imports nothing that builds rows."""
+    """The family's settings, untyped because a verifier imports nothing that builds rows."""
     embedder: Embedder
     rows: Callable[[str], Iterable[Any]]
     """The accepted rows of another part of the family."""
     verdicts: Callable[[str], Mapping[str, Verdict]] | None = None
-    """By key, what people decided on the records of a part; None where that is not known, as in a release."""
+    """By key, people's verdicts on the records of a part; None if they are not known, as in a release."""

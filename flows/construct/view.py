@@ -1,7 +1,7 @@
 """A family's charts and views of its records, as data that the build report draws.
 
-A `Chart` is a distribution over a part, a `View` one record laid out for a reader. Neither knows how it is drawn, and
-the report knows no family.
+A `Chart` is a distribution over a part; a `View` is one record laid out for a reader. Neither knows how it is drawn,
+and the report knows no family.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,17 +20,17 @@ class Histogram:
 
     title: str
     series: Mapping[str, Mapping[float, int]]
-    """Name of the series -> value -> how often it occurs. Whole numbers throughout are binned as such."""
+    """Name of the series -> value -> its frequency. If all values are whole numbers, so are the bins."""
     unit: str
-    """What the values count or measure: "words", "cosine"."""
+    """The unit of the values: "words", "cosine"."""
     threshold: float | None = None
-    """Drawn into the chart. No bin reaches across it; a value on it lies below."""
+    """Drawn into the chart. No bin spans it; a value equal to it counts as below."""
     caption: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """How many records there are of each kind, in the order to be shown."""
+    """The number of records of each kind, in the order to show them."""
 
     title: str
     counts: Mapping[str, int]
@@ -42,12 +42,12 @@ Chart = Histogram | Bars
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a view: a cell for each column, or a single one across all of them."""
+    """A line of a view: a cell for each column, or one cell across all of them."""
 
     label: str
     cells: tuple[str, ...]
     strong: bool = False
-    """Whether it is the line that the others lead to: the answer."""
+    """True for the line that the others lead to, such as the answer."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Listing:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """A record laid out for a reader. Lines of two cells are compared, and what differs is marked."""
+    """A record laid out for a reader. In lines of two cells, the differences are marked."""
 
     title: str = ""
     tags: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class View:
 
 @dataclass(frozen=True)
 class ChartContext(Generic[R_co, S_co]):
-    """What a part's charts may read of the finished part."""
+    """The data that a part's charts may read of the finished part."""
 
     settings: S_co
     seed: int
@@ -81,7 +81,7 @@ class ChartContext(Generic[R_co, S_co]):
     records: Records[R_co]
     """The accepted records."""
     columns: Callable[[Sequence[str]], Iterable[Mapping[str, Any]]]
-    """Of a part whose last step writes files, some fields of all of their rows."""
+    """For a part whose last step writes files: the named fields of all its rows."""
     kept: Callable[[str], Records[Any]]
     """The records that the step of that name kept; their type is the step's."""
     dropped: Callable[[str], Iterable[Dropped]]

@@ -46,10 +46,10 @@ def estimate(
     console = make_console()
     try:
         with console.status("reading the sources"):
-            told = estimate_build(project)
+            result = estimate_build(project)
     finally:
         project.close()
-    print_estimate(told, console)
+    print_estimate(result, console)
 
 
 def evaluate(

@@ -5,7 +5,9 @@ import pkgutil
 from functools import cache
 from importlib.resources import files
 
+from flows.construct.declaration import check_declaration
 from flows.construct.engine import Family
+from schemas.errors import Failed
 
 
 @cache
@@ -15,11 +17,13 @@ def family_names() -> tuple[str, ...]:
 
 
 def load_family(name: str) -> Family:
-    """The family's declaration. Raises `KeyError` for a name that is none."""
+    """The family's declaration, checked. Raises `KeyError` for an unknown name, `Failed` for a faulty declaration."""
     if name not in family_names():
         raise KeyError(name)
-    family = importlib.import_module(f"{__name__}.{name}").FAMILY
-    assert isinstance(family, Family)
+    family = getattr(importlib.import_module(f"{__name__}.{name}"), "FAMILY", None)
+    if not isinstance(family, Family):
+        raise Failed(f"flows/families/{name}: expected a declaration named FAMILY, found none; add it to __init__.py")
+    check_declaration(family)
     return family
 
 

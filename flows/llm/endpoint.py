@@ -9,6 +9,7 @@ from typing import Any, Self
 import orjson
 from pydantic import BaseModel
 
+from flows.llm import truncation
 from flows.llm.cache import Completion, CompletionCache, Kind, completion_key
 from flows.llm.chat_format import Reply, reask
 from flows.llm.connection import Connection
@@ -34,16 +35,6 @@ from flows.llm.negotiation import Negotiation
 from flows.llm.options import Likelihood, Options
 from flows.llm.paid import PaidCompletions, Question
 from flows.llm.prices import Price, Prices, UnknownPrice, estimate_prompt_tokens, estimate_tokens
-from flows.llm.truncation import (
-    FEWEST_TOKENS,
-    LEAST_CUT,
-    SPARE,
-    TRIES,
-    Cut,
-    PretrainedTokenizer,
-    cut_to_share,
-    middle_cut,
-)
 from schemas.base import canonical_json
 
 _log = logging.getLogger(__name__)
@@ -89,10 +80,12 @@ class Endpoint:
         self._negotiation = Negotiation(self._connection, self._dialect)
         self._log_probabilities = LogProbabilities(settings, self._connection, self._paid)
         self._forms: dict[tuple[str, type[BaseModel], float, int], Form] = {}
-        self._cut: Cut | None = None
+        self._cut: truncation.Cut | None = None
         if settings.window is not None:
             tokenizer = settings.tokenizer
-            self._cut = middle_cut(settings.window, PretrainedTokenizer(tokenizer) if tokenizer else None)
+            self._cut = truncation.middle_cut(
+                settings.window, truncation.PretrainedTokenizer(tokenizer) if tokenizer else None
+            )
         self._tell = tell
         self._reasons = False
         """Whether the model is known to think before it answers."""
@@ -115,18 +108,18 @@ class Endpoint:
             return await self._answer(prompt, form, inputs, messages, draw, usage)
         whole, messages = messages, self._cut(messages) if self._cut else messages
         share = 1.0
-        for tries_left in reversed(range(TRIES)):
-            shown = messages if share == 1 else cut_to_share(messages, share)
+        for tries_left in reversed(range(truncation.TRIES)):
+            shown = messages if share == 1 else truncation.cut_to_share(messages, share)
             try:
                 answer = await self._answer(prompt, form, inputs, shown, draw, usage)
             except PromptTooLong as too_long:
                 window = too_long.window
                 left = self.settings.window or 0 if window is None else window - form.limit
-                if window is not None and left < FEWEST_TOKENS:
+                if window is not None and left < truncation.FEWEST_TOKENS:
                     raise NoAnswer(NO_ROOM, f"{form.limit:,} tokens (max_tokens), a window of {window:,}") from too_long
-                if left < FEWEST_TOKENS or not tries_left:
+                if left < truncation.FEWEST_TOKENS or not tries_left:
                     raise
-                share *= min(LEAST_CUT, SPARE * left / too_long.tokens)
+                share *= min(truncation.LEAST_CUT, truncation.SPARE * left / too_long.tokens)
             except InvalidAnswer as invalid:
                 invalid.prompt_cut = shown != whole
                 raise

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ import orjson
 from pydantic import BaseModel, ValidationError
 from typing_extensions import TypeVar
 
-from schemas.base import Frozen, content_hash, odd_character, visible
+from schemas.base import Frozen, content_hash, odd_character, texts_in, visible
 from schemas.errors import Failed, Stopped, WrongInput
 from schemas.manifest import added
 
@@ -86,17 +86,9 @@ _JOINERS = re.compile("[\u200c\u200d]")
 
 def require_plain_text(asked: object, output: BaseModel) -> None:
     """A check: no text of the answer holds a control or format character, apart from white space."""
-    for text in _texts(output.model_dump()):
+    for text in texts_in(output.model_dump()):
         if (odd := odd_character(_JOINERS.sub("", " ".join(text.split())))) is not None:
             raise Invalid("answer holds a character that is no text", f"leave out {visible(odd)}")
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | tuple | list):
-        for part in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(part)
 
 
 CUT_OFF = "answer cut off"

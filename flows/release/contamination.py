@@ -7,7 +7,7 @@ from data.sources import Entry, SourceSpec, read_entries
 from flows.construct.embed import Embedder
 from flows.construct.overlap import measure_of, nearest_cosines, shared_ngrams
 from flows.construct.retrieve import REPEATS_ABOVE
-from schemas.base import Record
+from schemas.base import Record, texts_in
 from schemas.release import Contamination
 
 SHOWN = 5
@@ -31,7 +31,7 @@ class RowTexts(NamedTuple):
     @classmethod
     def of(cls, record: type[Record], values: Mapping[str, Any]) -> "RowTexts":
         """Return the texts of a row that its record type lists in `TEXTS`; without a language, it is English."""
-        texts = tuple(text for name in record.TEXTS for text in _strings(values[name]))
+        texts = tuple(text for name in record.TEXTS for text in texts_in(values[name]))
         return cls(values["key"], values.get("language") or "en", texts[0] if texts else "", texts)
 
 
@@ -95,11 +95,3 @@ def texts_of(entry: Entry) -> Iterator[str]:
 
 def _asked(entry: Entry) -> str:
     return next((entry.values[name] for name in _ASKED if entry.values.get(name)), "")
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list | tuple):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _strings(inner)

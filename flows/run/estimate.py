@@ -161,7 +161,7 @@ def part_lines(
 
 @dataclass(frozen=True)
 class _Measured:
-    """A stage of the pilot; None where it has none."""
+    """A finished stage of the build, else a stage of the pilot; `stage` is None if there is neither."""
 
     stage: StageManifest | None
     arrived: int

@@ -67,7 +67,7 @@ AT_ONCE = 1
 """Rebuilds of a dataset at a time. A second one waits; it finds little to do, and nothing is missed."""
 PROCESS = "process"
 RAISED = re.compile(r"^Flow run encountered an exception: *(?:\w+: )?")
-"""How Prefect's message on a failed run begins."""
+"""The beginning of Prefect's message on a failed run."""
 FINAL = (StateType.COMPLETED, StateType.FAILED, StateType.CRASHED, StateType.CANCELLED)
 UNFINISHED = (StateType.RUNNING, StateType.PENDING, StateType.CANCELLING)
 NOTICE_TEXT = (
@@ -100,16 +100,16 @@ def unattended(
 ) -> Flow[..., State[Any]]:
     """Return `done` as a flow that is tried again if that may help, and ends with a one-line message."""
 
-    def run(*given: Any, **named: Any) -> State[Any]:
+    def run(*args: Any, **kwargs: Any) -> State[Any]:
         try:
-            return Completed(message=tell(done(*given, **named)))
+            return Completed(message=tell(done(*args, **kwargs)))
         except (WrongInput, Stopped):
             _try_no_more()
             raise
 
-    named_so: Callable[..., State[Any]] = update_wrapper(run, done)
-    made: Flow[..., State[Any]] = flow(name=name, validate_parameters=False, **RETRIES)(named_so)
-    return made
+    wrapped: Callable[..., State[Any]] = update_wrapper(run, done)
+    unattended_flow: Flow[..., State[Any]] = flow(name=name, validate_parameters=False, **RETRIES)(wrapped)
+    return unattended_flow
 
 
 def _try_no_more() -> None:

@@ -48,9 +48,9 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def server(folder: Path, port: int, given: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
+def server(folder: Path, port: int, variables: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a Prefect server for this machine alone. Raises `Failed`."""
-    with _program(folder, "server", given, "server", "start", "--host", HOST, "--port", str(port)) as process:
+    with _program(folder, "server", variables, "server", "start", "--host", HOST, "--port", str(port)) as process:
         until = time.monotonic() + STARTS_WITHIN_S
         while not is_healthy(f"http://{HOST}:{port}/api"):
             check(folder, process)
@@ -61,10 +61,10 @@ def server(folder: Path, port: int, given: Mapping[str, str]) -> Iterator["subpr
 
 
 @contextlib.contextmanager
-def worker(folder: Path, pool: str, name: str, given: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
+def worker(folder: Path, pool: str, name: str, variables: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a process worker on a pool."""
     arguments = ("worker", "start", "--pool", pool, "--name", name, "--type", "process", "--install-policy", "never")
-    with _program(folder, "worker", given, *arguments) as process:
+    with _program(folder, "worker", variables, *arguments) as process:
         yield process
 
 
@@ -104,11 +104,13 @@ def choose_port() -> int:
 
 
 @contextlib.contextmanager
-def _program(folder: Path, name: str, given: Mapping[str, str], *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
+def _program(
+    folder: Path, name: str, variables: Mapping[str, str], *arguments: str
+) -> Iterator["subprocess.Popen[bytes]"]:
     with (folder / f"{name}.log").open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 - a fixed program
             [sys.executable, "-m", "prefect", *arguments],
-            env=dict(given),
+            env=dict(variables),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

@@ -30,10 +30,10 @@ SCHEDULED_WITHIN_S = 60
 """Time in which a working scheduler has planned the next run."""
 
 
-def serve_schedule(given: Path | None, out: Path) -> None:
-    """Serve until stopped."""
+def serve_schedule(config_path: Path | None, out: Path) -> None:
+    """Serve the dataset's deployments until stopped; without a configuration, those of the sample."""
     console = make_console()
-    path = given or sample_path()
+    path = config_path or sample_path()
     config = load_config(path)
     notice = _notice_url()
     named, port = os.environ.get(API), serve.choose_port()

@@ -1,7 +1,7 @@
 """The forms in which people write the two last utterances (section 2.2) and the five distractors (section 2.3)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from operator import attrgetter
 
 from annotation.quality import WHY_UNCHANGED
 from annotation.review import review_of
@@ -140,24 +140,12 @@ def dialogue(history: Sequence[str], last_utterance: str) -> tuple[Turn, ...]:
     return (*turns, Turn(speaker="User", text=last_utterance)) if last_utterance else tuple(turns)
 
 
-def drafts(record: Any) -> Mapping[str, str]:
-    """The builder's suggestions."""
-    suggestions: Mapping[str, str] = record.drafts
-    return suggestions
-
-
-def left_out(record: Any) -> Mapping[str, str]:
-    """Why the builder suggests nothing."""
-    reasons: Mapping[str, str] = record.left_out
-    return reasons
-
-
 WRITE_UTTERANCES = every(
     UTTERANCE,
     unfit=unfit_pair,
     shown=shown_pair,
-    drafts=drafts,
-    left_out=left_out,
+    drafts=attrgetter("drafts"),
+    left_out=attrgetter("left_out"),
     checks=check_utterances,
     review=review_of(UTTERANCE, REVIEW_GUIDELINE),
     needed=lambda pair: bool(problems_of(pair)),
@@ -167,8 +155,8 @@ WRITE_DISTRACTORS = every(
     AUTHORING,
     unfit=unfit_authored,
     shown=shown_authored,
-    drafts=drafts,
-    left_out=left_out,
+    drafts=attrgetter("drafts"),
+    left_out=attrgetter("left_out"),
     checks=check,
     review=review_of(AUTHORING, REVIEW_GUIDELINE),
     needed=lambda record: not record.published,

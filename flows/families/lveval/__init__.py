@@ -19,15 +19,7 @@ from flows.families.lveval.inference import ANSWERS
 from flows.families.lveval.settings import LVEvalSettings, mixed_sources, ready
 from flows.families.lveval.show import show
 from flows.families.lveval.view import view
-from schemas.lveval import (
-    AnswerKeywords,
-    ConfusingFact,
-    LongContext,
-    Pair,
-    PoolDocument,
-    Replacements,
-    RuleConflicts,
-)
+from schemas import lveval
 from schemas.source import Passage, QASource
 
 # ---- estimates: records where nothing is dropped ----
@@ -59,7 +51,7 @@ FAMILY = Family(
             "pairs",
             source=QASource,
             sources=("pair_sources",),
-            item=Pair,
+            item=lveval.Pair,
             people=sample(rubric.ANSWERABLE, rubric.answerable_tasks),
             verify=verify.verify_pairs,
             charts=charts.pair_charts,
@@ -89,7 +81,7 @@ FAMILY = Family(
             sources=("document_sources",),
             uses=("pairs",),
             whole=True,
-            item=PoolDocument,
+            item=lveval.PoolDocument,
             verify=verify.verify_documents,
             charts=charts.document_charts,
             steps=(
@@ -105,9 +97,9 @@ FAMILY = Family(
         ),
         Part(
             "confusing-facts",
-            source=Pair,
+            source=lveval.Pair,
             uses=("documents",),
-            item=ConfusingFact,
+            item=lveval.ConfusingFact,
             people=every(rubric.CONFUSING_FACT, rubric.unfit_fact),
             verify=verify.verify_facts,
             charts=charts.fact_charts,
@@ -130,8 +122,8 @@ FAMILY = Family(
         ),
         Part(
             "replacements",
-            source=Pair,
-            item=Replacements,
+            source=lveval.Pair,
+            item=lveval.Replacements,
             people=every(rubric.REPLACEMENTS),
             verify=verify.verify_replacements,
             charts=charts.rule_charts,
@@ -148,17 +140,17 @@ FAMILY = Family(
         ),
         Part(
             "conflicts",
-            source=Replacements,
+            source=lveval.Replacements,
             uses=("pairs", "documents", "confusing-facts"),
-            item=RuleConflicts,
+            item=lveval.RuleConflicts,
             people=every(rubric.CONFLICTS),
             verify=verify.verify_conflicts,
             steps=(each(method.find_conflicts, version=5, prepare=assemblies_of_rules, settings=["levels", "header"]),),
         ),
         Part(
             "keywords",
-            source=Pair,
-            item=AnswerKeywords,
+            source=lveval.Pair,
+            item=lveval.AnswerKeywords,
             people=every(rubric.KEYWORDS, rubric.unfit_keywords),
             verify=verify.verify_keywords,
             steps=(
@@ -173,9 +165,9 @@ FAMILY = Family(
         ),
         Part(
             "contexts",
-            source=Pair,
+            source=lveval.Pair,
             uses=("documents", "confusing-facts", "conflicts", "keywords"),
-            item=LongContext,
+            item=lveval.LongContext,
             verify=verify.verify_contexts,
             against=verify.verify_against_sources,
             charts=charts.context_charts,

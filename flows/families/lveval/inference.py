@@ -26,16 +26,9 @@ from types import MappingProxyType
 from typing import Any
 
 from flows.construct.evaluation import Request
+from flows.families.lveval import variants
 from flows.families.lveval.datasets import BY_RELEASED, DATASETS, Dataset
 from flows.families.lveval.settings import LVEvalSettings
-from flows.families.lveval.variants import (
-    WITHOUT_FACTS,
-    WITHOUT_RULES,
-    Ablation,
-    Variant,
-    ablations_of,
-    variants_of,
-)
 from flows.llm.model import Prompt, Text
 from schemas.base import Frozen
 from schemas.lveval import LongContext
@@ -81,24 +74,24 @@ def dataset_of(row: LongContext) -> Dataset:
 
 def requests(row: LongContext, settings: LVEvalSettings) -> Sequence[Request]:
     """Return the requests for a row, as released and under each configured ablation that changes it."""
-    changing = ablations_of(dataset_of(row), confused=bool(row.confusing_facts))
-    chosen: list[Ablation | None] = [None, *(one for one in settings.ablations if one in changing)]
-    return [_request(row, variant, ablation) for ablation in chosen for variant in variants_of(ablation)]
+    changing = variants.ablations_of(dataset_of(row), confused=bool(row.confusing_facts))
+    chosen: list[variants.Ablation | None] = [None, *(one for one in settings.ablations if one in changing)]
+    return [_request(row, variant, ablation) for ablation in chosen for variant in variants.variants_of(ablation)]
 
 
-def _request(row: LongContext, variant: Variant, ablation: Ablation | None) -> Request:
+def _request(row: LongContext, variant: variants.Variant, ablation: variants.Ablation | None) -> Request:
     dataset = dataset_of(row)
-    question = without_rules(row, row.input) if ablation in WITHOUT_RULES else row.input
+    question = without_rules(row, row.input) if ablation in variants.WITHOUT_RULES else row.input
     if variant == "direct":
         return Request(variant, DIRECT[row.language], Direct(question=question, brief=dataset.brief), ablation)
     asked = InContext(context=context_of(row, ablation), question=question)
     return Request(variant, ANSWER[dataset.name], asked, ablation)
 
 
-def context_of(row: LongContext, ablation: Ablation | None) -> str:
+def context_of(row: LongContext, ablation: variants.Ablation | None) -> str:
     """Return the row's context, as it stands or under an ablation."""
-    context = without_facts(row) if ablation in WITHOUT_FACTS else row.context
-    return without_rules(row, context) if ablation in WITHOUT_RULES else context
+    context = without_facts(row) if ablation in variants.WITHOUT_FACTS else row.context
+    return without_rules(row, context) if ablation in variants.WITHOUT_RULES else context
 
 
 def without_facts(row: LongContext) -> str:

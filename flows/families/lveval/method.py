@@ -20,6 +20,7 @@ from typing import Any, Literal
 from flows.construct.engine import Context, Drop, SetContext, Slot
 from flows.construct.files_step import FilesContext, RowFile
 from flows.construct.records import Records
+from flows.families.lveval import prompts, selection
 from flows.families.lveval.answer_keywords import counts_in_score
 from flows.families.lveval.assembly import Assembler, DatasetAssemblies
 from flows.families.lveval.candidates import TextsByDataset
@@ -28,22 +29,7 @@ from flows.families.lveval.confusing_facts import CHANGES, refusals
 from flows.families.lveval.datasets import BY_NAME
 from flows.families.lveval.distractor_index import count
 from flows.families.lveval.inputs import ToAnswer, ToConfuse, ToMark, ToRename
-from flows.families.lveval.prompts import (
-    ANSWER_KEYWORDS,
-    ANSWER_UNAIDED,
-    CONFUSING_FACTS,
-    REPLACEMENT_RULES,
-    facts_in,
-    rules_in,
-)
 from flows.families.lveval.replacement_checks import applicable_rules, touches_question
-from flows.families.lveval.selection import (
-    cleaned,
-    fact_recall_pair,
-    header_in,
-    refuse_control_characters,
-    supporting_documents,
-)
 from flows.families.lveval.settings import MOST_RULES, LVEvalSettings
 from flows.families.lveval.support import excerpts, supporting_sentence
 from flows.language import language_of
@@ -77,7 +63,7 @@ async def to_pair(source: QASource, slot: Slot, ctx: Context[LVEvalSettings]) ->
     settings = ctx.settings
     dataset = BY_NAME[str(slot["dataset"])]
     language = language_of(dataset.language)
-    documents = supporting_documents(source, dataset)
+    documents = selection.supporting_documents(source, dataset)
     answers = source.answers
     if source.language != dataset.language:
         raise Drop("another language", f"{source.language}, and the dataset is in {dataset.language}")
@@ -93,8 +79,8 @@ async def to_pair(source: QASource, slot: Slot, ctx: Context[LVEvalSettings]) ->
     length = count(answers[0], dataset.language)
     if dataset.longest_answer is not None and length > dataset.longest_answer:
         raise Drop("answer too long", answers[0], value=float(length))
-    refuse_control_characters(source.question, *answers, *(document.text for document in documents))
-    if (line := header_in(documents, settings.header)) is not None:
+    selection.refuse_control_characters(source.question, *answers, *(document.text for document in documents))
+    if (line := selection.header_in(documents, settings.header)) is not None:
         raise Drop("looks like a header", line)
     words = sum(count(document.text, dataset.language) for document in documents)
     if words >= settings.longest:
@@ -114,7 +100,7 @@ async def to_pair(source: QASource, slot: Slot, ctx: Context[LVEvalSettings]) ->
 
 def prescreen_prompts(settings: LVEvalSettings) -> Sequence[Prompt[Any]]:
     """Return the prompts of `prescreen`; none where the settings name no model."""
-    return [ANSWER_UNAIDED] if settings.prescreen else []
+    return [prompts.ANSWER_UNAIDED] if settings.prescreen else []
 
 
 async def prescreen(pair: Pair, ctx: Context[LVEvalSettings]) -> Pair:
@@ -126,7 +112,9 @@ async def prescreen(pair: Pair, ctx: Context[LVEvalSettings]) -> Pair:
         return pair
     for model in ctx.settings.prescreen:
         try:
-            reply = await ctx.ask(ANSWER_UNAIDED, ToAnswer(question=pair.question, language=pair.language), model=model)
+            reply = await ctx.ask(
+                prompts.ANSWER_UNAIDED, ToAnswer(question=pair.question, language=pair.language), model=model
+            )
         except InvalidAnswer:
             continue
         if exact_match(reply.text, pair.answers, pair.language):
@@ -163,7 +151,7 @@ async def select_pairs(pairs: Records[Pair], ctx: SetContext[LVEvalSettings]) ->
             ctx.drop(pair, Drop("not selected"))
     for name, block in settings.datasets.items():
         if BY_NAME[name].recalls_fact:
-            yield fact_recall_pair(BY_NAME[name], block.fact, ctx.step.seed)
+            yield selection.fact_recall_pair(BY_NAME[name], block.fact, ctx.step.seed)
 
 
 # ---- mixing up (section 3.2.1) ----
@@ -174,8 +162,8 @@ async def to_document(passage: Passage, slot: Slot, ctx: Context) -> PoolDocumen
     dataset = BY_NAME[str(slot["dataset"])]
     if passage.language != dataset.language:
         raise Drop("another language", f"{passage.language}, and the dataset is in {dataset.language}")
-    text = cleaned(passage.title, passage.text, dataset)
-    refuse_control_characters(text)
+    text = selection.cleaned(passage.title, passage.text, dataset)
+    selection.refuse_control_characters(text)
     return PoolDocument(key=ctx.key, dataset=dataset.name, text=text, language=dataset.language, source=passage.source)
 
 
@@ -205,7 +193,7 @@ async def pool_documents(
             ctx.drop(document, Drop("supports a selected pair"))
         elif (document.source.source, document.source.id.partition(",")[0]) in pool.rows:
             ctx.drop(document, Drop("of a selected pair"))
-        elif (line := header_in([document], ctx.settings.header)) is not None:
+        elif (line := selection.header_in([document], ctx.settings.header)) is not None:
             ctx.drop(document, Drop("looks like a header", line))
         elif text in pool.texts and not BY_NAME[document.dataset].recalls_fact:  # a book may repeat itself
             ctx.drop(document, Drop("duplicate text", related_id=pool.texts[text]))
@@ -254,13 +242,13 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, TextsByDa
         seed=content_hash(ctx.step.seed, ctx.step_name, pair.key),
     )
     try:
-        answer = await ctx.ask(CONFUSING_FACTS, asked)
+        answer = await ctx.ask(prompts.CONFUSING_FACTS, asked)
     except InvalidAnswer as invalid:
-        last = facts_in(invalid.answer)
+        last = prompts.facts_in(invalid.answer)
         if last is None or all(refusals(asked, last.subject, last.object)):
             raise
         answer = last
-        ctx.note_asked(CONFUSING_FACTS)
+        ctx.note_asked(prompts.CONFUSING_FACTS)
     refused = refusals(asked, answer.subject, answer.object)
     if all(refused):
         raise Drop(refused[0], answer.subject)
@@ -334,12 +322,12 @@ async def propose_rules(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, Tex
             candidates=ctx.prepared[pair.dataset].candidates.for_pair(pair, sentences, ctx.random(pair.key)),
         )
         try:
-            rules = (await ctx.ask(REPLACEMENT_RULES, asked)).rules
+            rules = (await ctx.ask(prompts.REPLACEMENT_RULES, asked)).rules
         except InvalidAnswer as refused:
-            rules, lost = applicable_rules(asked, rules_in(refused.answer))
+            rules, lost = applicable_rules(asked, prompts.rules_in(refused.answer))
             if not touches_question(asked, rules):
                 raise
-            ctx.note_asked(REPLACEMENT_RULES)
+            ctx.note_asked(prompts.REPLACEMENT_RULES)
         if not rules:
             raise Drop("no name to be replaced", pair.question)
     keywords = [rule.old for rule in rules]
@@ -387,5 +375,5 @@ async def mark_keywords(pair: Pair, slot: Slot, ctx: Context) -> AnswerKeywords:
         raise Drop("no word of the answer counts in the score", answer)
     else:
         asked = ToMark(question=pair.question, answer=answer, language=pair.language)
-        keywords = (await ctx.ask(ANSWER_KEYWORDS, asked)).keywords
+        keywords = (await ctx.ask(prompts.ANSWER_KEYWORDS, asked)).keywords
     return AnswerKeywords(**_of_pair(pair, ctx), answer=answer, keywords=keywords)

@@ -2,18 +2,8 @@
 
 from collections.abc import Iterable
 
+from schemas import lveval
 from schemas.base import Record
-from schemas.lveval import (
-    AnswerKeywords,
-    ConfusingFact,
-    LongContext,
-    Pair,
-    PoolDocument,
-    Position,
-    Replacements,
-    Rule,
-    RuleConflicts,
-)
 
 AROUND = 160  # characters of a context shown before and after a position
 LONGEST = 700  # characters shown of a document
@@ -22,33 +12,33 @@ LONGEST = 700  # characters shown of a document
 def show(record: Record) -> str:  # noqa: PLR0911 - one for each kind of record
     """Return the record in Markdown."""
     match record:
-        case Pair():
+        case lveval.Pair():
             documents = "".join(f"\n\n> {_quoted(_cut(document.text))}" for document in record.documents)
             return f"**{record.question}**\n\n{_answers(record.answers)} ({record.dataset}){documents}"
-        case PoolDocument():
+        case lveval.PoolDocument():
             return f"({record.dataset}; {record.source.source}, {record.source.id})\n\n> {_quoted(_cut(record.text))}"
-        case ConfusingFact():
+        case lveval.ConfusingFact():
             return (
                 f"**{record.question}**\n\n{_answers(record.answers)}\n\nOriginal: {record.original_fact}\n\n"
                 f"Confusing ({record.changes} changed): {record.fact}"
             )
-        case Replacements():
+        case lveval.Replacements():
             excerpts = "".join(f"\n\n> {_quoted(excerpt)}" for excerpt in record.excerpts)
             lost = "".join(f"\n\n- lost: {conflict}" for conflict in record.lost)
             return f"**{record.question}**\n\n{_answers(record.answers)}\n\n{_rules(record.rules)}{lost}{excerpts}"
-        case RuleConflicts():
+        case lveval.RuleConflicts():
             conflicts = "".join(
                 f"\n\n- {conflict.old}: {conflict.kind}: {conflict.excerpt}" for conflict in record.conflicts
             )
             return f"**{record.question}**\n\n{_answers(record.answers)}\n\n{_rules(record.rules)}{conflicts}"
-        case AnswerKeywords():
+        case lveval.AnswerKeywords():
             return f"**{record.question}**\n\nAnswer: {record.answer}\n\nKeywords: **{record.keywords}**"
-        case LongContext():
+        case lveval.LongContext():
             return _context(record)
     raise TypeError(f"LV-Eval has no {type(record).__name__}")
 
 
-def _context(row: LongContext) -> str:
+def _context(row: lveval.LongContext) -> str:
     depth = "" if row.depth is None else f", depth {row.depth}"
     unit = "characters" if row.language == "zh" else "words"
     keywords = f" (keywords: {row.answer_keywords})" if row.answer_keywords else ""
@@ -60,7 +50,7 @@ def _context(row: LongContext) -> str:
     )
 
 
-def _placed(position: Position, context: str) -> str:
+def _placed(position: lveval.Position, context: str) -> str:
     before, after = (
         context[max(0, position.start - AROUND) : position.start],
         context[position.end : position.end + AROUND],
@@ -74,7 +64,7 @@ def _answers(answers: Iterable[str]) -> str:
     return f"Answer: **{' / '.join(answers)}**"
 
 
-def _rules(rules: Iterable[Rule]) -> str:
+def _rules(rules: Iterable[lveval.Rule]) -> str:
     return "Replaced: " + ("; ".join(f"{rule.old} → {rule.new}" for rule in rules) or "nothing")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
 from flows.construct.records import Records
+from flows.families.reeval import prompts
 from flows.families.reeval.checks.edits import answer_position, compare, restored
 from flows.families.reeval.checks.merged import says_the_same
 from flows.families.reeval.checks.passage import most_condensed
@@ -19,22 +20,6 @@ from flows.families.reeval.filters import filtered
 from flows.families.reeval.grading import Grader
 from flows.families.reeval.inference import STYLES, answering
 from flows.families.reeval.passages import PASSAGES, Collection, Drawn, Expansion, collect
-from flows.families.reeval.prompts import (
-    ALTERNATIVE_ANSWER,
-    CONDENSE,
-    MERGE,
-    READ_PASSAGE,
-    REPLACE_ANSWER,
-    RESOLVE_SENTENCE,
-    SELECT_SENTENCE,
-    ToAlter,
-    ToCondense,
-    ToMerge,
-    ToRead,
-    ToReplace,
-    ToResolve,
-    ToSelect,
-)
 from flows.families.reeval.settings import ReEvalSettings
 from flows.language import CannotReplace, language_of
 from flows.language.explained import explanation, only_within_names
@@ -165,7 +150,7 @@ async def swap_answer(case: Case, ctx: Context[ReEvalSettings, CountedAnswers]) 
 
 async def _alternative_answer(case: Case, ctx: Context[ReEvalSettings, CountedAnswers]) -> str:
     """Table 8, "Alternative answer generation"."""
-    asked = ToAlter(
+    asked = prompts.ToAlter(
         question=case.question,
         answer=case.answer,
         aliases=case.aliases,
@@ -175,7 +160,7 @@ async def _alternative_answer(case: Case, ctx: Context[ReEvalSettings, CountedAn
         others=ctx.prepared.like(case),
         seed=content_hash(ctx.step.seed, ctx.step_name, case.key),
     )
-    alternative = (await ctx.ask(ALTERNATIVE_ANSWER, asked, model=case.pivot)).answer
+    alternative = (await ctx.ask(prompts.ALTERNATIVE_ANSWER, asked, model=case.pivot)).answer
     if not alternative:
         raise Drop("no other answer fits the passage", evidence=f"{case.answer} ({case.question})")
     return alternative
@@ -183,11 +168,11 @@ async def _alternative_answer(case: Case, ctx: Context[ReEvalSettings, CountedAn
 
 async def _replaced(case: Case, names: tuple[str, ...], alternative: str, ctx: Context) -> tuple[str, Sequence[str]]:
     """Table 8, the evidence with the alternative in the answer's place, and notes for the provenance."""
-    asked = ToReplace(
+    asked = prompts.ToReplace(
         answer=case.answer, aliases=names, alternative=alternative, evidence=case.evidence, language=case.language
     )
     try:
-        rewritten = (await ctx.ask(REPLACE_ANSWER, asked, model=case.pivot)).evidence
+        rewritten = (await ctx.ask(prompts.REPLACE_ANSWER, asked, model=case.pivot)).evidence
     except InvalidAnswer as invalid:
         evidence = _span_replaced(case, names, alternative, invalid)
         return evidence, ["the answer was replaced span by span: no rewrite passed the checks"]
@@ -258,7 +243,7 @@ async def enrich(case: Case, ctx: Context[ReEvalSettings, Collection]) -> Enrich
 
 async def _supporting_sentence(case: Case, ctx: Context) -> str:
     """Table 9, the sentence of the evidence that supports the answer, as it stands there."""
-    quoted = (await ctx.ask(SELECT_SENTENCE, ToSelect.of(case), model=case.pivot)).sentence
+    quoted = (await ctx.ask(prompts.SELECT_SENTENCE, prompts.ToSelect.of(case), model=case.pivot)).sentence
     if not quoted.strip():
         raise Drop("no single sentence supports the answer", evidence=f"{case.question} {case.answer}")
     return stretch_of(case.evidence, quoted) or quoted
@@ -281,7 +266,7 @@ async def _resolved(case: Case, sentence: str, ctx: Context) -> str:
     leaning = points_outside(case.language, sentence)
     if leaning is not None and is_asked_about(case.language, case.question, leaning, case.title):
         leaning = None
-    asked = ToResolve(
+    asked = prompts.ToResolve(
         question=case.question,
         sentence=sentence,
         leaning=leaning,
@@ -291,7 +276,7 @@ async def _resolved(case: Case, sentence: str, ctx: Context) -> str:
         answer=case.answer,
         language=case.language,
     )
-    return (await ctx.ask(RESOLVE_SENTENCE, asked, model=case.pivot)).sentence
+    return (await ctx.ask(prompts.RESOLVE_SENTENCE, asked, model=case.pivot)).sentence
 
 
 @dataclass(frozen=True)
@@ -326,7 +311,7 @@ async def _expanded(
         raise Drop(f"fewer than {PASSAGES} passages on the matter", short)
     texts = tuple(passage.text for passage in drawn.passages)
     most = most_condensed(case.language, texts)
-    condensing = ToCondense(
+    condensing = prompts.ToCondense(
         question=case.question,
         answer=case.answer,
         passages=texts,
@@ -335,10 +320,10 @@ async def _expanded(
         language=case.language,
     )
     try:
-        condensed = (await ctx.ask(CONDENSE, condensing, model=case.pivot)).text
+        condensed = (await ctx.ask(prompts.CONDENSE, condensing, model=case.pivot)).text
         if not condensed.strip():
             raise Drop("passages do not make one text", f"{expansion}-focused, of {drawn.pages}")
-        merging = ToMerge(
+        merging = prompts.ToMerge(
             question=case.question,
             sentence=resolved,
             condensed=condensed,
@@ -356,7 +341,7 @@ async def _expanded(
     return Expanded(evidence, drawn, [f"{expansion}-focused: {doubt}" for doubt in drawn.doubts])
 
 
-async def _merged(merging: ToMerge, expansion: Expansion, pivot: str, ctx: Context) -> str:
+async def _merged(merging: prompts.ToMerge, expansion: Expansion, pivot: str, ctx: Context) -> str:
     """Table 9, the sentence and the condensed text in one passage, to which no reader objects who sees it alone.
 
     Departure: the paper keeps the merged text unread, and people judge a sample of it. Here the builder model
@@ -365,11 +350,13 @@ async def _merged(merging: ToMerge, expansion: Expansion, pivot: str, ctx: Conte
     """
     history = ""
     for _ in range(MOST_MERGES):
-        merged = (await ctx.ask(MERGE, merging, model=pivot)).text
+        merged = (await ctx.ask(prompts.MERGE, merging, model=pivot)).text
         if not merged.strip():
             history = history or f"{merging.sentence} | {merging.condensed}"
             raise Drop("supporting sentence has no place in the text", f"{expansion}-focused: {history}")
-        objections = (await ctx.ask(READ_PASSAGE, ToRead(passage=merged, language=merging.language))).objections
+        objections = (
+            await ctx.ask(prompts.READ_PASSAGE, prompts.ToRead(passage=merged, language=merging.language))
+        ).objections
         if not objections:
             return merged
         merging = merging.model_copy(update={"merged": merged, "objections": objections})

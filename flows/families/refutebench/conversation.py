@@ -11,17 +11,8 @@ from dataclasses import dataclass, field
 from random import Random
 
 from flows.construct.engine import Context, Drop
-from flows.families.refutebench import templates
+from flows.families.refutebench import prompts, templates
 from flows.families.refutebench.lexicon import packaged
-from flows.families.refutebench.prompts import (
-    CHECK_REFUTATION,
-    REFUTE,
-    RESPOND,
-    Checked,
-    ToAnswer,
-    ToCheck,
-    ToRefute,
-)
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.llm.model import InvalidAnswer, Problem, Said
 from schemas.base import content_hash
@@ -65,7 +56,7 @@ class Conversation:
         middle (so that refutations stay whole), and the turn says so.
         """
         seed = self.seeds[query]
-        asked = ToAnswer(
+        asked = prompts.ToAnswer(
             dialogue=tuple(Said(role=turn.role, text=turn.text) for turn in self.turns),
             said=turn.text,
             task=seed.task,
@@ -75,7 +66,7 @@ class Conversation:
             ignoring=self.ctx.settings.ignoring.get(self.opened.model, 0.0),
         )
         try:
-            answer = await self.ctx.ask(RESPOND, asked, model=self.opened.model)
+            answer = await self.ctx.ask(prompts.RESPOND, asked, model=self.opened.model)
         except InvalidAnswer as invalid:
             raise Drop(f"evaluated model: {invalid.reason}", invalid.evidence) from invalid
         answered = DialogueTurn(
@@ -111,7 +102,7 @@ class Conversation:
         focus = focus_of(self.opened.query, len(self._earlier))
         refused: list[tuple[str, str]] = []
         for draw in range(MOST_TRIES):
-            asked = ToRefute(
+            asked = prompts.ToRefute(
                 task=self.opened.task,
                 query=self.opened.query,
                 response=self.turns[-1].text,
@@ -123,7 +114,7 @@ class Conversation:
                 refused=tuple(refused),
             )
             try:
-                text = " ".join((await self.ctx.ask(REFUTE, asked, draw=draw)).refutation.split())
+                text = " ".join((await self.ctx.ask(prompts.REFUTE, asked, draw=draw)).refutation.split())
             except InvalidAnswer as invalid:
                 raise Drop(f"refuter: {invalid.reason}", invalid.evidence) from invalid
             problem = await self._problem(text, focus)
@@ -142,11 +133,11 @@ class Conversation:
             same = await asyncio.to_thread(self._same_meaning, text)
         if same is not None:
             return "repeated", f"it says again: {same}"
-        asked = ToCheck(
+        asked = prompts.ToCheck(
             query=self.opened.query, response=self.turns[-1].text, refutation=text, focus=focus, earlier=earlier
         )
         try:
-            return fault_of(await self.ctx.ask(CHECK_REFUTATION, asked), focus, earlier)
+            return fault_of(await self.ctx.ask(prompts.CHECK_REFUTATION, asked), focus, earlier)
         except InvalidAnswer as invalid:
             raise Drop(f"check of the refutation: {invalid.reason}", invalid.evidence) from invalid
 
@@ -177,7 +168,7 @@ def strong_of(query: str, style: Sequence[str]) -> str:
     return Random(content_hash("strong", query)).choice(style) if style else ""
 
 
-def fault_of(checked: Checked, focus: Focus, earlier: Sequence[str]) -> Problem:
+def fault_of(checked: prompts.Checked, focus: Focus, earlier: Sequence[str]) -> Problem:
     """Why a checked refutation is refused, with the advice to the refuter; None if it is not."""
     if checked.met:
         return "met already", "the answer does that already"

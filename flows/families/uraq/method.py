@@ -13,22 +13,8 @@ from itertools import count, cycle, islice
 from flows.construct.dedupe import deduplicate as independent_set
 from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext, seeded
 from flows.construct.records import Records
-from flows.families.uraq import checks, conflicts
+from flows.families.uraq import checks, conflicts, prompts
 from flows.families.uraq.contexts import DrawnContexts, dataset_of
-from flows.families.uraq.prompts import (
-    ANSWER_SINGLE_HOP,
-    ANSWER_WITH_CONTEXT,
-    ASK_QUESTION,
-    CONTRADICT,
-    MANIPULATE,
-    WRITE_STATEMENTS,
-    StatementsWanted,
-    ToAnswer,
-    ToAsk,
-    ToContradict,
-    ToManipulate,
-    ToRead,
-)
 from flows.families.uraq.settings import UraqSettings
 from flows.llm.model import InvalidAnswer, Message
 from schemas.base import key_of
@@ -114,10 +100,10 @@ async def _write_batch(
 ) -> list[Statement]:
     """One batch; empty, and a drop of its own, if every answer was invalid."""
     known = tuple(statement.text for statement in written.values() if statement.topic == topic)
-    wanted = StatementsWanted(topic=topic, count=size, round=round_, known=known)
+    wanted = prompts.StatementsWanted(topic=topic, count=size, round=round_, known=known)
     asking = ctx.at(topic)
     try:
-        answer = await asking.ask(WRITE_STATEMENTS, wanted, draw=round_)
+        answer = await asking.ask(prompts.WRITE_STATEMENTS, wanted, draw=round_)
     except InvalidAnswer as invalid:
         place = f"batch of {size} statements on {topic}, round {round_}"
         batch = Statement(key=key_of("uraq", "statements", place), text=place, topic=topic)
@@ -196,7 +182,7 @@ async def manipulate(statement: Statement, ctx: Context) -> StatementPair:
 
     The words tell which of the two it is; the builder's own label is ignored.
     """
-    answer = await ctx.ask(MANIPULATE, ToManipulate(statement=statement.text))
+    answer = await ctx.ask(prompts.MANIPULATE, prompts.ToManipulate(statement=statement.text))
     provenance = ctx.provenance(statement, sources=[statement.source] if statement.source else [])
     if statement.written_by is not None:
         provenance = provenance.model_copy(update={"prompts": (statement.written_by, *provenance.prompts)})
@@ -255,14 +241,14 @@ async def ask_question(pair: StatementPair, ctx: Context[UraqSettings, Mapping[s
     """
     settings = ctx.settings
     hops = ctx.random(pair.key).choice(sorted(set(settings.hops)))
-    asked = ToAsk(
+    asked = prompts.ToAsk(
         original=pair.original,
         manipulated=pair.manipulated,
         hops=hops,
         answer_type=ctx.prepared[pair.key],
         only=settings.answer_shares.get("boolean") == 1,
     )
-    answer = await ctx.ask(ASK_QUESTION, asked)
+    answer = await ctx.ask(prompts.ASK_QUESTION, asked)
     return UraqItem(
         key=ctx.key,
         original=pair.original,
@@ -279,7 +265,9 @@ async def prescreen(item: UraqItem, ctx: Context[UraqSettings]) -> UraqItem:
     """Section 4.1: only questions whose fact every named model knows, asked in a single hop."""
     settings = ctx.settings
     for name in settings.prescreen:
-        reply = await ctx.ask(ANSWER_SINGLE_HOP, ToAnswer(question=item.single_hop_question), model=name)
+        reply = await ctx.ask(
+            prompts.ANSWER_SINGLE_HOP, prompts.ToAnswer(question=item.single_hop_question), model=name
+        )
         if not checks.knows(reply.text, item.single_hop_answer, item.single_hop_question):
             raise Drop(f"fact not known by {name}", evidence=f"{item.single_hop_question} {reply.text}")
     return item.revised(provenance=ctx.asked_of(item.provenance))
@@ -300,7 +288,7 @@ async def make_conflict(source: QASource, ctx: Context) -> Conflict:
         answer = conflicts.answer_to_contradict(source)
         assert source.evidence is not None
         other = await ctx.ask(
-            CONTRADICT, ToContradict(question=source.question, answer=answer, evidence=source.evidence)
+            prompts.CONTRADICT, prompts.ToContradict(question=source.question, answer=answer, evidence=source.evidence)
         )
         answer_type = conflicts.answer_type_of(source.question, answer)
         sides = conflicts.Sides(source.evidence, other.evidence, answer, other.answer, answer_type)
@@ -371,9 +359,9 @@ def expected_answers(item: UraqItem | Conflict, setting: Setting) -> dict[Need, 
 
 def messages(row: EvaluationRow, need: Need) -> list[Message]:
     """The chat messages that put an evaluation row to a model under a user need (appendix B and C)."""
-    return ANSWER_WITH_CONTEXT.messages(to_read(row, need))
+    return prompts.ANSWER_WITH_CONTEXT.messages(to_read(row, need))
 
 
-def to_read(row: EvaluationRow, need: Need) -> ToRead:
+def to_read(row: EvaluationRow, need: Need) -> prompts.ToRead:
     """The row as the evaluated model reads it."""
-    return ToRead(need=need, contexts=row.contexts, question=row.question)
+    return prompts.ToRead(need=need, contexts=row.contexts, question=row.question)

@@ -3,19 +3,10 @@
 import re
 from functools import lru_cache
 
-from flows.language.en import phrases, questions
+from flows.language.en import phrases, questions, types
 from flows.language.en.names import PARTICLES, classes, gender, is_familiar_place, is_first_name, place_class
 from flows.language.en.numbers import SCALES, is_year, ordinal_value, value_of
 from flows.language.en.tokens import CARDINALS, MONTHS, Tokens, tokens
-from flows.language.en.types import (
-    ACRONYM,
-    APPROXIMATE,
-    DATE_STRONG,
-    answer_type,
-    class_of_name,
-    is_plural_name,
-    is_titled,
-)
 from flows.language.tables import rows
 
 _KEPT = 65536
@@ -31,7 +22,7 @@ def kind(answer: str, question: str = "") -> str:
     phrase its article, number, capital and class. An answer that is no name and no noun phrase gets a kind of
     its own, which no other answer shares.
     """
-    of = answer_type(answer, question)
+    of = types.answer_type(answer, question)
     if _TWO_SENTENCES.search(answer):
         return f"{of}:alone:{answer}"
     shapes = {"number": _number_shape, "date": _date_shape, "person": _person_shape, "place": _place_shape}
@@ -49,7 +40,7 @@ def _number_shape(answer: str, question: str) -> str | None:
     words = tokens(inner)
     forms = words.normals
     start = 0
-    while start < len(forms) - 1 and forms[start] in APPROXIMATE:
+    while start < len(forms) - 1 and forms[start] in types.APPROXIMATE:
         start += 1
     approximate = " ".join(forms[:start])
     ordinal = ordinal_value(forms[start])
@@ -97,12 +88,12 @@ def _date_shape(answer: str, question: str) -> str | None:
             pattern.append("figure")
         elif ordinal_value(form):
             pattern.append("ordinal")
-        elif DATE_STRONG.match(form) and form[0].isdigit():
+        elif types.DATE_STRONG.match(form) and form[0].isdigit():
             century = century or form[:2]
             pattern.append("decade")
         elif form in ("spring", "summer", "autumn", "winter"):
             pattern.append("season")
-        elif form.endswith("day") and DATE_STRONG.match(form):
+        elif form.endswith("day") and types.DATE_STRONG.match(form):
             pattern.append("weekday")
         else:
             pattern.append(word)
@@ -120,7 +111,7 @@ def _person_shape(answer: str, question: str) -> str | None:
         words.capitalised(place) or words.normals[place] in PARTICLES | {"of", "the"} for place in range(len(words))
     ):
         return None
-    titled = words.normals[0] if is_titled(words) else ""
+    titled = words.normals[0] if types.is_titled(words) else ""
     titled = titled if titled in ("", "king", "queen", "pope", "saint", "emperor", "prince", "princess") else "titled"
     length = "single" if len(words) == 1 else "of" if "of" in words.normals else "full"
     return f"{gender(inner) or questions.asked_gender(question)}:{titled or length}:{_comma(inner)}"
@@ -133,7 +124,7 @@ def _comma(inner: str) -> str:
 def _place_shape(answer: str, question: str) -> str | None:
     inner = phrases.core(answer)
     words = tokens(inner)
-    known, asked, of_head = place_class(inner), questions.focus(question), class_of_name(inner, words)
+    known, asked, of_head = place_class(inner), questions.focus(question), types.class_of_name(inner, words)
     if (
         phrases.is_list(inner)
         or not words.capitalised(0)
@@ -169,7 +160,7 @@ def _article_class(answer: str) -> str:
 
 def _name_shape(answer: str, question: str) -> str | None:
     inner = phrases.core(answer)
-    asked, of_head = questions.focus(question), class_of_name(inner, tokens(inner))
+    asked, of_head = questions.focus(question), types.class_of_name(inner, tokens(inner))
     if phrases.is_list(inner) and of_head is None:
         return None
     if of_head is not None:
@@ -184,7 +175,7 @@ def _name_shape(answer: str, question: str) -> str | None:
     if not group:
         return None
     group = f"people of {group}" if _is_of_people(tokens(inner)) else f"{_described(inner)}{group}"
-    acronym = "acronym" if ACRONYM.fullmatch(inner) else "name"
+    acronym = "acronym" if types.ACRONYM.fullmatch(inner) else "name"
     return f"{group}:{acronym}:{_article_class(answer)}:{'plural' if phrases.is_plural(inner) else ''}"
 
 
@@ -272,7 +263,7 @@ def _proper_shape(answer: str, inner: str, question: str) -> str | None:
 
 def _is_a_people(answer: str, inner: str) -> bool:
     """ "The Anglo-Saxons", "the English": a plural or a word of descent behind an article."""
-    return answer[:4].lower() == "the " and (is_plural_name(inner) or _is_of_people(tokens(inner)))
+    return answer[:4].lower() == "the " and (types.is_plural_name(inner) or _is_of_people(tokens(inner)))
 
 
 def _described(inner: str) -> str:
@@ -290,7 +281,7 @@ def _described(inner: str) -> str:
 def _can_be_team(inner: str, words: Tokens) -> bool:
     """True if a name may be a team's: a place's, a plural, or one that ends in a word of the dictionary."""
     last = words.word(len(words) - 1)
-    if is_familiar_place(inner) or place_class(inner) is not None or is_plural_name(last):
+    if is_familiar_place(inner) or place_class(inner) is not None or types.is_plural_name(last):
         return True
     return len(words) > 1 and phrases.is_dictionary_word(last) and not is_first_name(words.word(0))
 

@@ -5,19 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from flows.language import AnswerType
-from flows.language.en import questions
-from flows.language.en.names import (
-    PARTICLES,
-    SUFFIXES,
-    TITLES,
-    PlaceClass,
-    classes,
-    is_common_surname,
-    is_familiar_place,
-    is_first_name,
-    is_surname,
-    place_class,
-)
+from flows.language.en import names, questions
 from flows.language.en.numbers import SCALES, date_of, is_year, ordinal_value, value_of
 from flows.language.en.phrases import core, head, is_dictionary_word, is_list, is_proper, split_article, unintroduced
 from flows.language.en.tokens import MONTHS, Tokens, tokens, word_set
@@ -102,8 +90,8 @@ class _Name(NamedTuple):
         return questions.focus(self.question)
 
     @property
-    def place(self) -> PlaceClass | None:
-        return place_class(self.inner)
+    def place(self) -> names.PlaceClass | None:
+        return names.place_class(self.inner)
 
     @property
     def last(self) -> str:
@@ -144,7 +132,7 @@ def _as_who(name: _Name) -> AnswerType | None:
         or not _can_be_person(words, unintroduced(name.answer))
     ):
         return None
-    team = questions.TEAM_QUESTION.search(question) and not is_first_name(words.word(0))
+    team = questions.TEAM_QUESTION.search(question) and not names.is_first_name(words.word(0))
     return "organisation" if team else "person"
 
 
@@ -167,7 +155,7 @@ def _by_words(name: _Name) -> AnswerType | None:
     inner, asked = name.inner, name.asked
     if _is_personal(name):
         return "person"
-    if _is_city_and_state(inner) or (is_familiar_place(inner) and not _is_called_so_too(inner, asked)):
+    if _is_city_and_state(inner) or (names.is_familiar_place(inner) and not _is_called_so_too(inner, asked)):
         return "place"
     untyped = asked is None or asked.type is None
     return "organisation" if ACRONYM.fullmatch(inner) and untyped and len(inner) > 2 else None
@@ -187,23 +175,23 @@ _PLACE_HEADS = frozenset(("river", "water", "mountain", "island", "street", "bui
 def class_of_name(inner: str, words: Tokens) -> tuple[str, str] | None:
     """Type and class of a name by its head, or by a first word such as "Museum" or "Lake"."""
     if len(words) < 2:
-        return classes("the").get(inner.lower())
+        return names.classes("the").get(inner.lower())
     if words.normals[0] in ("house", "chamber") and words.normals[1] == "of":
         return "organisation", "body"
-    of_head = classes("head").get(head(inner).lower())
-    of_first = classes("head").get(words.normals[0])
+    of_head = names.classes("head").get(head(inner).lower())
+    of_first = names.classes("head").get(words.normals[0])
     if of_head is not None or of_first is None:
         return of_head
     natural = of_first[1] in ("water", "mountain")
-    built = of_first[1] in ("building", "school", "street", "team") and not is_surname(words.word(0))
+    built = of_first[1] in ("building", "school", "street", "team") and not names.is_surname(words.word(0))
     return of_first if natural or built else None
 
 
 def _is_called_so_too(inner: str, asked: questions.Focus | None) -> bool:
     """True if a city's name is a personal name as well, or the question asks for something else."""
-    if place_class(inner) != "city":
+    if names.place_class(inner) != "city":
         return False
-    return (asked is not None and asked.type != "place") or is_first_name(inner)
+    return (asked is not None and asked.type != "place") or names.is_first_name(inner)
 
 
 def _as_type(name: str) -> AnswerType:
@@ -213,7 +201,7 @@ def _as_type(name: str) -> AnswerType:
 
 def is_titled(words: Tokens) -> bool:
     """ "Queen Victoria", "Pope John", "Governor Vaudreuil"."""
-    if len(words) < 2 or words.normals[0] not in TITLES or not words.capitalised(0) or words.normals[0] == "st":
+    if len(words) < 2 or words.normals[0] not in names.TITLES or not words.capitalised(0) or words.normals[0] == "st":
         return False
     return words.normals[1] != "of" or words.normals[0] in _TITLES_OF_PLACES
 
@@ -225,19 +213,19 @@ def _is_personal_name(words: Tokens) -> bool:
     """True if the words are a first name and a family name, with what may come between and after them."""
     if len(words) == 2 and not words.adjacent(0):
         return False
-    if not 2 <= len(words) <= 5 or not is_first_name(words.word(0)) or not words.capitalised(0):
+    if not 2 <= len(words) <= 5 or not names.is_first_name(words.word(0)) or not words.capitalised(0):
         return False
     last = words.word(len(words) - 1)
     if (is_plural_name(last) and is_dictionary_word(last)) or words.normals[0] in ("house", "court"):
         return False
     if words.normals[-1] in ("catholic", "orthodox"):  # "Roman Catholic"
         return False
-    if words.normals[-1] in classes("head") and not (is_common_surname(last) and len(words) == 2):
+    if words.normals[-1] in names.classes("head") and not (names.is_common_surname(last) and len(words) == 2):
         return False
     return all(
-        words.capitalised(place) or words.normals[place] in PARTICLES or words.normals[place] == "of"
+        words.capitalised(place) or words.normals[place] in names.PARTICLES or words.normals[place] == "of"
         for place in range(1, len(words))
-    ) and (not is_dictionary_word(last) or is_surname(last) or words.normals[-1] in SUFFIXES)
+    ) and (not is_dictionary_word(last) or names.is_surname(last) or words.normals[-1] in names.SUFFIXES)
 
 
 def _can_be_person(words: Tokens, inner: str) -> bool:
@@ -245,10 +233,10 @@ def _can_be_person(words: Tokens, inner: str) -> bool:
     if is_list(inner) or len(words) > 6 or not words.capitalised(0) or any(form[0].isdigit() for form in words.normals):
         return False
     last = words.word(len(words) - 1)
-    no_surname = (is_dictionary_word(last) and not is_surname(last)) or is_familiar_place(last)
-    if len(words) > 1 and not is_first_name(words.word(0)) and no_surname:
+    no_surname = (is_dictionary_word(last) and not names.is_surname(last)) or names.is_familiar_place(last)
+    if len(words) > 1 and not names.is_first_name(words.word(0)) and no_surname:
         return False
-    known = is_first_name(words.word(0)) and not is_dictionary_word(last)
+    known = names.is_first_name(words.word(0)) and not is_dictionary_word(last)
     return (
         (known or not is_plural_name(last))
         and not (ACRONYM.fullmatch(inner) and len(inner) > 1)
@@ -259,10 +247,10 @@ def _can_be_person(words: Tokens, inner: str) -> bool:
 def is_plural_name(last: str) -> bool:
     """True if a name's last word is the plural of a people or a band ("Seljuk Turks", "Bee Gees")."""
     ends = re.search(r"[^aious']s$", last) is not None
-    return ends and not is_first_name(last) and not is_common_surname(last)
+    return ends and not names.is_first_name(last) and not names.is_common_surname(last)
 
 
 def _is_city_and_state(inner: str) -> bool:
     """ "Las Vegas, Nevada": a place within another."""
     first, comma, second = inner.partition(",")
-    return bool(comma) and place_class(second.strip()) is not None and first[:1].isupper()
+    return bool(comma) and names.place_class(second.strip()) is not None and first[:1].isupper()

@@ -20,24 +20,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flows.families.lveval.inputs import ToConfuse
+from flows.families.lveval.rules import entities_en, sentences_en
 from flows.families.lveval.rules.answers_en import other_answers
 from flows.families.lveval.rules.candidate_fact import CandidateFact
-from flows.families.lveval.rules.entities_en import (
-    NAME,
-    TRIED,
-    EntityType,
-    entity_type,
-    names,
-    others_than,
-    stands_whole,
-)
 from flows.families.lveval.rules.search_en import UNIQUE, PairSearch, is_part
-from flows.families.lveval.rules.sentences_en import (
-    Collection,
-    clauses,
-    lead,
-    leading_name,
-)
 from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import CannotReplace, en
 from flows.language.alternatives import LAST_YEAR
@@ -66,7 +52,7 @@ _BEGINNING = re.compile(r"(?:The |In [\w ]+ |[^,]+, (?:the )?)?")  # may stand b
 
 
 def facts(
-    asked: ToConfuse, documents: Sequence[str], collection: Collection, rng: random.Random
+    asked: ToConfuse, documents: Sequence[str], collection: sentences_en.Collection, rng: random.Random
 ) -> tuple[Iterator[CandidateFact], Iterator[CandidateFact]]:
     """Return candidates for subject facts and for object facts, best first."""
     maker = _Maker(asked, documents, collection, rng)
@@ -90,7 +76,7 @@ class _Maker(PairSearch):
         near = sorted(self.own, key=self.likeness, reverse=True)
         for sentence in dict.fromkeys((*of_it[1:], *of_it[:1], *near)):
             if not UNIQUE.search(sentence.text):
-                led = any(stands_whole(sentence.lead, name) for name in self.names)
+                led = any(entities_en.stands_whole(sentence.lead, name) for name in self.names)
                 yield from (CandidateFact(fact, stated=led, lifted=True) for fact in self._of_another(sentence.text))
         for text in self._besides():
             yield from (CandidateFact(fact, stated=True, lifted=True) for fact in self._of_another(text))
@@ -110,12 +96,12 @@ class _Maker(PairSearch):
     def _elsewhere(self, text: str) -> Iterator[str]:
         """Yield the question's statement with another place than the last that it names."""
         for name in reversed(self.asked_names):
-            type_ = entity_type(name, tuple(self.documents), self.asked.question)
+            type_ = entities_en.entity_type(name, tuple(self.documents), self.asked.question)
             if type_ is None or type_.of not in _PLACES or len(self.asked_names) == 1:
                 continue
             at = re.search(rf"\b(?:in|at|to|from|into) {re.escape(name)}(?=[ .,])", text)
-            if at is not None and stands_whole(text, name):
-                for other in others_than(name, type_, text, self.rng)[:TRIED]:
+            if at is not None and entities_en.stands_whole(text, name):
+                for other in entities_en.others_than(name, type_, text, self.rng)[: entities_en.TRIED]:
                     yield f"{text[: at.end() - len(name)]}{other}{text[at.end() :]}"
             return
 
@@ -123,7 +109,7 @@ class _Maker(PairSearch):
         """Yield clauses of the pages' first sentences."""
         for sentence in self.openings():
             if any(is_part(name, sentence.page) or is_part(sentence.page, name) for name in self.names):
-                yield from clauses(sentence.text, sentence.page)
+                yield from sentences_en.clauses(sentence.text, sentence.page)
 
     def _keeps_off(self, text: str) -> bool:
         """Return whether a sentence tells nothing of what a question for a choice compares."""
@@ -143,25 +129,27 @@ class _Maker(PairSearch):
 
     def _of_another(self, text: str, *, stated: bool = False) -> Iterator[str]:
         """Yield the text about an invented entity: its subject, or any that it names if it is `stated`."""
-        first = text if stated else lead(text)
+        first = text if stated else sentences_en.lead(text)
         entities_named = _entities(first, self.asked, self.documents)
         if (
             not entities_named
             and not stated
-            and (name := leading_name(first))
+            and (name := sentences_en.leading_name(first))
             and not any(en.contains(answer, name) or en.contains(name, answer) for answer in self.asked.answers)
-            and (type_ := entity_type(name, tuple(self.documents))) is not None
+            and (type_ := entities_en.entity_type(name, tuple(self.documents))) is not None
         ):
             entities_named = [(name, type_)] if type_.of not in ("thing", "people") else []
         for name, type_ in entities_named:
-            if not stands_whole(text, name) or not (stated or _BEGINNING.fullmatch(text[: text.index(name)])):
+            if not entities_en.stands_whole(text, name) or not (
+                stated or _BEGINNING.fullmatch(text[: text.index(name)])
+            ):
                 continue
             before = text[: text.index(name)]
             if before.endswith((" a ", " an ")) or f'{name} "' in text:
                 return
             if stated and any(named != name and named in before and place_class(named) is None for named in self.names):
                 continue  # of something else that stays, and may be true of this alone
-            for other in others_than(name, type_, text, self.rng)[:TRIED]:
+            for other in entities_en.others_than(name, type_, text, self.rng)[: entities_en.TRIED]:
                 bare = type_.of in ("work", "piece", "paper", "band", "country") or name.isupper()
                 the = "(?:[Tt]he )?" if bare else ""
                 changed = re.sub(rf"(?<!\w){the}{re.escape(name)}(?!\w)", other, text)
@@ -190,7 +178,7 @@ def _others_to(asked: ToConfuse, rng: random.Random) -> list[str]:
 
 
 def _answered(text: str, answer: str, others: Sequence[str]) -> Iterator[str]:
-    for other in others[:TRIED]:
+    for other in others[: entities_en.TRIED]:
         try:
             replaced = en.replace(text, answer, other).text
             yield (
@@ -218,18 +206,18 @@ def _of_the_next(text: str) -> Iterator[str]:
 
 
 def _tells_place(text: str) -> bool:
-    names_told = (run["name"] for run in NAME.finditer(text))
+    names_told = (run["name"] for run in entities_en.NAME.finditer(text))
     return any(place_class(word) or is_of_a_people(word) for name in names_told for word in (name, *name.split()))
 
 
-def _entities(text: str, asked: ToConfuse, documents: Sequence[str]) -> list[tuple[str, EntityType]]:
+def _entities(text: str, asked: ToConfuse, documents: Sequence[str]) -> list[tuple[str, entities_en.EntityType]]:
     """Return the entities of question and page titles that stand in the text, in its order."""
-    matches: list[tuple[int, int, str, EntityType]] = []
-    for name in names(asked.question, documents):
+    matches: list[tuple[int, int, str, entities_en.EntityType]] = []
+    for name in entities_en.names(asked.question, documents):
         at = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
         if at is None or (name not in asked.question and any(en.contains(answer, name) for answer in asked.answers)):
             continue
-        if (type_ := entity_type(name, tuple(documents), asked.question)) is not None:
+        if (type_ := entities_en.entity_type(name, tuple(documents), asked.question)) is not None:
             matches.append((at.start(), at.end(), name, type_))
     whole = [
         match

@@ -12,17 +12,7 @@ from functools import lru_cache
 from math import log
 from typing import NamedTuple
 
-from flows.families.lveval.rules.entities_en import (
-    DEFINED,
-    LONGEST_TITLE,
-    NAME,
-    EntityType,
-    is_opening_name,
-    is_personal,
-    stands_whole,
-    type_defined,
-    without_asides,
-)
+from flows.families.lveval.rules import entities_en
 from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import en
 from flows.language.en.phrases import AUXILIARIES, PREPOSITIONS, is_dictionary_word
@@ -50,9 +40,9 @@ _JOINED = re.compile(
 )  # a time at the end of such a sentence may belong to a part of it
 _LINKED = pattern("removable_links")
 _CLAUSE_ENDS = pattern("clause_ends")
-_SET_OFF = re.compile(rf"(?P<of>(?:The )?{NAME.pattern}), [^,]+, (?P<verb>[a-z]+)(?= )")
+_SET_OFF = re.compile(rf"(?P<of>(?:The )?{entities_en.NAME.pattern}), [^,]+, (?P<verb>[a-z]+)(?= )")
 """A name, what is set off behind it, and its verb."""
-_WHO = re.compile(rf"{NAME.pattern}, who (?P<verb>[a-z]+)(?P<said> [^,;]+)(?=,|\.$)")
+_WHO = re.compile(rf"{entities_en.NAME.pattern}, who (?P<verb>[a-z]+)(?P<said> [^,;]+)(?=,|\.$)")
 _JOINS = re.compile(r", (?:and|but|while|whereas) (?=(?:the |an? )?[A-Z])")
 """Where a sentence goes on with another of another subject."""
 
@@ -83,7 +73,7 @@ class Sentence(NamedTuple):
     """The words before its verb: its subject."""
     page: str
     """The title of its page; empty where its document has none."""
-    type: EntityType | None
+    type: entities_en.EntityType | None
     """The type of the page's subject."""
     words: frozenset[str]
     leads: frozenset[str]
@@ -124,13 +114,13 @@ class Collection:
 def sentences(document: str) -> tuple[Sentence, ...]:
     """Return the sentences of a document that make sense alone."""
     title, _, body = document.partition("\n")
-    page = re.sub(r"\s*\(.*$", "", title).strip() if body and len(title) < LONGEST_TITLE else ""
+    page = re.sub(r"\s*\(.*$", "", title).strip() if body and len(title) < entities_en.LONGEST_TITLE else ""
     return tuple(_standing_alone(page, body if page else document))
 
 
 def _standing_alone(page: str, text: str) -> Iterator[Sentence]:
     """Yield sentence by sentence; the subject of the one before replaces a pronoun that begins one."""
-    type_: EntityType | None = None
+    type_: entities_en.EntityType | None = None
     of = ""
     for number, sentence in enumerate(en.sentences(text)):
         plain = re.sub(r"\s+", " ", sentence)
@@ -141,7 +131,7 @@ def _standing_alone(page: str, text: str) -> Iterator[Sentence]:
             plain = plain[linked.end() :][:1].upper() + plain[linked.end() + 1 :]
         named = _named_again(of, plain, type_) if of else plain
         of = of if named != plain else _whom(page, plain)
-        plain = without_asides(named)
+        plain = entities_en.without_asides(named)
         held = parts(plain) if len(plain.split()) >= LEAST_WORDS else ()
         for alone in dict.fromkeys((plain, *held)):
             if stands_alone(alone, page):
@@ -149,9 +139,9 @@ def _standing_alone(page: str, text: str) -> Iterator[Sentence]:
                 yield Sentence(alone, first, page, type_, en.content_words(alone), en.content_words(first))
 
 
-def _named_again(name: str, sentence: str, type_: EntityType | None) -> str:
+def _named_again(name: str, sentence: str, type_: entities_en.EntityType | None) -> str:
     """Return a sentence about that entity with its name in place of the first word."""
-    personal = type_.of == "person" if type_ else is_personal(name)
+    personal = type_.of == "person" if type_ else entities_en.is_personal(name)
     pronoun, possessive, last = ("He|She", "His|Her", name.rsplit(maxsplit=1)[-1]) if personal else ("It", "Its", name)
     begins = re.match(rf"(?:(?:{pronoun}|{re.escape(last)})(?= [a-z]+)|(?P<own>{possessive})(?= [a-z]))", sentence)
     if begins is None or sentence.startswith(name):
@@ -165,19 +155,19 @@ def _whom(page: str, sentence: str) -> str:
     if page and re.match(rf"(?:The )?{re.escape(page)}(?!\w)", sentence):
         return page
     first = lead(sentence)
-    alone = NAME.fullmatch(first) is not None and " and " not in first
-    return first if alone and is_opening_name(first.removeprefix("The ").split()) else ""
+    alone = entities_en.NAME.fullmatch(first) is not None and " and " not in first
+    return first if alone and entities_en.is_opening_name(first.removeprefix("The ").split()) else ""
 
 
-def opened(page: str, sentence: str) -> tuple[EntityType | None, str | None]:
+def opened(page: str, sentence: str) -> tuple[entities_en.EntityType | None, str | None]:
     """Return the type that a page's first sentence gives its subject, and that sentence without asides."""
-    plain = without_asides(sentence)
+    plain = entities_en.without_asides(sentence)
     last = re.escape(page.rsplit(maxsplit=1)[-1])
     begins = re.match(rf"(?P<the>The )?(?:{re.escape(page)}|(?:[A-Z“][^ ,]* ){{1,4}}{last})(?=[ ,])", plain)
-    defined = DEFINED.match(plain, begins.end()) if begins is not None else None
+    defined = entities_en.DEFINED.match(plain, begins.end()) if begins is not None else None
     if begins is None or defined is None:
         return None, None
-    type_ = type_defined(defined["what"])
+    type_ = entities_en.type_defined(defined["what"])
     if not plain.removeprefix("The ").startswith(page) and (type_ is None or type_.of != "person"):
         return type_, None
     return type_, f"{begins['the'] or ''}{page}{plain[begins.end() :]}"
@@ -210,7 +200,7 @@ def _has_a_verb(sentence: str) -> bool:
 
 def _named(sentence: str) -> re.Match[str] | None:
     """Match the name that a sentence begins with."""
-    name = NAME.match(sentence)
+    name = entities_en.NAME.match(sentence)
     first = name["name"].split()[0].casefold() if name else ""
     return name if first and not is_dictionary_word(first) and first not in PREPOSITIONS | en.STOP_WORDS else None
 
@@ -218,7 +208,7 @@ def _named(sentence: str) -> re.Match[str] | None:
 def leading_name(text: str) -> str:
     """Return the name that a text begins with, without its article; empty if there is none."""
     name = _named(text)
-    return name["name"] if name is not None and stands_whole(text, name["name"]) else ""
+    return name["name"] if name is not None and entities_en.stands_whole(text, name["name"]) else ""
 
 
 def lead(sentence: str) -> str:
@@ -236,7 +226,7 @@ def is_verb(word: str) -> bool:
 
 def parts(sentence: str) -> Iterator[str]:
     """Yield sentences that are part of one, or reorder it: its first clause, its last, one about a person in it."""
-    plain = without_asides(sentence)
+    plain = entities_en.without_asides(sentence)
     first = _INTRODUCED.match(plain)
     start = len(first[0]) if first else 0
     rest = plain[start:]
@@ -288,7 +278,7 @@ def clauses(sentence: str, page: str) -> Iterator[str]:
 def _defining(sentence: str, page: str) -> re.Match[str] | None:
     return re.fullmatch(
         rf"(?P<of>(?:The )?{re.escape(page)})(?:, [^,]+,)? (?P<be>is|was|are|were) (?P<what>(?:an?|the) .+)\.",
-        without_asides(sentence),
+        entities_en.without_asides(sentence),
     )
 
 

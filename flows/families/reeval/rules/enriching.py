@@ -4,20 +4,10 @@ import random
 import re
 from collections.abc import Sequence
 
+from flows.families.reeval import prompts
 from flows.families.reeval.checks.merged import merged_problem
 from flows.families.reeval.checks.passage import MOST_CONDENSED, opening
 from flows.families.reeval.checks.sentence import is_whole, short_name
-from flows.families.reeval.prompts import (
-    Objection,
-    Passage,
-    Reading,
-    Sentence,
-    ToCondense,
-    ToMerge,
-    ToRead,
-    ToResolve,
-    ToSelect,
-)
 from flows.families.reeval.rules.referents import PERSONAL, referent
 from flows.language import Language, language_of
 from flows.language.pointing import leans_on_what_is_asked, points_outside
@@ -38,7 +28,7 @@ _EARLIER = {
 """For a pronoun in the main clause, the one that a clause before it has for the same: "When he died, his Requiem"."""
 
 
-def select_sentence(asked: ToSelect, rng: random.Random) -> Sentence:
+def select_sentence(asked: prompts.ToSelect, rng: random.Random) -> prompts.Sentence:
     """Of the sentences that hold the answer, the one that shares most content words with the question."""
     language = language_of(asked.language)
     wanted = language.content_words(asked.question)
@@ -50,19 +40,19 @@ def select_sentence(asked: ToSelect, rng: random.Random) -> Sentence:
     best = max(whole, key=lambda sentence: shared[sentence])
     if shared[best] < LEAST_ASKED[asked.language] * len(wanted):
         raise Invalid("no sentence says enough of the question", best)
-    return Sentence(sentence=best)
+    return prompts.Sentence(sentence=best)
 
 
-def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
+def resolve_sentence(asked: prompts.ToResolve, rng: random.Random) -> prompts.Sentence:
     """What leans on the text before it named: by the page's title, if the page is about it, or the sentence before."""
     if asked.leaning is None:
         if (titled := _titled(asked)) is not None:
-            return Sentence(sentence=titled)
+            return prompts.Sentence(sentence=titled)
         short = short_name(asked.language, asked.sentence, asked.title)
         if short is None or asked.title is None:
-            return Sentence(sentence=asked.sentence)
+            return prompts.Sentence(sentence=asked.sentence)
         before, after = asked.sentence[: short.start()], asked.sentence[short.end() :]
-        return Sentence(sentence=f"{before}{page_name(asked.title)}{after}")
+        return prompts.Sentence(sentence=f"{before}{page_name(asked.title)}{after}")
     language = language_of(asked.language)
     name = referent(language, asked.leaning, asked.title, asked.before)
     if name is None:
@@ -76,14 +66,14 @@ def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
     match = earlier.search(asked.sentence) if earlier else None
     if match is not None and match.start() < asked.sentence.find(asked.leaning):
         # "When he died, his Requiem ...": the first of the two is the name's place
-        return Sentence(sentence=f"{asked.sentence[: match.start()]}{name}{asked.sentence[match.end() :]}")
+        return prompts.Sentence(sentence=f"{asked.sentence[: match.start()]}{name}{asked.sentence[match.end() :]}")
     if first.casefold() in POSSESSIVES:
         name = f"{name}'s" + (f" {rest}" if rest else "")
     leaning = re.compile(rf"(?<!\w){re.escape(asked.leaning)}" + (r"(?!\w)" if asked.leaning.isascii() else ""))
-    return Sentence(sentence=leaning.sub(lambda _: name, asked.sentence, count=1))
+    return prompts.Sentence(sentence=leaning.sub(lambda _: name, asked.sentence, count=1))
 
 
-def _titled(asked: ToResolve) -> str | None:
+def _titled(asked: prompts.ToResolve) -> str | None:
     """The sentence with the page's title for what its own noun calls: "the tower" of the page on the Eiffel Tower."""
     language, title = language_of(asked.language), page_name(asked.title)
     vague = leans_on_what_is_asked(asked.language, asked.question, asked.answer, asked.sentence, asked.title)
@@ -105,14 +95,14 @@ def _with_article(name: str, passage: str) -> str:
     return f"the {match[2]}" if match is not None and match[1] else name
 
 
-def condense(asked: ToCondense, rng: random.Random) -> Passage:
+def condense(asked: prompts.ToCondense, rng: random.Random) -> prompts.Passage:
     """A paragraph of each passage: its opening sentence and what follows, up to half of its length."""
     titles = asked.titles or (None,) * len(asked.passages)
     taken = (_extract(asked.language, *titled) for titled in zip(asked.passages, titles, strict=True))
-    return Passage(text="\n".join(taken))
+    return prompts.Passage(text="\n".join(taken))
 
 
-def merge(asked: ToMerge, rng: random.Random) -> Passage:
+def merge(asked: prompts.ToMerge, rng: random.Random) -> prompts.Passage:
     """The sentence put before, between or after the paragraphs of the condensed text, and all made one.
 
     Where the wanted place does not do, or was objected to, the first that does is taken.
@@ -129,10 +119,10 @@ def merge(asked: ToMerge, rng: random.Random) -> Passage:
         if text != asked.merged
         and merged_problem(asked.language, asked.sentence, asked.condensed, asked.answer, text) is None
     )
-    return Passage(text=next(fitting, merged[0]))
+    return prompts.Passage(text=next(fitting, merged[0]))
 
 
-def read_passage(asked: ToRead, rng: random.Random) -> Reading:
+def read_passage(asked: prompts.ToRead, rng: random.Random) -> prompts.Reading:
     """Sentences that lean on what stands nowhere before them, and those that say again what another said."""
     language = language_of(asked.language)
     before = ""
@@ -142,12 +132,12 @@ def read_passage(asked: ToRead, rng: random.Random) -> Reading:
         words = language.content_words(sentence)
         leaning = points_outside(asked.language, sentence)
         if words in earlier:
-            objections.append(Objection(sentence=sentence, reason="it is said twice"))
+            objections.append(prompts.Objection(sentence=sentence, reason="it is said twice"))
         elif leaning is not None and not _tells_of(language, before, leaning):
-            objections.append(Objection(sentence=sentence, reason=f"nothing before it tells of {leaning!r}"))
+            objections.append(prompts.Objection(sentence=sentence, reason=f"nothing before it tells of {leaning!r}"))
         before = _joined(asked.language, [before, sentence])
         earlier.append(words)
-    return Reading(objections=tuple(objections))
+    return prompts.Reading(objections=tuple(objections))
 
 
 def _tells_of(language: Language, before: str, leaning: str) -> bool:
