@@ -46,7 +46,7 @@ def test_passages_count_those_that_rows_name_and_those_that_they_may_hold(tmp_pa
         released(built(tmp_path, "reeval", block))
     assert str(asked.value).startswith(
         "reeval-category2: its sources do not determine the licence of its rows: "
-        "questions.jsonl (CC-BY-4.0), related.jsonl (CC-BY-SA-4.0), strange.jsonl (GPL-3.0); say it"
+        "questions.jsonl (CC-BY-4.0), related.jsonl (CC-BY-SA-4.0), strange.jsonl (GPL-3.0); declare it"
     )
     said = {"licence": {"reeval-category2": "GPL-3.0"}}
     made = read_release(released(built(tmp_path, "reeval", block, release=said)).folder)
