@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from annotation.label_studio import server
+from annotation.label_studio.accounts import PEOPLE_FILE
 from annotation.label_studio.client import Client, connect
 from annotation.label_studio.install import MARK, PACKAGES, install
 
@@ -70,26 +71,29 @@ class SharedServer:
         self._folder = copy_seed(seed, folder)
 
     @contextlib.contextmanager
-    def emptied(self, folder: Path, database: Path | None = None) -> Iterator[Served]:
-        """The running server with the seed's database, or that one, its state folder linked at `folder`."""
-        _copy_database(database or self._seed / server.DATA / server.DATABASE, self._database)
+    def emptied(self, folder: Path, saved: Path | None = None) -> Iterator[Served]:
+        """The running server with the seed's state, or what was `saved`; its folder linked at `folder`."""
+        _copy_database(
+            (saved or self._seed / server.DATA) / server.DATABASE, self._folder / server.DATA / server.DATABASE
+        )
+        (self._folder / PEOPLE_FILE).unlink(missing_ok=True)
+        if saved is not None:
+            shutil.copy(saved / PEOPLE_FILE, self._folder)
         running = server.up(self._folder)
         folder.parent.mkdir(parents=True)
         folder.symlink_to(self._folder)
         with connect(running.url, running.owner.token) as client:
             yield Served(folder, running.url, running.owner.token, client)
 
-    def save(self, database: Path) -> None:
-        """Copy the server's database as it is now."""
-        _copy_database(self._database, database)
+    def save(self, folder: Path) -> None:
+        """Copy the server's database and the passwords of its people."""
+        folder.mkdir()
+        _copy_database(self._folder / server.DATA / server.DATABASE, folder / server.DATABASE)
+        shutil.copy(self._folder / PEOPLE_FILE, folder)
 
     def stop(self) -> None:
         """End the server."""
         server.down(self._folder)
-
-    @property
-    def _database(self) -> Path:
-        return self._folder / server.DATA / server.DATABASE
 
 
 def _copy_database(source: Path, target: Path) -> None:

@@ -307,7 +307,7 @@ async def test_a_new_author_tells_right_from_wrong_before_writing(label_studio: 
     await author.open(bench.queue(practice, by))
     page = await author.read()
     assert "You chose right; the right answer is wrong." in page
-    assert "it would have to be Venus" in page
+    assert "It would have to name Venus" in page
     (task,) = [one for response, one in known.items() if "Mars" in str(response)]
     for place, ask in enumerate(judging_of(AUTHORING_RUBRIC).asks):
         await author.choose(task.known[ask.name], place)

@@ -34,7 +34,7 @@ def bench(label_studio: Served, tmp_path: Path) -> Bench:
 
 @pytest.fixture(scope="module")
 def pulled(shared_label_studio: SharedServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six words among two people, who have done theirs, pulled: the build, and the server's database."""
+    """Six words among two people, who have done theirs, pulled: the build, and what the server knows."""
     place = tmp_path_factory.mktemp("pulled")
     with shared_label_studio.emptied(place / "state" / "label-studio") as server:
         bench = Bench(server, place / "build", TWO, every(WORDS))
@@ -45,7 +45,7 @@ def pulled(shared_label_studio: SharedServer, tmp_path_factory: pytest.TempPathF
             bench.do_all("toy-words", by, right)
         pull(project, server.client)
         assert set(verdicts(project).values()) == {"accept"}
-        shared_label_studio.save(place / "database")
+        shared_label_studio.save(place / "server")
     return place
 
 
@@ -53,7 +53,7 @@ def pulled(shared_label_studio: SharedServer, tmp_path_factory: pytest.TempPathF
 def made(pulled: Path, shared_label_studio: SharedServer, tmp_path: Path) -> Iterator[Made]:
     """A copy of `pulled`."""
     shutil.copytree(pulled / "build", tmp_path / "build")
-    with shared_label_studio.emptied(tmp_path / "state" / "label-studio", pulled / "database") as server:
+    with shared_label_studio.emptied(tmp_path / "state" / "label-studio", pulled / "server") as server:
         bench = Bench(server, tmp_path / "build", TWO, every(WORDS))
         yield bench, bench.project(ANIMALS[:6]), server.client
 
