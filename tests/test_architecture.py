@@ -34,6 +34,8 @@ HEAVY = (
     "prefect", "torch", "transformers", "sentence_transformers", "faiss", "datasets", "openai", "pandas", "pyarrow",
     "numpy", "sqlalchemy", "huggingface_hub", "lemminflect", "label_studio_sdk", "httpx", "uv",
 )  # fmt: skip
+LONGEST_MODULE, LONGEST_FUNCTION = 400, 60
+"""Lines."""
 SHARED_ROOMS = ("flows/construct", "flows/language", "flows/llm", "flows/scoring", "flows/report")
 FLOORS = (
     {"flows.language", "schemas"},
@@ -94,6 +96,16 @@ def test_every_room_uses_rooms_below_it_alone() -> None:
             continue
         own, used = room_of(path.removesuffix(".py").replace("/", ".")), room_of(module)
         assert own == used or floor[used] < floor[own], f"{path} imports {module}"
+
+
+def test_modules_and_functions_are_short() -> None:
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            assert text.count("\n") <= LONGEST_MODULE, path
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    assert (node.end_lineno or node.lineno) - node.lineno < LONGEST_FUNCTION, f"{path}: {node.name}"
 
 
 def test_nothing_lies_between_the_rooms() -> None:
