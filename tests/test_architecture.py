@@ -212,6 +212,7 @@ def test_the_repository_speaks_of_the_product_alone() -> None:
     forbidden = ("/" + "work/", "/" + "farm/")
     for name in tracked:
         path = ROOT / name
+        assert not path.is_symlink(), name
         if path.suffix in (".py", ".md", ".toml", ".yaml", ".j2", ".txt") or path.name in ("Makefile", "run"):
             text = path.read_text(encoding="utf-8")
             assert not any(word in text for word in forbidden), name
