@@ -1,15 +1,19 @@
 """Every completion that was ever paid for, in a database."""
 
 import hashlib
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from sqlalchemy import Engine
 
 from schemas.errors import Failed
 
+WAL_RETRY_S = 0.05
 BUSY_S = 60
 """How long a write waits for another process that is writing, in seconds."""
 
@@ -159,6 +163,21 @@ class CompletionCache:
         return CacheError(f"{self._where}: the cache of completions cannot be used ({message}); {advice}")
 
 
+def _use_wal(connection: "sqlite3.Connection") -> None:
+    """Switch to a write-ahead log; SQLite may refuse at once, without its busy time, while others switch as well."""
+    import sqlite3
+
+    until = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(WAL_RETRY_S)
+
+
 class _SqliteTable:
     """The table in SQLite, past SQLAlchemy's statement layer, which would take six times as long."""
 
@@ -171,7 +190,7 @@ class _SqliteTable:
         assert isinstance(connection, sqlite3.Connection)
         connection.isolation_level = None  # each statement is its own transaction
         connection.execute(f"PRAGMA busy_timeout = {BUSY_S * 1000}")
-        connection.execute("PRAGMA journal_mode = WAL")
+        _use_wal(connection)
         # In WAL mode NORMAL hands each commit to the operating system: a killed process loses nothing.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(_CREATE)
