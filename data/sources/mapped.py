@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from data.sources.charp import distractors
+from data.sources.dialogues import distractors
 from data.sources.spec import Entry, Reader, Row, SourceError, SourceSpec, shortened, turns
 from schemas.charpeval import DISTRACTOR_TYPES
 from schemas.errors import nearest
