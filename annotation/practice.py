@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from itertools import zip_longest
 
-from annotation.derived import same_form
+from annotation.review import same_form
 from schemas.annotation import Annotation
 from schemas.base import content_hash, key_of
 from schemas.rubric import Rubric, Shown, Task

@@ -18,7 +18,7 @@ from annotation.label_studio.sync import KEY, VIEW, Queue, QueuedTask, push_queu
 from annotation.label_studio.task_data import data_fields, task_data
 from annotation.practice import practice_for, practice_of, practice_rubric
 from annotation.review import review_of, review_task, revision_of, revision_task
-from flows.annotate.queues import LONGEST_TITLE
+from flows.annotate.push import LONGEST_TITLE
 from flows.annotate.rubrics import HERE, rubrics
 from schemas.annotation import Annotation, Finding
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Turn, Written

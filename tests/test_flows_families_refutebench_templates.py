@@ -5,8 +5,7 @@ import random
 import pytest
 
 from flows.construct.engine import Drop
-from flows.families.refutebench.lexicon import packaged
-from flows.families.refutebench.requirements import parse
+from flows.families.refutebench.requirements import packaged_lexicon, parse
 from flows.families.refutebench.templates import refute
 
 LEXICON = {"see": ("看到", "看见", "目睹"), "church": ("教堂", "教会")}
@@ -57,10 +56,12 @@ def test_a_dialogue_ends_where_no_translation_can_be_asked_for(
 
 
 def test_the_packaged_table_serves_as_well() -> None:
-    said, _ = refute("The president said so.", "translation", "总统这样说。", (), packaged(), random.Random(0), False)
+    said, _ = refute(
+        "The president said so.", "translation", "总统这样说。", (), packaged_lexicon(), random.Random(0), False
+    )
     wanted = parse(said)
     assert wanted is not None
-    assert wanted.new in packaged()[wanted.old]
+    assert wanted.new in packaged_lexicon()[wanted.old]
     assert wanted.new not in "总统这样说。"
 
 

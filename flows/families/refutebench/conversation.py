@@ -12,7 +12,7 @@ from random import Random
 
 from flows.construct.engine import Context, Drop
 from flows.families.refutebench import prompts, templates
-from flows.families.refutebench.lexicon import packaged
+from flows.families.refutebench.requirements import packaged_lexicon
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.llm.model import InvalidAnswer, Problem, Said
 from schemas.base import content_hash
@@ -87,7 +87,7 @@ class Conversation:
     async def _by_template(self, standing: bool) -> tuple[str, Focus]:
         """Version 1.0, on the same seeds."""
         seed, response = self.seeds[self.opened.query], self.turns[-1].text
-        lexicon = self.ctx.settings.lexicon or packaged()
+        lexicon = self.ctx.settings.lexicon or packaged_lexicon()
         rng = Random(content_hash("template", self.opened.query, response, len(self._earlier)))
         return templates.refute(seed.text, seed.task, response, self._earlier, lexicon, rng, standing)
 

@@ -13,21 +13,30 @@ from numpy.typing import NDArray
 
 from annotation.measures import DRAWS, INTERVAL
 from flows.construct.evaluation import DialogueContext
-from flows.families.refutebench.dialogue_statistics import TOKENS_TOLD, statistics
-from flows.families.refutebench.lines import Condition, Line, LineName, cell_frame, line_names
+from flows.families.refutebench.dialogue_tables import (
+    TOKENS_TOLD,
+    account_cells,
+    account_note,
+    accounts_of,
+    statistics,
+)
 from flows.families.refutebench.measures import (
     Compared,
+    Condition,
+    Line,
+    LineName,
     Measure,
     by_line,
+    cell_frame,
     compared_values,
     first_and_last,
+    line_names,
     over_turns,
     over_unrelated,
     overall,
     persistent,
 )
 from flows.families.refutebench.settings import RefuteBenchSettings
-from flows.families.refutebench.unfinished import account_cells, account_note, accounts_of
 from flows.scoring.tables import Layout, ScoreTables, Unit
 from schemas.base import content_hash
 from schemas.refutebench import RATINGS, RefutationDialogue, Seed
