@@ -1,5 +1,7 @@
 """A rubric's guideline as the page that annotators read."""
 
+from pathlib import Path
+
 from markdown_it import MarkdownIt
 from markupsafe import escape
 
@@ -7,17 +9,7 @@ from annotation.label_studio.config import hotkeys
 from schemas.rubric import Rubric
 
 # Label Studio shows it in a dialog: in a paragraph that keeps line breaks, with no lines around table cells.
-STYLE = """
-.guideline { white-space: normal; line-height: 1.45; }
-.guideline h1 { font-size: 20px; } .guideline h2 { font-size: 17px; } .guideline h3 { font-size: 15px; }
-.guideline h1, .guideline h2, .guideline h3 { font-weight: 600; margin: 14px 0 6px 0; }
-.guideline p, .guideline ul, .guideline ol { margin: 0 0 8px 0; }
-.guideline ul { list-style: disc; padding-left: 22px; } .guideline ol { list-style: decimal; padding-left: 22px; }
-.guideline table { border-collapse: collapse; margin: 6px 0 12px 0; width: 100%; }
-.guideline th, .guideline td { border: 1px solid #c8c8c8; padding: 4px 8px; text-align: left; vertical-align: top; }
-.guideline .key { white-space: nowrap; margin-right: 12px; }
-.guideline kbd { border: 1px solid #b0b0b0; border-radius: 4px; padding: 0 5px; font-size: 90%; }
-"""
+STYLE = Path(__file__).with_name("guideline.css").read_text(encoding="utf-8")
 # Label Studio saves choices as they are made, but a text only after Shift+Enter in its box.
 SAVING = """
 <p>Your texts are saved when you submit. If you leave the page or skip the task before, a text is lost unless you
@@ -29,7 +21,7 @@ pressed <kbd>Shift</kbd> + <kbd>Enter</kbd> in its box. To ask the engineer and 
 def guideline_page(rubric: Rubric, guideline: str) -> str:
     """Return the guideline (Markdown) as HTML, with the rubric's keys and version. HTML in it is shown as text."""
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(guideline)
-    return f'<style>{STYLE}</style><div class="guideline">{body}{_keys(rubric)}<p>Version {rubric.version}.</p></div>'
+    return f'<style>\n{STYLE}</style><div class="guideline">{body}{_keys(rubric)}<p>Version {rubric.version}.</p></div>'
 
 
 def _keys(rubric: Rubric) -> str:

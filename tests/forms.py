@@ -19,10 +19,11 @@ from annotation.label_studio.task_data import data_fields, task_data
 from annotation.practice import practice_for, practice_of, practice_rubric
 from annotation.review import review_of, review_task, revision_of, revision_task
 from flows.annotate.push import LONGEST_TITLE
-from flows.annotate.rubrics import HERE, rubrics
+from flows.annotate.rubrics import HERE
 from schemas.annotation import Annotation, Finding
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Turn, Written
 from tests.label_studio import Served, copy_seed, make_seed, served
+from tests.rubrics import rubrics
 
 PAGE = {"width": 1366, "height": 768}
 FLAGS = ("no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",

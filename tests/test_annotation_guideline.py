@@ -2,8 +2,8 @@
 
 from annotation.guideline import guideline_page
 from annotation.label_studio.config import hotkeys
-from flows.annotate.rubrics import rubrics
 from schemas.rubric import Choice, Rubric, Shown
+from tests.rubrics import rubrics
 
 RUBRIC = Rubric(
     name="r",

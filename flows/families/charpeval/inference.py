@@ -10,14 +10,13 @@ goes to every model as it is: instruction-tuned ones are given no chat format.
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Literal, Protocol
 
 from flows.construct.evaluation import Choice, Chunk, ChunkedText
+from flows.families.charpeval.settings import CharpEvalSettings, Shots
 from schemas.base import Frozen
 from schemas.charpeval import CharpEvalItem
 
 DEMONSTRATIONS = Path(__file__).parent / "demonstrations.jsonl"
-Shots = Literal[0, 3]  # appendix A: "We set the number of in-context examples to 3"
 
 INSTRUCTION = (
     "Below is a conversation between a “User” and a “Bot”, and after it a piece of “Knowledge” with facts. Write the "
@@ -25,19 +24,6 @@ INSTRUCTION = (
     "Knowledge does not say. Where it does not tell what the User wants to know, the Bot may say that it is not sure; "
     "it makes nothing up."
 )
-
-
-class Exchange(Protocol):
-    """A dialogue up to the user's last utterance, with knowledge to answer it from."""
-
-    @property
-    def history(self) -> tuple[str, ...]: ...
-    @property
-    def last_utterance(self) -> str: ...
-    @property
-    def knowledge(self) -> str: ...
-    @property
-    def response(self) -> str: ...
 
 
 class Demonstration(Frozen):
@@ -49,6 +35,10 @@ class Demonstration(Frozen):
     response: str
 
 
+Exchange = CharpEvalItem | Demonstration
+"""A dialogue up to the user's last utterance, with knowledge to answer it from, and the response."""
+
+
 @cache
 def demonstrations() -> tuple[Demonstration, ...]:
     """The three, always in one order: two that need the history, and one that does not."""
@@ -56,14 +46,7 @@ def demonstrations() -> tuple[Demonstration, ...]:
     return tuple(Demonstration.model_validate_json(line) for line in lines)
 
 
-class InferenceSettings(Protocol):
-    """The settings that inference depends on."""
-
-    @property
-    def shots(self) -> tuple[Shots, ...]: ...
-
-
-def choices(item: CharpEvalItem, settings: InferenceSettings) -> Sequence[Choice]:
+def choices(item: CharpEvalItem, settings: CharpEvalSettings) -> Sequence[Choice]:
     """The item with every number of shots; its options by what they are."""
     options: dict[str, str] = {kind: f" {_line(text)}" for kind, text in item.texts.items()}
     return [Choice(prompt(item, shots), options, shots=shots) for shots in settings.shots]

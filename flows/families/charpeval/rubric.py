@@ -108,9 +108,6 @@ AUTHORING = Rubric(
 )
 
 
-RUBRICS = (UTTERANCE, AUTHORING)
-
-
 def shown_pair(pair: UtterancePair) -> Mapping[str, str | tuple[Turn, ...]]:
     """The form for authors of utterances: the conversation up to the source's own last utterance."""
     problems = " ".join(problem for _, problem in problems_of(pair))
