@@ -59,14 +59,9 @@ class Drop(Exception):  # noqa: N818 - a refusal, not a fault
     def of(self, record: Record, step: str, key: str | None = None) -> Dropped:
         """Return the drop as a record."""
         return Dropped(
-            item_id=record.id,
-            key=key or record.key,
-            step=step,
-            reason=self.reason,
-            evidence=self.evidence,
-            related_id=self.related_id,
-            value=self.value,
-        )
+            item_id=record.id, key=key or record.key, step=step, reason=self.reason, evidence=self.evidence,
+            related_id=self.related_id, value=self.value,
+        )  # fmt: skip
 
 
 def seeded(seed: int, *what: str | int) -> random.Random:
