@@ -14,7 +14,6 @@ from flows.families.reeval.evaluation import EVALUATION
 from flows.families.reeval.grading import grader
 from flows.families.reeval.inference import ANSWERS, STYLES
 from flows.families.reeval.settings import ReEvalSettings, ready
-from flows.families.reeval.show import show
 from flows.families.reeval.view import view
 from flows.llm.model import Prompt, Text
 from schemas.reeval import EnrichedCase, SwapCase
@@ -135,7 +134,6 @@ FAMILY = Family(
             ),
         ),
     ),
-    show=show,
     view=view,
     evaluation=EVALUATION,
     reads="category1",

@@ -15,7 +15,7 @@ from flows.families.refutebench.cases import cases
 from flows.families.refutebench.score import tables
 from flows.families.refutebench.selected_ratings import select_ratings
 from flows.families.refutebench.settings import RefuteBenchSettings, ready
-from flows.families.refutebench.view import show, view
+from flows.families.refutebench.view import view
 from schemas.refutebench import ProtocolSettings, Rating, RefutationDialogue, Seed
 from schemas.source import Assignment
 
@@ -135,7 +135,6 @@ FAMILY = Family(
             ),
         ),
     ),
-    show=show,
     view=view,
     evaluation=Evaluation(
         parts=("seeds",),
