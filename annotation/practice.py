@@ -66,7 +66,7 @@ def passed_practice(by: str, practice: Iterable[Task], annotations: Iterable[Ann
 def _last_answers(by: str, annotations: Iterable[Annotation], rubric: Rubric) -> dict[str, Annotation]:
     """Return a person's last answer to each practice task, by the task's key."""
     form = practice_rubric(rubric).name
-    answers = [one for one in annotations if one.by == by and one.rubric == form and not one.cancelled]
+    answers = [answer for answer in annotations if answer.by == by and answer.rubric == form and not answer.cancelled]
     return {answer.key: answer for answer in sorted(answers, key=lambda answer: (answer.at, answer.source))}
 
 

@@ -93,7 +93,7 @@ def accounts(client: "Client", people: Mapping[str, str], folder: Path | None) -
         who = ", ".join(f"{code} ({email})" for code, email in missing.items())
         raise Failed(f"{client.url}: no account for {who}; invite them from its Organization page")
     users = client.users() if missing else users
-    before = {users[one.email]: one.code for one in logins if one.email in users and one.code in people}
+    before = {users[login.email]: login.code for login in logins if login.email in users and login.code in people}
     return {**before, **{users[email.lower()]: code for code, email in people.items()}}
 
 

@@ -87,7 +87,7 @@ def open_queues(config: Config, client: Client) -> int:
     existing, made = set(projects_of(client, config.name)), 0
     for family, settings in config.chosen():
         asking = [part.people for part in family.wanted(settings) if part.people is not None]
-        for people in {one.rubric.name: one for one in asking}.values():
+        for people in {people.rubric.name: people for people in asking}.values():
             for by in config.annotation.people or (ANYBODY,):
                 number = people.rubric.people_per_item if by == ANYBODY else 1
                 queue = queue_of(config.name, people, family.folder, people.rubric, by, (), number)
@@ -115,12 +115,12 @@ class _WorkQueues:
         self.shortages: list[str] = []
         # Somebody who worked before people were named has a code now: the work is theirs.
         self.annotations = [
-            one.model_copy(update={"by": codes.get(one.by, one.by)})
-            for one in read_annotations(project, work.rubric.name)
+            work.model_copy(update={"by": codes.get(work.by, work.by)})
+            for work in read_annotations(project, work.rubric.name)
         ]
         self.collected = collect(project, work, self.annotations)
         self.settlement = self.collected.settlement
-        self._excluded = {one.source for one in read_excluded(project, work.rubric.name)}
+        self._excluded = {work.source for work in read_excluded(project, work.rubric.name)}
         self._rows: dict[str, list[Row]] = {}
 
     def queues(self) -> Iterator[QueueRows]:
@@ -148,9 +148,9 @@ class _WorkQueues:
             yield self._queue(rubric, by, tasks, self._done(by))
             if practice:
                 tried = {
-                    one.task
-                    for one in self.annotations
-                    if one.rubric == form.name and one.by == by and not one.cancelled
+                    annotation.task
+                    for annotation in self.annotations
+                    if annotation.rubric == form.name and annotation.by == by and not annotation.cancelled
                 }
                 yield self._queue(form, by, practice_for(by, practice, self.annotations, practised), tried)
 
@@ -187,7 +187,7 @@ class _WorkQueues:
     def _open_tasks(self) -> list[Task]:
         """Return the tasks of records that were not decided by a verdict of another origin than annotations."""
         work = self.work
-        done = {one.key for one in self.annotations}
+        done = {work.key for work in self.annotations}
         decided = set()
         for part in set(work.parts.values()):
             for key, verdict in read_verdicts(self.project.out / "verdicts" / f"{part}.jsonl").items():
@@ -220,7 +220,7 @@ class _WorkQueues:
         """Yield one queue per form, for everybody."""
         rubric, settlement = self.work.rubric, self.settlement
         wanted = rubric.people_per_item
-        people = Counter(one.task for one in settlement.counted)
+        people = Counter(work.task for work in settlement.counted)
         done = {task for task, number in people.items() if number >= wanted}
         yield self._queue(rubric, ANYBODY, self._open_tasks(), done, wanted)
         if self.work.people.review is not None:
@@ -248,11 +248,13 @@ class _WorkQueues:
     def _held(self, rubric: Rubric, by: str) -> set[str]:
         """Return the keys of a person's tasks, with those that were done and deleted by hand since."""
         open_keys = {row["data"].get(KEY) for row in self._tasks(rubric, by) if not is_retired(row)}
-        return open_keys | {one.key for one in self.settlement.counted if one.by == by and one.rubric == rubric.name}
+        return open_keys | {
+            work.key for work in self.settlement.counted if work.by == by and work.rubric == rubric.name
+        }
 
     def _done(self, by: str) -> set[str]:
         """Return the ids of the tasks on which a person's work counts."""
-        return {one.task for one in self.settlement.counted if one.by == by}
+        return {work.task for work in self.settlement.counted if work.by == by}
 
     def _blocked(self, rubric: Rubric, by: str, done: Collection[str], people: int) -> frozenset[str]:
         """Return the ids of tasks that the server regards as done, but where no work counts: they go out again.
@@ -268,7 +270,9 @@ class _WorkQueues:
             return frozenset()
         exported = self.client.export(self.projects[queue_name(self.benchmark, rubric, by)].id)
         sources = {
-            row["id"]: {source_of(one) for one in row["annotations"] if not one.get("was_cancelled")}
+            row["id"]: {
+                source_of(annotation) for annotation in row["annotations"] if not annotation.get("was_cancelled")
+            }
             for row in exported
             if row["id"] in full
         }
@@ -293,7 +297,7 @@ def queue_of(
         name=queue_name(benchmark, rubric, by),
         title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
         config=label_config(rubric),
-        instruction=guideline_page(rubric, "\n\n".join(guideline_of(one, folder) for one in taught)),
+        instruction=guideline_page(rubric, "\n\n".join(guideline_of(rubric, folder) for rubric in taught)),
         tasks=[QueuedTask(task.key, task.id, task_data(rubric, task), task.id in again) for task in tasks],
         people=number,
         about=rubric.title or rubric.name,

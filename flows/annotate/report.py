@@ -30,7 +30,7 @@ CHANGED = "changed"
 def write_annotation(project: Project, collected: Sequence[Collected], progress: Sequence[QueueProgress]) -> Path:
     """Write `annotation.html` into the build's output folder."""
     seed = project.config.seed
-    views = [_view(one, [line for line in progress if line.work == one.rubric], seed) for one in collected]
+    views = [_view(work, [line for line in progress if line.work == work.rubric], seed) for work in collected]
     page = template(TEMPLATE).render(title=project.config.name, legend=LEGEND, style=style(), rubrics=views)
     path = project.out / PEOPLE_REPORT
     Store(str(project.out)).write(str(path.resolve()), page.encode())
@@ -106,8 +106,8 @@ def state_counts(collected: Collected) -> str:
 def excluded_counts(collected: Collected) -> list[tuple[str, str, str]]:
     """Return each reason for exclusion, the number of annotations, and how many are whose."""
     people: dict[str, Counter[str]] = {}
-    for one in collected.excluded:
-        people.setdefault(one.reason, Counter())[one.by] += 1
+    for annotation in collected.excluded:
+        people.setdefault(annotation.reason, Counter())[annotation.by] += 1
     return [
         (reason, f"{by.total():,}", ", ".join(f"{code} {number:,}" for code, number in sorted(by.items())))
         for reason, by in sorted(people.items())

@@ -144,7 +144,11 @@ class Collected:
     def judged(self) -> list[Annotation]:
         """The annotations that count for agreement: each person's own work on records, before any review."""
         asked = {task.key for task in self.work.tasks}
-        return [one for one in self.settlement.counted if one.rubric == self.rubric and one.key in asked]
+        return [
+            annotation
+            for annotation in self.settlement.counted
+            if annotation.rubric == self.rubric and annotation.key in asked
+        ]
 
     @property
     def rated(self) -> int:
