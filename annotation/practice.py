@@ -15,10 +15,10 @@ FEEDBACK = "feedback"
 NO_FEEDBACK = "If your answer is wrong, you will find the right one here afterwards."
 
 
-def practice_of(gold: Iterable[Task], rubric: Rubric, seed: int, size: int = PRACTICE_TASKS) -> list[Task]:
+def practice_of(gold: Iterable[Task], rubric: Rubric, seed: int) -> list[Task]:
     """Return a practice set made of gold tasks, under keys of its own, with the different right answers in turn.
 
-    It is smaller than `size` if there are fewer gold tasks. Do not use its tasks as gold tasks too: see
+    It is smaller than `PRACTICE_TASKS` if there are fewer gold tasks. Do not use its tasks as gold tasks too: see
     `not_practised`.
     """
     by_answer: dict[str, list[Task]] = defaultdict(list)
@@ -29,7 +29,7 @@ def practice_of(gold: Iterable[Task], rubric: Rubric, seed: int, size: int = PRA
     in_turn = [task for tasks in rounds for task in tasks if task]
     return [
         task.model_copy(update={"key": key_of("task", rubric.name, task.key, {"sample": PRACTICE}), "sample": PRACTICE})
-        for task in in_turn[:size]
+        for task in in_turn[:PRACTICE_TASKS]
     ]
 
 
