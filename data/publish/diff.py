@@ -66,7 +66,7 @@ class Difference:
     now: str
     configs: Sequence[ConfigDifference]
     metadata: Sequence[str]
-    """What else differs: files by path, and what the manifest says."""
+    """Other differences: files by path, and the manifest's statements."""
 
     @property
     def bump(self) -> Bump | None:

@@ -44,14 +44,16 @@ def read_released(folder: Path, files: Iterable[str]) -> Iterator[dict[str, Any]
 def read_batches(path: Path, columns: Sequence[str] | None = None) -> Iterator[Batch]:
     """Yield the file's rows, with all columns or only `columns`. Raises `Failed`."""
     with opened(path) as file:
-        for group in range(file.num_row_groups):
-            described = file.metadata.row_group(group)
-            fit = _BATCH_BYTES * described.num_rows // max(described.total_byte_size, 1)
-            first = 0
-            batches = file.iter_batches(max(1, min(fit, _MOST_ROWS)), row_groups=[group], columns=columns)
-            while (values := _next(batches, path)) is not None:
-                yield Batch(group, first, values)
-                first += values.num_rows
+        try:
+            for group in range(file.num_row_groups):
+                described = file.metadata.row_group(group)
+                fit = _BATCH_BYTES * described.num_rows // max(described.total_byte_size, 1)
+                first = 0
+                for values in file.iter_batches(max(1, min(fit, _MOST_ROWS)), row_groups=[group], columns=columns):
+                    yield Batch(group, first, values)
+                    first += values.num_rows
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(path, error) from error
 
 
 def opened(path: Path) -> pq.ParquetFile:
@@ -73,13 +75,6 @@ def plain_rows(values: pa.RecordBatch | pa.Table) -> Iterator[dict[str, Any]]:
 def unreadable(path: Path, error: Exception) -> Failed:
     """Return the error for a file that is missing or damaged."""
     return Failed(f"{path}: cannot be read ({first_line(error)}); download it again, or run the build again")
-
-
-def _next(batches: Iterator[pa.RecordBatch], path: Path) -> pa.RecordBatch | None:
-    try:
-        return next(batches, None)
-    except (OSError, pa.ArrowException) as error:
-        raise unreadable(path, error) from error
 
 
 # ---- Arrow's map type, which `datasets` cannot read: released as a list of `{key, value}`, read as a mapping ----

@@ -52,7 +52,7 @@ QueueRows = tuple[Queue, Sequence[Row]]
 
 @dataclass
 class Pushed:
-    """What a push did, and what it could not assign."""
+    """The result of a push, and the tasks that it could not assign."""
 
     queues: list[PushedQueue] = field(default_factory=list)
     shortages: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What people are to do on a build, and what comes of their work.
+"""People's work on a build: their tasks, and the result.
 
 A rubric's tasks are those of all parts that ask people under it. Everything is computed anew from the build and the
 annotations of the last pull: which ones count, what is reviewed or goes back, and the verdicts.
@@ -128,7 +128,7 @@ class Collected:
     questions: list[Annotation]
     """Annotations with a question to the engineer."""
     notes: list[str] = field(default_factory=list)
-    """What somebody changed in our files or on the server by hand."""
+    """Changes that somebody made in our files or on the server by hand."""
 
     @property
     def rubric(self) -> str:

@@ -9,12 +9,12 @@ import pandas as pd
 
 from flows.construct.evaluation import DialogueContext
 from flows.families.refutebench.measures import Condition, LineName, cell_frame
-from flows.families.refutebench.plan import dialogues_of, ratings_of
+from flows.families.refutebench.plan import dialogues_of, ratings_of, style_in
 from flows.families.refutebench.prompts import ANSWER_TOKENS, RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.llm.prices import estimate_tokens
 from schemas.base import key_of
-from schemas.refutebench import PLAIN, TASKS, Rating, RefutationDialogue, Seed, style_of
+from schemas.refutebench import TASKS, Rating, RefutationDialogue, Seed
 
 TOKENS_TOLD = (
     "tokens are estimated from the texts: one a Chinese, Japanese or Korean character, one for four others; a "
@@ -77,11 +77,7 @@ def accounts_of(
     accounts: dict[Condition, Account] = defaultdict(Counter)
     conditions = {
         key_of("refutebench", "dialogues", seed.key, slot): (
-            Condition(
-                str(slot["model"]),
-                str(slot["refuter"]),
-                style_of(settings.style) if slot["refuter"] == "agent" else PLAIN,
-            ),
+            Condition(str(slot["model"]), str(slot["refuter"]), style_in(slot, settings)),
             seed.task,
         )
         for seed in seeds

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from flows.construct.engine import Slot, StepContext
 from flows.families.refutebench.prompts import CHECK_REFUTATION, RATE_REFUTATION, RATE_TASK, REFUTE, RESPOND
 from flows.families.refutebench.settings import RefuteBenchSettings
-from schemas.refutebench import TASKS, Protocol, RefutationDialogue, Seed, SeedTask
+from schemas.refutebench import PLAIN, TASKS, Protocol, RefutationDialogue, Seed, SeedTask, style_of
 from schemas.source import Assignment
 
 TEMPLATE_TASKS = ("translation", "writing")
@@ -47,6 +47,11 @@ def dialogues_of(seed: Seed, settings: RefuteBenchSettings) -> Sequence[Slot]:
         if refuter == "agent" or seed.task in TEMPLATE_TASKS
         for protocol in protocols_of(settings)
     ]
+
+
+def style_in(slot: Slot, settings: RefuteBenchSettings) -> str:
+    """Return the style of the refutations of a slot's dialogue; the template's are plain."""
+    return style_of(settings.style) if slot["refuter"] == "agent" else PLAIN
 
 
 def protocols_of(settings: RefuteBenchSettings) -> Sequence[Slot]:

@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from flows.construct.evaluation import DialogueContext
-from flows.families.refutebench.plan import dialogues_of, ratings_of, ratings_planned
+from flows.families.refutebench.plan import dialogues_of, ratings_of, ratings_planned, style_in
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.scoring.tables import PartialScores, ScoreError
 from schemas.base import key_of
-from schemas.refutebench import PLAIN, RATINGS, Rating, RefutationDialogue, Seed, style_of
+from schemas.refutebench import RATINGS, Rating, RefutationDialogue, Seed
 
 
 class Place(NamedTuple):
@@ -105,7 +105,7 @@ def _planned(seeds: Sequence[Seed], settings: RefuteBenchSettings) -> Iterator[t
                     protocol=str(slot["protocol"]),
                     unrelated=int(slot["unrelated"]),
                     refuter=str(slot["refuter"]),
-                    style=style_of(settings.style) if slot["refuter"] == "agent" else PLAIN,
+                    style=style_in(slot, settings),
                     model=str(slot["model"]),
                     evaluator=str(rating["evaluator"]),
                     refutation=int(rating["refutation"]) if rating["aspect"] == "refutation" else None,
