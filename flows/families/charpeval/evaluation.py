@@ -34,7 +34,7 @@ def _layout(table: str) -> Layout:
 
 
 def option_scoring(row: Row, asked: str) -> OptionScoring:
-    """How the harness scores the options; `asked` is the prompt that `touchstone evaluate` puts before those of `row`.
+    """Return how the harness scores options; `asked` is the prompt of `touchstone evaluate` before those of `row`.
 
     Raises `WrongInput` where it does not end as the scorer has it.
     """
@@ -95,7 +95,7 @@ def compare_authors(versions: Sequence[Version], predictions: Iterable[Predictio
 
 
 def _ranked(predictions: Iterable[Prediction]) -> Mapping[str, Mapping[str, Shares]]:
-    """By model and item, the shares of the first place by the default score."""
+    """Return, by model and item, the shares of the first place by the default score."""
     ranked: dict[str, dict[str, Shares]] = defaultdict(dict)
     for prediction in predictions:
         if prediction.variant == DEFAULT_SCORE and prediction.scores is not None:
@@ -107,7 +107,7 @@ def _ranked(predictions: Iterable[Prediction]) -> Mapping[str, Mapping[str, Shar
 
 
 def _of_two(versions: Iterable[Version], ranked: Mapping[str, Shares]) -> Mapping[Pair, Sequence[tuple[str, str]]]:
-    """By pair of authors, the ids of their items on each dialogue that both wrote for, where both are ranked."""
+    """Return, by pair of authors, the ids of their items on each dialogue that both wrote for, if both are ranked."""
     ids: dict[tuple[int, str], dict[str, str]] = defaultdict(dict)
     for version in versions:
         if version.row["id"] in ranked:

@@ -41,32 +41,32 @@ Exchange = CharpEvalItem | Demonstration
 
 @cache
 def demonstrations() -> tuple[Demonstration, ...]:
-    """The three, always in one order: two that need the history, and one that does not."""
+    """Return the three, always in the same order: two that need the history, and one that does not."""
     lines = DEMONSTRATIONS.read_text(encoding="utf-8").splitlines()
     return tuple(Demonstration.model_validate_json(line) for line in lines)
 
 
 def choices(item: CharpEvalItem, settings: CharpEvalSettings) -> Sequence[Choice]:
-    """The item with every number of shots; its options by what they are."""
+    """Return the item with every number of shots, and its options by kind."""
     options: dict[str, str] = {kind: f" {_line(text)}" for kind, text in item.texts.items()}
     return [Choice(prompt(item, shots), options, shots=shots) for shots in settings.shots]
 
 
 def prompt(item: Exchange, shots: Shots = 0) -> str:
-    """The prompt before an option."""
+    """Return the prompt before an option."""
     shown = [_text((*_chunks(demonstration), _response(demonstration))) for demonstration in demonstrations()[:shots]]
     return "\n\n".join([INSTRUCTION, *shown, _text(_chunks(item))])
 
 
 def chunks(item: CharpEvalItem) -> ChunkedText:
-    """The zero-shot prompt and the response in the chunks of appendix C; `Bot:` is part of the response's."""
+    """Return the zero-shot prompt and the response in the chunks of appendix C; `Bot:` belongs to the response."""
     instruction = Chunk("instruction", f"{INSTRUCTION}\n\n")
     return ChunkedText(item.subset, (instruction, *_chunks(item), _response(item)))
 
 
 def _chunks(exchange: Exchange) -> tuple[Chunk, ...]:
     turns = (*exchange.history, exchange.last_utterance)
-    # By turns, and the last is the user's.
+    # They alternate, and the last is the user's.
     speakers = ["User" if (len(turns) - place) % 2 else "Bot" for place in range(len(turns))]
     dialogue = "\n".join(f"{speaker}: {_line(turn)}" for speaker, turn in zip(speakers, turns, strict=True))
     return (

@@ -149,7 +149,7 @@ class Conversation:
             raise Drop(f"check of the refutation: {invalid.reason}", invalid.evidence) from invalid
 
     def _same_meaning(self, text: str) -> str | None:
-        """The earlier refutation that means the same in other words."""
+        """Return the earlier refutation that means the same in other words; None if there is none."""
         embedder = self.ctx.step.embedder
         # The embedder does not tell Chinese words apart: refutations that name others do not say the same.
         readable = [other for other in self._earlier if embedder.reads(other) and _chinese(other) == _chinese(text)]
@@ -162,12 +162,12 @@ class Conversation:
 
 
 def focus_of(query: str, number: int) -> Focus:
-    """The focus of a query's refutation of this number (figure 3: "randomly chosen"), the same for every model."""
+    """Return the focus of a query's refutation of this number (figure 3: "randomly chosen"), one for every model."""
     return Random(content_hash("focus", query, number)).choice(FOCUSES)
 
 
 def strong_of(query: str, style: Sequence[str]) -> str:
-    """The style rule that is strong throughout a query's dialogues, the same for every model.
+    """Return the style rule that is strong throughout a query's dialogues, the same for every model.
 
     Departure: in figure 3 each refutation is highly ambiguous, highly abstract and highly emotional at once, which no
     person is. We draw one of them from the query; the others apply to a lesser degree.
@@ -176,7 +176,7 @@ def strong_of(query: str, style: Sequence[str]) -> str:
 
 
 def fault_of(checked: prompts.Checked, focus: Focus, earlier: Sequence[str]) -> Problem:
-    """Why a checked refutation is refused, with the advice to the refuter; None if it is not."""
+    """Return why a checked refutation is refused, with advice to the refuter; None if it is not."""
     if checked.met:
         return "met already", "the answer does that already"
     if checked.off_focus:
@@ -195,7 +195,7 @@ def _chinese(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """The letters and digits alone, in lower case."""
+    """Return the letters and digits, in lower case."""
     return "".join(character for character in text.lower() if character.isalnum())
 
 
@@ -238,7 +238,7 @@ def refute_by_template(
 
 
 def _known(sentence: str, lexicon: Mapping[str, Sequence[str]]) -> list[str]:
-    """The words of the lexicon that stand in the sentence in any form, in order."""
+    """Return the words of the lexicon that are in the sentence in any form, in order."""
     forms = ((word, en.lemma(word)) for word in en.words(sentence))
     matches = (next((form for form in either if form in lexicon), None) for either in forms)
     return list(dict.fromkeys(word for word in matches if word is not None))
