@@ -72,8 +72,8 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
     page = re.sub(r"\n{3,}", "\n\n", page)  # what the template leaves out has a blank line on either side
     card = DatasetCard(f"---\n{card_data(facts).to_yaml()}\n---\n\n{page}")
     content: bytes = card.content.encode()
-    own = None if before is None else own_words(before)
-    return content if own is None else _with_own(content, own)
+    words = None if before is None else own_words(before)
+    return content if words is None else _with_own(content, words)
 
 
 def card_data(facts: CardFacts) -> Any:
@@ -261,10 +261,10 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")[:60] or "other"
 
 
-def _with_own(content: bytes, own: bytes) -> bytes:
+def _with_own(content: bytes, words: bytes) -> bytes:
     # Nothing else in a card can look like a marker: what comes from data has its angle brackets escaped.
     head, _, rest = content.partition(OWN_BEGIN)
-    return head + OWN_BEGIN + own + OWN_END + rest.partition(OWN_END)[2]
+    return head + OWN_BEGIN + words + OWN_END + rest.partition(OWN_END)[2]
 
 
 def image(plot: Plot) -> Markup:

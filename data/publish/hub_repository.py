@@ -230,7 +230,7 @@ class Repository:
     def tag(self, commit: str, version: str, ours: dict[str, File]) -> None:
         """Tag `commit` as `version`. Of two publications, the first tag stays."""
 
-        def there() -> bool | None:
+        def tagged() -> bool | None:
             _, tags = self.refs()
             if version not in tags:
                 return None
@@ -241,7 +241,7 @@ class Repository:
             self.api.create_tag(self.name, tag=version, revision=commit, repo_type=DATASET)
             return True
 
-        self.ask(create, there)
+        self.ask(create, tagged)
 
 
 def _quiet() -> None:

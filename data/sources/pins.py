@@ -187,9 +187,9 @@ def _download(url: str, to: Path, known: str | None) -> str:
         try:
             with contextlib.closing(_opener().open(request, timeout=TIMEOUT_S)) as reply, to.open("wb") as file:
                 shutil.copyfileobj(reply, file)
-                told = reply.headers.get("Content-Length")
-                if told is not None and int(told) != file.tell():
-                    raise http.client.IncompleteRead(b"", int(told) - file.tell())
+                length = reply.headers.get("Content-Length")
+                if length is not None and int(length) != file.tell():
+                    raise http.client.IncompleteRead(b"", int(length) - file.tell())
                 return str(reply.headers.get("ETag") or "")
         except urllib.error.HTTPError as error:
             if error.code == HTTPStatus.NOT_MODIFIED:

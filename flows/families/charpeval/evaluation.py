@@ -38,8 +38,8 @@ def option_scoring(row: Row, asked: str) -> OptionScoring:
 
     Raises `WrongInput` where it does not end as the scorer has it.
     """
-    own = prompt(row, "")
-    if not asked.endswith(own):
+    ending = prompt(row, "")
+    if not asked.endswith(ending):
         raise WrongInput(
             "charpeval: the prompt does not end with the row's dialogue and knowledge; export it with its row"
         )
@@ -52,7 +52,7 @@ def option_scoring(row: Row, asked: str) -> OptionScoring:
         for name in SCORES
         for kind in OPTION_TYPES
     ]
-    return OptionScoring(asked.removesuffix(own), metrics)
+    return OptionScoring(asked.removesuffix(ending), metrics)
 
 
 # ---- several authors (table 3 and appendix B) ----
@@ -74,14 +74,14 @@ def compare_authors(versions: Sequence[Version], predictions: Iterable[Predictio
     """
     shares, differences, notes = [], [], []
     for group, ranked in sorted(_ranked(predictions).items()):
-        for (subset, one, other), items in _of_two(versions, ranked).items():
+        for (subset, author, other), items in _of_two(versions, ranked).items():
             of_one, of_other = (
                 {kind: fmean(ranked[pair[place]][kind] for pair in items) for kind in OPTION_TYPES} for place in (0, 1)
             )
-            shares += _cells(f"{group} / {subset} / {one}, beside {other}", of_one, len(items))
-            shares += _cells(f"{group} / {subset} / {other}, beside {one}", of_other, len(items))
+            shares += _cells(f"{group} / {subset} / {author}, beside {other}", of_one, len(items))
+            shares += _cells(f"{group} / {subset} / {other}, beside {author}", of_other, len(items))
             gaps = {kind: abs(of_one[kind] - of_other[kind]) for kind in OPTION_TYPES}
-            row = f"{group} / {subset} / {one} and {other}"
+            row = f"{group} / {subset} / {author} and {other}"
             differences += _cells(row, gaps, len(items))
             widest = max(OPTION_TYPES, key=gaps.__getitem__)
             notes.append(
@@ -114,8 +114,8 @@ def _of_two(versions: Iterable[Version], ranked: Mapping[str, Shares]) -> Mappin
             ids[SUBSETS.index(version.row["subset"]), version.key][version.by] = version.row["id"]
     pairs: dict[Pair, list[tuple[str, str]]] = defaultdict(list)
     for (place, _), by_author in sorted(ids.items()):
-        for one, other in combinations(sorted(by_author), 2):
-            pairs[SUBSETS[place], one, other].append((by_author[one], by_author[other]))
+        for author, other in combinations(sorted(by_author), 2):
+            pairs[SUBSETS[place], author, other].append((by_author[author], by_author[other]))
     return pairs
 
 
