@@ -820,4 +820,4 @@ def test_a_case_that_no_step_has_changed_yet_can_be_shown() -> None:
         key="k", question="Who met Khan?", answer="Ada", aliases=(), evidence="Ada met Khan.", language="en",
         pivot="pivot", source="s", provenance=Provenance(seed=1),
     )  # fmt: skip
-    assert FAMILY.show(case) == "**Who met Khan?**\n\nAnswer: **Ada**\n\n> Ada met Khan."
+    assert "- evidence: Ada met Khan." in FAMILY.view_of(case).in_markdown()

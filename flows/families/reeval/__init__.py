@@ -12,7 +12,6 @@ from flows.families.reeval import charts, filters, method, passages, prompts, ru
 from flows.families.reeval.evaluation import EVALUATION
 from flows.families.reeval.inference import ANSWERS, STYLES
 from flows.families.reeval.settings import ReEvalSettings, ready
-from flows.families.reeval.show import show
 from flows.families.reeval.view import view
 from flows.llm.model import Prompt, Text
 from schemas.reeval import EnrichedCase, SwapCase
@@ -138,7 +137,6 @@ FAMILY = Family(
             ),
         ),
     ),
-    show=show,
     view=view,
     evaluation=EVALUATION,
     reads="category1",
