@@ -1,7 +1,6 @@
 """The guideline as annotators read it."""
 
-from annotation.guideline import guideline_page
-from annotation.label_studio.config import hotkeys
+from annotation.label_studio.config import guideline_page, hotkeys
 from schemas.rubric import Choice, Rubric, Shown
 from tests.rubrics import rubrics
 

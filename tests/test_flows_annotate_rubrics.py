@@ -10,7 +10,7 @@ from annotation.label_studio.config import label_config
 from annotation.label_studio.task_data import task_data
 from annotation.practice import practice_of
 from annotation.review import review_of
-from flows.annotate.rubrics import HERE
+from flows.annotate.work import HERE
 from flows.families import load_family
 from schemas.rubric import Rubric
 from tests.forms import AUTHORING, result

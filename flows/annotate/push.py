@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from annotation.assign import Assignment, assign, overlapping, without_suggestions
-from annotation.guideline import guideline_page
 from annotation.label_studio.client import Client, ProjectInfo, Row
-from annotation.label_studio.config import label_config
+from annotation.label_studio.config import guideline_page, label_config
 from annotation.label_studio.sync import (
     KEY,
     VIEW,
@@ -25,7 +24,6 @@ from annotation.label_studio.task_data import data_fields, task_data
 from annotation.practice import PRACTICE, passed_practice, practice_for, practice_rubric
 from annotation.review import revision_of
 from flows.annotate.pull import source_of
-from flows.annotate.rubrics import guideline_of
 from flows.annotate.work import (
     ANYBODY,
     Work,
@@ -33,6 +31,7 @@ from flows.annotate.work import (
     accounts_of,
     benchmark_of,
     collect,
+    guideline_of,
     queue_name,
     read_annotations,
     read_excluded,
