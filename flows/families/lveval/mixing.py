@@ -51,8 +51,7 @@ class Headers:
         self._form = form
         self._language = language
         self._bytes: list[bytes] = []
-        self.counts: Numbers = np.zeros(1, np.int64)
-        """Words of the first `n` headers together."""
+        self.counts: Numbers = np.zeros(1, np.int64)  # words of the first `n` headers together
         self.lengths: Numbers = np.zeros(0, np.int64)
         """Characters of each header, with what parts it from the document before."""
 
@@ -160,10 +159,8 @@ def mix(
 class Laid:
     """A context laid out."""
 
-    pieces: Sequence[bytes]
-    """The parts that are joined."""
-    length: int
-    """Words, or characters."""
+    pieces: Sequence[bytes]  # the parts that are joined
+    length: int  # words, or characters
     positions: tuple[Position, ...]
 
     @cached_property
@@ -181,12 +178,9 @@ class Laid:
 class Measured:
     """How much goes into a context."""
 
-    whole: int
-    """Distractors that go in whole."""
-    filling: tuple[str, ...]
-    """Later distractors, each cut at a sentence's end or whole."""
-    length: int
-    """Words, or characters, of all."""
+    whole: int  # distractors that go in whole
+    filling: tuple[str, ...]  # later distractors, each cut at a sentence's end or whole
+    length: int  # words, or characters, of all
 
 
 def measure(mixture: Mixture, level: int, headers: Headers) -> Measured:

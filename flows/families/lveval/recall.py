@@ -59,11 +59,9 @@ class Book:
 class Level:
     """How much of the book a level takes, and where its confusing facts stand."""
 
-    last: int
-    """Of the book's boundaries, the one at which it is cut."""
+    last: int  # of the book's boundaries, the one at which it is cut
     length: int
-    confusing: tuple[int, ...]
-    """Of each confusing fact: before which boundary it stands."""
+    confusing: tuple[int, ...]  # of each confusing fact: before which boundary it stands
 
 
 def level_of(book: Book, level: int, seeds: Seeds) -> Level:

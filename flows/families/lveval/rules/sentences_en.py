@@ -69,15 +69,11 @@ class Sentence(NamedTuple):
     """A sentence that makes sense alone."""
 
     text: str
-    lead: str
-    """The words before its verb: its subject."""
-    page: str
-    """The title of its page; empty where its document has none."""
-    type: entities_en.EntityType | None
-    """The type of the page's subject."""
+    lead: str  # the words before its verb: its subject
+    page: str  # the title of its page; empty where its document has none
+    type: entities_en.EntityType | None  # the type of the page's subject
     words: frozenset[str]
-    leads: frozenset[str]
-    """The content words of the sentence, and of its lead."""
+    leads: frozenset[str]  # the content words of the sentence, and of its lead
 
 
 class Collection:

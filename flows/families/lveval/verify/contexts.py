@@ -8,24 +8,13 @@ import xxhash
 from flows.construct.verification import Fault, VerifyContext
 from flows.families.lveval import datasets
 from flows.families.lveval.datasets import Dataset
+from flows.families.lveval.verify import placement
 from flows.families.lveval.verify.answers import answer_problems, keyword_problems
 from flows.families.lveval.verify.case import Case, Span
-from flows.families.lveval.verify.duplicates import duplicate_problems
 from flows.families.lveval.verify.levels import Levels
 from flows.families.lveval.verify.origins import Origins
-from flows.families.lveval.verify.placement import (
-    distracting_texts,
-    fact_problems,
-    header_problems,
-    headers,
-    order_problems,
-    passages,
-    source_problems,
-    support_problems,
-    within,
-)
 from flows.families.lveval.verify.replacements import replacement_problems, rule_problems
-from flows.families.lveval.verify.search import SearchableTexts
+from flows.families.lveval.verify.search import SearchableTexts, duplicate_problems
 from flows.families.lveval.verify.texts import LONGEST_SENTENCE, count
 from flows.language import language_of
 from schemas.lveval import LongContext
@@ -69,19 +58,23 @@ def _row_problems(row: LongContext, dataset: Dataset, level: str, header: str) -
     yield from _length_problems(row, dataset, level)
     spans = [Span(0, len(row.context))]
     if not dataset.recalls_fact:
-        placed = headers(row.context, header)
-        yield from header_problems(row.context, placed)
-        spans = passages(row.context, placed)
-    if problems := list(order_problems(row)):
+        placed = placement.headers(row.context, header)
+        yield from placement.header_problems(row.context, placed)
+        spans = placement.passages(row.context, placed)
+    if problems := list(placement.order_problems(row)):
         yield from problems
         return
     case = Case(
-        row, dataset, language_of(dataset.language), spans, [within(position, spans) for position in row.positions]
+        row,
+        dataset,
+        language_of(dataset.language),
+        spans,
+        [placement.within(position, spans) for position in row.positions],
     )
-    distracting = SearchableTexts(distracting_texts(case), case.code)
-    yield from source_problems(case)
-    yield from support_problems(case)
-    yield from fact_problems(case)
+    distracting = SearchableTexts(placement.distracting_texts(case), case.code)
+    yield from placement.source_problems(case)
+    yield from placement.support_problems(case)
+    yield from placement.fact_problems(case)
     yield from rule_problems(row.replacements, case.code)
     yield from replacement_problems(case, distracting)
     yield from answer_problems(case, distracting)

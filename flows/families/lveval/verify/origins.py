@@ -24,10 +24,8 @@ class Origins:
     pairs: Mapping[str, Pair]
     facts: Mapping[str, list[str]]
     rules: Mapping[str, set[tuple[str, str]]]
-    marked: frozenset[str]
-    """The pairs whose answer has keywords."""
-    sources: Mapping[str, list[tuple[str, str]]]
-    """Id and checksum of a pair's documents."""
+    marked: frozenset[str]  # the pairs whose answer has keywords
+    sources: Mapping[str, list[tuple[str, str]]]  # id and checksum of a pair's documents
     needed: Mapping[str, Sequence[Rule]]
     """The rules of a pair that nothing is known to speak against: none may be missing."""
 
