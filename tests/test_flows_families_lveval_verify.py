@@ -18,11 +18,11 @@ from flows.construct.embed import FloatMatrix
 from flows.construct.verification import VerifyContext
 from flows.families.lveval import datasets, verify
 from flows.families.lveval.verify.contexts import verify_contexts
-from flows.families.lveval.verify.facts import verify_facts
 from flows.families.lveval.verify.origins import verify_sources
 from flows.families.lveval.verify.parts import (
     verify_conflicts,
     verify_documents,
+    verify_facts,
     verify_keywords,
     verify_pairs,
     verify_replacements,

@@ -17,7 +17,7 @@ from flows.families.lveval.datasets import BY_NAME, Dataset
 from flows.families.lveval.evaluation import ANSWERS, EVALUATION
 from flows.families.lveval.settings import LVEvalSettings, mixed_sources, ready
 from flows.families.lveval.show import show, view
-from flows.families.lveval.verify import contexts, facts, origins, parts
+from flows.families.lveval.verify import contexts, origins, parts
 from schemas import lveval
 from schemas.source import Passage, QASource
 
@@ -100,7 +100,7 @@ FAMILY = Family(
             uses=("documents",),
             item=lveval.ConfusingFact,
             people=every(rubric.CONFUSING_FACT, rubric.unfit_fact),
-            verify=facts.verify_facts,
+            verify=parts.verify_facts,
             charts=charts.fact_charts,
             steps=(
                 expand(

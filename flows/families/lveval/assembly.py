@@ -25,16 +25,7 @@ from flows.language import language_of
 from flows.language.choices import is_yes_or_no
 from flows.language.keywords import apply
 from schemas.base import content_hash
-from schemas.lveval import (
-    AnswerKeywords,
-    AnswerTest,
-    LongContext,
-    Pair,
-    PoolDocument,
-    Replacements,
-    Rule,
-    RuleConflicts,
-)
+from schemas.lveval import AnswerKeywords, AnswerTest, LongContext, Pair, PoolDocument, Replacements, RuleConflicts
 
 FREQUENT = 0.01
 """Share of the documents that hold an answer above which holding it does not show that a document answers."""
@@ -95,7 +86,7 @@ class DatasetAssembly:
         """Return the pair's distractors, drawn once for all levels, and the test that they do not answer."""
         if pair.key not in self._mixtures:
             resolved = self._resolved[pair.key]
-            excluded, test = self.excluded(pair, resolved.rules)
+            excluded, test = self.excluded(pair)
             sides = sides_of(resolved.rules)
             mixture = mix(
                 self.index,
@@ -148,7 +139,7 @@ class DatasetAssembly:
             return None
         return Drop(refusals[at].reason, f"at {at}: {refusals[at].evidence}", value=refusals[at].value)
 
-    def excluded(self, pair: Pair, rules: Sequence[Rule]) -> tuple[npt.NDArray[np.bool_], AnswerTest]:
+    def excluded(self, pair: Pair) -> tuple[npt.NDArray[np.bool_], AnswerTest]:
         """Return which documents must not distract from the pair, and the test that tells whether they answer.
 
         They answer its question, nearly repeat one of its documents, hold a substitute or a confusing fact already, or
@@ -170,7 +161,7 @@ class DatasetAssembly:
             out[holding] = True
         for fact in self.facts_of(pair):
             out[index.holding(fact)] = True
-        for rule in rules:
+        for rule in self._resolved[pair.key].rules:
             out[index.holding(rule.new)] = True
             out[unfit(rule, index)] = True
         out[index.in_other_script(pair.documents[0].text)] = True
@@ -188,18 +179,16 @@ class DatasetAssembly:
     def _answers(self, number: int, answer: str, asked: frozenset[str]) -> bool:
         """Return whether a sentence of the document holds the answer and a content word of the question."""
         text, language = self.index.text(number), language_of(self.dataset.language)
-        ends = [0, *self.index.boundaries(number), len(text)]
-        return any(
-            language.contains(sentence, answer) and not asked.isdisjoint(language.content_words(sentence))
-            for sentence in (text[start:end] for start, end in pairwise(ends))
-        )
+        sentences = (text[start:end] for start, end in pairwise([0, *self.index.boundaries(number), len(text)]))
+        holding = (sentence for sentence in sentences if language.contains(sentence, answer))
+        return any(not asked.isdisjoint(language.content_words(sentence)) for sentence in holding)
 
     @cached_property
     def book(self) -> tuple[Book, AnswerTest]:
         """Fact recall: the documents as one text, without those excluded, and the test that they do not answer."""
         (pair,) = self.pairs
         resolved = self._resolved[pair.key]
-        excluded, test = self.excluded(pair, resolved.rules)
+        excluded, test = self.excluded(pair)
         text = PARAGRAPHS.join(self.index.text(number) for number in np.flatnonzero(~excluded).tolist()) + PARAGRAPHS
         sides = sides_of(resolved.rules)
         replaced = apply(text, sides, pair.language) if sides else text

@@ -38,7 +38,6 @@ from flows.scoring.qa import exact_match
 from schemas.base import content_hash
 from schemas.lveval import (
     AnswerKeywords,
-    Changed,
     Conflict,
     ConfusingFact,
     Confusion,
@@ -269,15 +268,14 @@ def both_facts(confusion: Confusion, prepared: object) -> Sequence[Slot]:
 
 async def part(confusion: Confusion, slot: Slot, ctx: Context) -> ConfusingFact:
     """Return one of the two facts; drop it if it is no confusing fact."""
-    change: Changed = "subject" if slot["changes"] == "subject" else "object"
-    at = CHANGES.index(change)
+    at = CHANGES.index(slot["changes"])
     if confusion.refused[at]:
         raise Drop(confusion.refused[at], confusion.facts[at])
     return ConfusingFact(
         **_shared_fields(confusion, ctx),
         answers=confusion.answers,
         original_fact=confusion.original_fact,
-        changes=change,
+        changes=CHANGES[at],
         fact=confusion.facts[at],
     )
 

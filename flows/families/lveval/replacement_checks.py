@@ -92,7 +92,9 @@ def rules_problem(asked: ToRename, rules: Sequence[Rule]) -> Problem:
     kept, lost = applicable_rules(asked, rules)
     if lost:
         return lost[0].kind, f"{_told(lost[:_TOLD], rules)}. Mend or leave out these rules, and keep the others"
-    if not touches_question(asked, kept) and (names := _names_asked(asked)):
+    texts = () if touches_question(asked, kept) else (asked.question, *asked.answers)
+    named = dict.fromkeys(name for text in texts for name, _ in named_entities(asked.language, text))
+    if names := [name for name in named if not name.isupper()]:
         return "question and answers stay as they are", f"replace one of their names at least: {', '.join(names)}"
     return None
 
@@ -116,13 +118,6 @@ def _line(conflict: Conflict, rules: Sequence[Rule]) -> str:
     for lead in (f"{rule}: ", f"{rule.old!r} -> {rule.new!r}: "):
         shown = shown.removeprefix(lead)
     return f"{rule}: {shown.rstrip('.。')}"
-
-
-def _names_asked(asked: ToRename) -> list[str]:
-    """Return the persons, places and organisations that question and answers name."""
-    texts = (asked.question, *asked.answers)
-    named = dict.fromkeys(name for text in texts for name, _ in named_entities(asked.language, text))
-    return [name for name in named if not name.isupper()]
 
 
 def applicable_rules(asked: ToRename, rules: Sequence[Rule]) -> tuple[tuple[Rule, ...], tuple[Conflict, ...]]:

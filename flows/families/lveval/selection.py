@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 
 from data.sources import SourceSpec
 from flows.construct.engine import Drop, Slot, StepContext
@@ -77,14 +76,9 @@ def refuse_control_characters(*texts: str) -> None:
 
 def header_in(documents: Iterable[Document | PoolDocument], form: str) -> str | None:
     """Return a line of the documents that looks like a passage header."""
-    pattern = _header_pattern(form)
-    return next((match[0] for document in documents if (match := pattern.search(document.text)) is not None), None)
-
-
-@cache
-def _header_pattern(form: str) -> re.Pattern[str]:
     parts = [re.escape(part) for part in form.rstrip("\n").split("{number}")]
-    return re.compile(rf"^{'[0-9]+'.join(parts)}$", re.MULTILINE)
+    pattern = re.compile(rf"^{'[0-9]+'.join(parts)}$", re.MULTILINE)
+    return next((match[0] for document in documents if (match := pattern.search(document.text)) is not None), None)
 
 
 def fact_recall_pair(dataset: Dataset, configured: FactRecord | None, seed: int) -> Pair:

@@ -8,6 +8,7 @@ from itertools import chain, islice, zip_longest
 from flows.families.lveval.name_forms import TRANSCRIBED
 from flows.families.lveval.rules.entities_en import coined
 from flows.families.lveval.rules.entities_zh import ASIDE, DOTTED, TAILS, TRIED, persons, renamed
+from flows.families.lveval.rules.vocabulary import vocabulary
 from flows.language import zh
 from flows.language.alternatives import NUMBER, YEAR, moved
 from flows.language.invented import invented_names
@@ -23,16 +24,7 @@ _SPELT = re.compile(
 """A number in Chinese figures."""
 _NAME_IN_ANSWER = re.compile(f"《[^》]+》|{DOTTED}|(?<![A-Za-z-])[A-Za-z]{{3,}}")
 LONGEST_COUNT = 20  # characters of an answer that is a number or a time, at most
-_TABLES = {
-    "profession": "什么职业|职业是什么|什么工作",
-    "country": "哪一?个国家|什么国家|哪国",
-    "title": "^(?!.*(?:协定|条约|法案|公约)).*\n《[^》]+》$",
-    "colour": "什么颜色[^\n]*\n.*色|颜色是什么",
-    "language": "^(?!.*[叫称]).*(?:什么|哪种|哪一?种)语言?\\b[^\n]*\n[一-龥]+[语文]$",
-    "era": "(?:什么|哪个?)(?:时[期代]|年代)[^\n]*\n[一-龥]{2}时代",
-    "dynasty": "(?:什么|哪个?)(?:时[期代]|年代|朝代?)[^\n]*\n.*[代朝]",
-}
-"""Which names answer which question, by question and answer."""
+_TABLES = vocabulary("zh_answer_tables")
 
 
 def other_answers(answer: str, question: str, rng: random.Random) -> Iterator[str]:
@@ -59,13 +51,10 @@ def _varied(answer: str, question: str, rng: random.Random) -> Iterator[str]:
     for name in islice(_NAME_IN_ANSWER.finditer(answer), 1):
         if "·" in name[0] and name[0] != answer.rstrip("政府号队"):
             continue
-        others = (
-            rng.sample(invented_names("zh")["title"], TRIED)
-            if name[0].startswith("《")
-            else list(persons("·", rng))
-            if "·" in name[0]
-            else [coined(name[0], rng) for _ in range(TRIED)]
-        )
+        if name[0].startswith("《"):
+            others = rng.sample(invented_names("zh")["title"], TRIED)
+        else:
+            others = list(persons("·", rng)) if "·" in name[0] else [coined(name[0], rng) for _ in range(TRIED)]
         yield from (answer.replace(name[0], other) for other in others)
     if len(parts) > 3 and "，" not in answer and all(1 < len(part) <= LONGEST_PART for part in parts[::2]):
         yield "".join(parts[2:])
@@ -78,22 +67,17 @@ def _of_its_kind(answer: str, question: str, rng: random.Random) -> Iterator[str
     if len(YEAR.findall(answer)) == 2 and not NUMBER.search(YEAR.sub("", answer)):
         by = rng.choice((-3, -2, 2, 3))
         yield YEAR.sub(lambda match: str(int(match[0]) + by), answer)
-        return
-    if age := re.fullmatch(r"(\d\d)(世纪.{0,4})|(\d{3})(0年代.{0,4})", answer):
+    elif age := re.fullmatch(r"(\d\d)(世纪.{0,4})|(\d{3})(0年代.{0,4})", answer):
         yield f"{int(age[1]) - 1}{age[2]}" if age[1] else f"{int(age[3]) - 1}{age[4]}"
-        return
-    if re.fullmatch(r"[0-9.]+[至到~-][0-9.]+[一-龥]{1,3}", answer):
+    elif re.fullmatch(r"[0-9.]+[至到~-][0-9.]+[一-龥]{1,3}", answer):
         yield from (NUMBER.sub(lambda match: moved(match[0], NUMBER, rng), answer) for _ in range(TRIED))
-        return
-    if about_ := re.fullmatch(r"([1-9])(0+)([多余].{1,2})", answer):
+    elif about_ := re.fullmatch(r"([1-9])(0+)([多余].{1,2})", answer):
         yield from (f"{int(about_[1]) + by}{about_[2]}{about_[3]}" for by in (1, -1) if 0 < int(about_[1]) + by < 10)
-        return
-    if numbers.search(answer) and not re.search("[奖章]$", answer):
-        if len(answer) <= LONGEST_COUNT and len(numbers.findall(answer)) == 1 and "世纪" not in answer:
-            near = (moved(answer, numbers, rng) for _ in range(TRIED))
-            yield from (other for other in near if other != answer)
-        return
-    yield from _named(answer, of, question, rng)
+    elif not numbers.search(answer) or re.search("[奖章]$", answer):
+        yield from _named(answer, of, question, rng)
+    elif len(answer) <= LONGEST_COUNT and len(numbers.findall(answer)) == 1 and "世纪" not in answer:
+        near = (moved(answer, numbers, rng) for _ in range(TRIED))
+        yield from (other for other in near if other != answer)
 
 
 def _named(answer: str, of: str, question: str, rng: random.Random) -> Iterator[str]:

@@ -37,8 +37,6 @@ _FIRST = vocabulary("types_of_first_words")
 LEAST_LETTERS = 4
 LONGEST_TITLE = 80  # characters of a first line that is a title
 LEAST_IN_NAME = 2  # words of a name, without a lower-case word behind it
-
-
 _IN_NO_NAME = word_set("body service tank firm station place network organization organisation")
 """Nouns that tell a type and end few names."""
 
@@ -76,16 +74,13 @@ def whole_names(question: str, documents: Sequence[str]) -> list[str]:
     """Return the names of the question in order, each whole; "Ed Wood and Jim Beam" one by one."""
     pages = "\n".join(documents)
     titles = [title for document in documents if (title := _about(document)) and title in question]
-    candidates = [
-        name
-        for name in dict.fromkeys((*(title for title in titles if title[0].isupper()), *names(question, ())))
-        if " and " not in name or name in pages
-    ]
-    return [
-        one
-        for one in candidates
-        if not any(one != other and stands_whole(other, one) is not None for other in candidates)
-    ]
+    named = dict.fromkeys((*(title for title in titles if title[0].isupper()), *names(question, ())))
+    whole = [name for name in named if " and " not in name or name in pages]
+
+    def is_part(name: str) -> bool:
+        return any(name != other and stands_whole(other, name) is not None for other in whole)
+
+    return [name for name in whole if not is_part(name)]
 
 
 def stands_whole(text: str, name: str) -> bool | None:
@@ -96,23 +91,19 @@ def stands_whole(text: str, name: str) -> bool | None:
 
 def _is_whole(before: str, after: str) -> bool:
     last = before.rsplit(maxsplit=1)[-1] if before.endswith(" ") else before[-1:]
-    joined = (
-        last[:1].isupper()
-        and last.casefold() not in (en.STOP_WORDS | PREPOSITIONS | TITLES)
-        and not is_first_name(last)
-    )
+    joined = last[:1].isupper() and last.casefold() not in en.STOP_WORDS | PREPOSITIONS | TITLES
+    joined = joined and not is_first_name(last)
     return not joined and last != "-" and re.match(r"-|\.\d| (?:of (?:the )?)?[A-Z0-9]", after) is None
 
 
 def _is_of_something(name: str) -> bool:
     """Return whether a name is of somebody or something, not of a people, a language or a belief."""
     words = name.split()
-    adjective = len(words) == 1 and (
-        is_of_a_people(name.removesuffix("s"))
-        or is_of_a_people(name)
-        or name.casefold().endswith(("ist", "ists", "ism", "islam"))
-    )
-    return words[0].casefold() not in _LINKS - {"the"} and not adjective
+    if len(words) == 1 and (is_of_a_people(name.removesuffix("s")) or is_of_a_people(name)):
+        return False
+    if len(words) == 1 and name.casefold().endswith(("ist", "ists", "ism", "islam")):
+        return False
+    return words[0].casefold() not in _LINKS - {"the"}
 
 
 def _about(document: str) -> str:
@@ -150,11 +141,7 @@ def entity_type(name: str, documents: tuple[str, ...], question: str = "") -> En
     pages = "\n".join(documents)
     if is_personal(name) and not re.search(rf"\b[Tt]he {re.escape(name)}", pages):
         return EntityType("person", "")
-    for word in (
-        words[-1],
-        words[0],
-        *(before for before, link in pairwise(words) if link in _LINKS),
-    ):
+    for word in (words[-1], words[0], *(before for before, link in pairwise(words) if link in _LINKS)):
         if len(words) > 1 and (type_ := _type_of_head(word.casefold())) is not None:
             return type_
     if place is not None:
@@ -175,9 +162,8 @@ def _type_of_word(name: str, pages: str, question: str) -> EntityType | None:
         return EntityType("person", "surname")
     if re.search(rf"\b[Tt]he {name}\b", f"{pages}\n{question}") and name.endswith("s"):
         return EntityType("people", "")
-    return EntityType(
-        "city" if re.search(rf"\b(?:in|at|near|from|to|attack\w*|invaded) {name}\b", pages) else "thing", ""
-    )
+    is_place = re.search(rf"\b(?:in|at|near|from|to|attack\w*|invaded) {name}\b", pages)
+    return EntityType("city" if is_place else "thing", "")
 
 
 def _type_by_page(name: str, documents: Sequence[str]) -> EntityType | None:
@@ -210,11 +196,9 @@ def _type_of_head(word: str) -> EntityType | None:
     type_ = _HEADS.get(group, group if group in _NOUNS_OF_TYPES else "")
     if word in ("tribes", "people", "peoples"):
         return EntityType("people", word)
-    return (
-        EntityType(type_, word)
-        if type_ and word not in ("town", "games", "olympics", "cup") and of != "person"
-        else None
-    )
+    if not type_ or of == "person" or word in ("town", "games", "olympics", "cup"):
+        return None
+    return EntityType(type_, word)
 
 
 def type_defined(what: str) -> EntityType | None:
@@ -261,11 +245,9 @@ def _others_than_word(name: str, type_: EntityType, text: str, towns: list[str],
         return rng.sample(invented_names("en")["acronym"], TRIED)
     if type_.of in ("city", "river", "mountain", "water", "island", "region"):
         return towns
-    if type_.of == "team" and " " in name:
-        return [f"{town} {name.rsplit(maxsplit=1)[-1]}" for town in towns]
-    return (
-        [f"{town} {type_.noun.capitalize()}" for town in towns] if type_.noun and type_.noun not in _IN_NO_NAME else []
-    )
+    noun = type_.noun.capitalize() if type_.noun not in _IN_NO_NAME else ""
+    kind = name.rsplit(maxsplit=1)[-1] if type_.of == "team" and " " in name else noun
+    return [f"{town} {kind}" for town in towns] if kind else []
 
 
 def renamed(name: str, town: str) -> str | None:

@@ -70,21 +70,22 @@ def _topics(question: str, documents: Sequence[str]) -> set[str]:
     """Return other names in a question: common beginnings with a page, and names whose last word tells their kind."""
     begun = {common_beginning(question, page) for page in documents} - {""}
     named = {subject for subject in subjects("zh", question) if not re.search("[年月日]$", subject)}
-    named = {name for name in named if _NUMBERED.search(name) or stem_of(name) not in ("", name)}
-    persons_named = (
-        word for word, tag in tagged(question) if tag == "nr" and len(word) == 3 and is_personal_name(word)
-    )
-    return begun or named | {person for person in persons_named if not TRANSCRIBED.fullmatch(person)}
+    tagged_names = (word for word, tag in tagged(question) if tag == "nr" and len(word) == 3)
+    people = {name for name in tagged_names if is_personal_name(name) and not TRANSCRIBED.fullmatch(name)}
+    return begun or set(filter(_has_kind, named)) | people
 
 
 def asked_about(question: str) -> str:
     """Return the only title in a question, or its beginning if that has a number or a word for its kind."""
     titles = re.findall("《[^》]+》", question)
     begins = (subject for subject in subjects("zh", question) if question.startswith(subject))
-    named = (
-        beginning for beginning in begins if _NUMBERED.search(beginning) or stem_of(beginning) not in ("", beginning)
-    )
+    named = filter(_has_kind, begins)
     return titles[0] if len(titles) == 1 else max(named, key=len, default="")
+
+
+def _has_kind(name: str) -> bool:
+    """Return whether a name has a number, or ends in a word for its kind."""
+    return _NUMBERED.search(name) is not None or stem_of(name) not in ("", name)
 
 
 def common_beginning(question: str, page: str) -> str:
@@ -143,18 +144,14 @@ def others_than(name: str, type_: str, rng: random.Random, *, female: bool = Fal
         return [other for other in rng.sample(invented_names("zh")[type_], TRIED) if other[0] != name[0]]
     if type_ == "japanese":
         given_names = invented_names("zh")["japanese-female" if female else "japanese-male"]
-        return [
-            family + rng.choice(given_names) for family in rng.sample(invented_names("zh")["japanese-surname"], TRIED)
-        ]
+        families = rng.sample(invented_names("zh")["japanese-surname"], TRIED)
+        return [family + rng.choice(given_names) for family in families]
     if type_ == "work":
         return rng.sample(invented_names("zh")["title"], TRIED)
     if type_ == "numbered" and (number := _NUMBERED.search(name)):
-        by = rng.sample([-3, -2, 2, 3, 4], TRIED)
-        return [
-            name.replace(number[0], str(int(number[0]) + other).zfill(len(number[0]) if number[0][0] == "0" else 1), 1)
-            for other in by
-            if int(number[0]) + other > 0
-        ]
+        width = len(number[0]) if number[0][0] == "0" else 1
+        others = (int(number[0]) + by for by in rng.sample([-3, -2, 2, 3, 4], TRIED))
+        return [name.replace(number[0], str(other).zfill(width), 1) for other in others if other > 0]
     is_kind = type_ == "kind" or (name.endswith("人") and is_known_word(name))
     return (() if is_kind else renamed(name, rng)) or [*islice(sisters(name), TRIED), *_next_in_a_series(name)]
 

@@ -22,7 +22,7 @@ def replacement_rules(asked: ToRename, rng: random.Random) -> RuleList:
     for make in (in_chinese if asked.language == "zh" else in_english)(asked, texts):
         for _ in range(TRIED):
             made = make(rng)
-            fresh = [one for one in made if all(one.old != rule.old for rule in rules)]
+            fresh = [rule for rule in made if rule.old not in {earlier.old for earlier in rules}]
             if fresh and rules_problem(asked, [*rules, *fresh]) is None:
                 rules.extend(fresh)
                 renamed += 1

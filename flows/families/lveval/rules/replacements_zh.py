@@ -66,19 +66,17 @@ def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # n
         return partial(_chinese_person, name, texts)
     if name in invented_names("zh")["city"] and _spelt_in_chinese(name, texts):
         return partial(substituted, name, invented_names("zh")["place"])
-    stem, tail = next(((name[: -len(tail)], tail) for tail in _KINDS if name.endswith(tail)), ("", ""))
-    if (
-        len(stem) < 2
-        or is_known_word(stem)
-        or not (_always_before_kind(stem, texts) and _spelt_in_chinese(stem, texts))
-    ):
+    tail = next((tail for tail in _KINDS if name.endswith(tail)), name)
+    stem = name.removesuffix(tail)
+    if len(stem) < 2 or is_known_word(stem):
+        return None
+    if not (_always_before_kind(stem, texts) and _spelt_in_chinese(stem, texts)):
         return None
     if "谁" in asked.question and any(name in answer for answer in asked.answers):
         return None  # somebody whose name looks like that of a place: 滨田省吾
     foreign = TRANSCRIBED.fullmatch(stem) is not None
-    place = [tag for _, tag in tagged(stem)] in (["ns"], ["nt"], ["nz"]) or any(
-        text.startswith(name) for text in texts_of(asked)
-    )
+    titled = any(text.startswith(name) for text in texts_of(asked))
+    place = titled or [tag for _, tag in tagged(stem)] in (["ns"], ["nt"], ["nz"])
     if not foreign and (tail in _WORDS_TOO or not place):
         return None
     others = invented_names("zh")["foreign-place" if foreign else "place"]
@@ -124,11 +122,10 @@ def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
         return []  # it may be the family name alone, or the given name
     family = rng.choice([surname for surname in names["surname"] if surname != name[0]])
     gender = gender_of(texts, _PRONOUNS)
-    given = "".join(
-        rng.sample([*names["given"], *names[f"given-{gender}"]] if gender else names["given"], len(name) - 1)
-    )
+    given_names = [*names["given"], *names[f"given-{gender}"]] if gender else names["given"]
+    given = "".join(rng.sample(given_names, len(name) - 1))
     made = [Rule(old=name, new=family + given)]
-    if len(name) == 3 and name[1:] in texts.replace(name, ""):
+    if len(name) == 3 and name[1:] in bare:
         made.append(Rule(old=name[1:], new=given))
     return made
 

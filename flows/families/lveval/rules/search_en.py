@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.rules import sentences_en
 from flows.families.lveval.rules.entities_en import entity_type, stands_whole, whole_names, without_asides
-from flows.families.lveval.rules.sentences_en import Collection, Sentence, lead, leading_name
+from flows.families.lveval.rules.sentences_en import Collection, Sentence, lead, leading_name, stands_alone
 from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import en
 from flows.language.choices import is_yes_or_no
@@ -143,11 +143,9 @@ class PairSearch:
     def supporting(self) -> list[str]:
         """Return the sentences of the documents that hold the answer, the supporting sentence first."""
         answer, fact = self.asked.answers[0].strip(" ."), without_asides(self.asked.fact)
-        of_fact = (
-            [fact, *sentences_en.parts(fact)]
-            if sentences_en.stands_alone(fact)
-            else [part for part in sentences_en.parts(fact) if sentences_en.stands_alone(part)]
-        )
+        of_fact = [fact, *sentences_en.parts(fact)]
+        if not stands_alone(fact):
+            of_fact = list(filter(stands_alone, of_fact))
         candidates = (*of_fact, *(sentence.text for sentence in sorted(self.own, key=self.likeness, reverse=True)))
         if all(map(is_yes_or_no, self.asked.answers)):
             return []

@@ -35,9 +35,8 @@ _INTRODUCED = re.compile(
     r"(?:(?:In|On|At|During|By|From|Under|For|Within|Throughout|Between|As of|According to|Around|Until)\b[^,]{1,60}, )"
 )
 _TRAILING_DATE = re.compile(r" (?:in|on) (?:[A-Z][a-z]+ )?(?:\d{1,2} )?(?:1\d|20)\d\d\.$")
-_JOINED = re.compile(
-    r",| (?:and|is|are|has|have|that|which|who|but|or) "
-)  # a time at the end of such a sentence may belong to a part of it
+_JOINED = re.compile(r",| (?:and|is|are|has|have|that|which|who|but|or) ")
+"""A time at the end of such a sentence may belong to a part of it."""
 _LINKED = pattern("removable_links")
 _CLAUSE_ENDS = pattern("clause_ends")
 _SET_OFF = re.compile(rf"(?P<of>(?:The )?{entities_en.NAME.pattern}), [^,]+, (?P<verb>[a-z]+)(?= )")
@@ -45,8 +44,6 @@ _SET_OFF = re.compile(rf"(?P<of>(?:The )?{entities_en.NAME.pattern}), [^,]+, (?P
 _WHO = re.compile(rf"{entities_en.NAME.pattern}, who (?P<verb>[a-z]+)(?P<said> [^,;]+)(?=,|\.$)")
 _JOINS = re.compile(r", (?:and|but|while|whereas) (?=(?:the |an? )?[A-Z])")
 """Where a sentence goes on with another of another subject."""
-
-
 _DONE = (
     "directed|written|published|produced|released|formed|founded|created|composed|recorded|established|built|designed|"
     "developed|invented|launched|introduced|opened|completed|distributed"
@@ -284,9 +281,7 @@ def _is_whole(text: str) -> bool:
 
 def within(text: str) -> str:
     """Return a sentence as it goes on from other words: with a small letter, unless it begins with a name."""
-    first = text.split(maxsplit=1)[0]
-    return (
-        text[0].lower() + text[1:]
-        if first.lower() in en.STOP_WORDS or (is_dictionary_word(first.lower()) and not text.split()[1][:1].isupper())
-        else text
-    )
+    low = text.split(maxsplit=1)[0].lower()
+    if low not in en.STOP_WORDS and (not is_dictionary_word(low) or text.split()[1][:1].isupper()):
+        return text
+    return text[0].lower() + text[1:]

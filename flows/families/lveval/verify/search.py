@@ -8,8 +8,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from flows.families.lveval.verify.case import Case
-from flows.families.lveval.verify.texts import BORDER, folded, short, units
+from flows.families.lveval.verify.case import BORDER, Case, folded, short, units
 
 DUPLICATE_FROM = 0.5  # share of the shorter text's shingles in the other from which two texts are near-duplicates
 _BASE = np.uint64(0x9E3779B97F4A7C15)
