@@ -7,6 +7,7 @@ person would refuse; the prompt states all of it.
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from flows.families.lveval.distractor_index import count
 from flows.families.lveval.inputs import ToConfuse
@@ -53,6 +54,14 @@ _FUNCTIONAL = frozenset(
 """Chinese function words, and characters with little meaning."""
 _VERB_BEHIND = re.compile("(?<=..)[是在有为被于曾]$")  # mistaken for the end of a name: 潘淑是
 _TITLED = re.compile(r"《([^》]+)》")
+
+
+class CandidateFact(NamedTuple):
+    """A sentence that may become a confusing fact."""
+
+    text: str
+    stated: bool  # it restates the question, or is about the very subject
+    lifted: bool = False  # a document says it, in these words or nearly: it may tell too much again
 
 
 def refusals(asked: ToConfuse, subject: str, other: str) -> tuple[str, str]:

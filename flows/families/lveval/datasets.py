@@ -103,10 +103,14 @@ DATASETS = (
         longest_answer=LONGEST_DUREADER_ANSWER,
     ),
 )  # fmt: skip
-BY_NAME = {dataset.name: dataset for dataset in DATASETS}  # by the name in the configuration
-BY_RELEASED = {
-    dataset.released: dataset for dataset in DATASETS
-}  # by the name in the released benchmark, without the level
+BY_NAME = {dataset.name: dataset for dataset in DATASETS}  # as the configuration names them
+BY_RELEASED = {dataset.released: dataset for dataset in DATASETS}  # as the released benchmark does, without the level
+
+
+def dataset_at(name: str, level: str) -> Dataset:
+    """Return the dataset of a released name with its level. Raises `KeyError` for another name."""
+    return BY_RELEASED[name.removesuffix(f"_{level}")]
+
 
 _LEVEL = re.compile(r"([1-9]\d{0,6})(k?)")
 

@@ -28,17 +28,8 @@ from typing import Any
 
 from data.publish.harness import Metric, ReplyScoring
 from flows.construct.evaluation import Evaluation, Request, Scorer, Selection, columns
-from flows.families.lveval.datasets import (
-    BY_RELEASED,
-    DATASETS,
-    WITHOUT_FACTS,
-    WITHOUT_RULES,
-    Ablation,
-    Dataset,
-    Variant,
-    ablations_of,
-    variants_of,
-)
+from flows.families.lveval import datasets
+from flows.families.lveval.datasets import Ablation, Variant
 from flows.families.lveval.score import COLUMNS, FACTS, FORM, SHARED
 from flows.families.lveval.score import score as scores_of
 from flows.families.lveval.scored_reply import ORIGINAL, read_blacklist
@@ -75,7 +66,10 @@ def _prompt(name: str, version: int, inputs: type[Frozen], tokens: int) -> Promp
 
 
 ANSWER = MappingProxyType(
-    {dataset.name: _prompt(f"answer_{dataset.name}", 1, InContext, dataset.answer_tokens) for dataset in DATASETS}
+    {
+        dataset.name: _prompt(f"answer_{dataset.name}", 1, InContext, dataset.answer_tokens)
+        for dataset in datasets.DATASETS
+    }
 )
 """By the dataset's name."""
 DIRECT = MappingProxyType(
@@ -85,21 +79,16 @@ DIRECT = MappingProxyType(
 ANSWERS: tuple[Prompt[Any], ...] = (*ANSWER.values(), *DIRECT.values())
 
 
-def dataset_of(row: LongContext) -> Dataset:
-    """Return the dataset of a row."""
-    return BY_RELEASED[row.dataset.removesuffix(f"_{row.level}")]
-
-
 def requests(row: LongContext, settings: LVEvalSettings) -> Sequence[Request]:
     """Return the requests for a row, as released and under each configured ablation that changes it."""
-    changing = ablations_of(dataset_of(row), confused=bool(row.confusing_facts))
+    changing = datasets.ablations_of(datasets.dataset_at(row.dataset, row.level), confused=bool(row.confusing_facts))
     chosen: list[Ablation | None] = [None, *(ablation for ablation in settings.ablations if ablation in changing)]
-    return [_request(row, variant, ablation) for ablation in chosen for variant in variants_of(ablation)]
+    return [_request(row, variant, ablation) for ablation in chosen for variant in datasets.variants_of(ablation)]
 
 
 def _request(row: LongContext, variant: Variant, ablation: Ablation | None) -> Request:
-    dataset = dataset_of(row)
-    question = without_rules(row, row.input) if ablation in WITHOUT_RULES else row.input
+    dataset = datasets.dataset_at(row.dataset, row.level)
+    question = without_rules(row, row.input) if ablation in datasets.WITHOUT_RULES else row.input
     if variant == "direct":
         return Request(variant, DIRECT[row.language], Direct(question=question, brief=dataset.brief), ablation)
     asked = InContext(context=context_of(row, ablation), question=question)
@@ -108,8 +97,8 @@ def _request(row: LongContext, variant: Variant, ablation: Ablation | None) -> R
 
 def context_of(row: LongContext, ablation: Ablation | None) -> str:
     """Return the row's context, as it stands or under an ablation."""
-    context = without_facts(row) if ablation in WITHOUT_FACTS else row.context
-    return without_rules(row, context) if ablation in WITHOUT_RULES else context
+    context = without_facts(row) if ablation in datasets.WITHOUT_FACTS else row.context
+    return without_rules(row, context) if ablation in datasets.WITHOUT_RULES else context
 
 
 def without_facts(row: LongContext) -> str:

@@ -46,6 +46,11 @@ class ToRename(Frozen):
     most: int = Field(description="Rules wanted at most")
     candidates: tuple[Alternatives, ...] = Field(description="What other documents name of the same kinds")
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that rules are tried on."""
+        return self.documents or self.sentences
+
 
 class RuleList(Frozen):
     """Replacement rules."""

@@ -122,8 +122,7 @@ def _line(conflict: Conflict, rules: Sequence[Rule]) -> str:
 
 def applicable_rules(asked: ToRename, rules: Sequence[Rule]) -> tuple[tuple[Rule, ...], tuple[Conflict, ...]]:
     """Return the proposed rules that can be applied, and the conflicts of the others."""
-    documents = asked.documents or asked.sentences
-    texts = PairTexts(asked.question, asked.answers, documents, asked.language)
+    texts = PairTexts(asked.question, asked.answers, asked.texts, asked.language)
     extra = [Conflict(old=rule.old, kind=EXTRA, excerpt=f"at most {asked.most}") for rule in rules[asked.most :]]
     kept, lost = remove_harmful(
         rules[: asked.most], lambda left: [*_unfit(left, texts), *objections(left, texts)], asked.language

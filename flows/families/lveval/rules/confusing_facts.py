@@ -5,9 +5,8 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from flows.families.lveval.confusing_facts import CHANGES, fact_problem, subjects
+from flows.families.lveval.confusing_facts import CHANGES, CandidateFact, fact_problem, subjects
 from flows.families.lveval.inputs import ConfusingFacts, ToConfuse
-from flows.families.lveval.rules.candidate_fact import CandidateFact
 from flows.families.lveval.rules.facts_en import EnglishFacts
 from flows.families.lveval.rules.facts_zh import facts as chinese_facts
 from flows.families.lveval.rules.sentences_en import Collection

@@ -19,10 +19,10 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 
+from flows.families.lveval.confusing_facts import CandidateFact
 from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.rules import entities_en, sentences_en
-from flows.families.lveval.rules.answers_en import other_answers
-from flows.families.lveval.rules.candidate_fact import CandidateFact
+from flows.families.lveval.rules.entities_en import other_answers
 from flows.families.lveval.rules.search_en import UNIQUE, PairSearch, is_part
 from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import CannotReplace, en

@@ -15,12 +15,10 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from flows.families.lveval.confusing_facts import subjects
+from flows.families.lveval.confusing_facts import CandidateFact, subjects
 from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.rules import entities_zh
-from flows.families.lveval.rules.answers_zh import other_answers
-from flows.families.lveval.rules.candidate_fact import CandidateFact
-from flows.families.lveval.rules.entities_zh import TRIED, Entity, others_than, stem_of
+from flows.families.lveval.rules.entities_zh import TRIED, Entity, other_answers, others_than, stem_of
 from flows.families.lveval.rules.vocabulary import pattern, vocabulary
 from flows.language import CannotReplace, zh
 from flows.language.alternatives import NUMBER, YEAR, moved

@@ -29,10 +29,6 @@ _YEARS_LONG = re.compile(
 Maker = Callable[[random.Random], list[Rule]]  # makes rules for one name, different ones each time
 
 
-def texts_of(asked: ToRename) -> tuple[str, ...]:
-    return asked.documents or asked.sentences
-
-
 def asked_years(asked: ToRename) -> list[str]:
     """Return the year that is the answer, with or without day and month.
 
@@ -44,7 +40,7 @@ def asked_years(asked: ToRename) -> list[str]:
     asks_date = language_of(asked.language).answer_type(answer, asked.question) == "date"
     if len(years) != 1 or not dated or not asks_date:
         return []
-    texts = "\n".join(texts_of(asked))
+    texts = "\n".join(asked.texts)
     sentences = [sentence for sentence in language_of(asked.language).sentences(texts) if years[0] in sentence]
     if any(_KNOWN_EVENT.search(sentence) for sentence in sentences) or _counted_from(int(years[0]), texts):
         return []

@@ -8,7 +8,7 @@ from functools import partial
 
 from flows.families.lveval.candidates import named_entities
 from flows.families.lveval.inputs import ToRename
-from flows.families.lveval.rules.replacement_makers import Maker, asked_years, gender_of, moved, substituted, texts_of
+from flows.families.lveval.rules.replacement_makers import Maker, asked_years, gender_of, moved, substituted
 from flows.families.lveval.rules.vocabulary import pattern, vocabulary, words
 from flows.language import en
 from flows.language.en.names import TITLES, classes, is_familiar_place, is_first_name, is_surname, place_class
@@ -51,12 +51,12 @@ def in_english(asked: ToRename, texts: str) -> Iterator[Maker]:
         if _in_another_script(words[-1], texts):
             continue
         if _of_somebody(name, asked) and (_is_person(name) or _is_born(name, texts)):
-            yield partial(_person, name, (asked.question, *asked.answers, *texts_of(asked)))
-        elif _told_of_name(name, texts_of(asked)):
+            yield partial(_person, name, (asked.question, *asked.answers, *asked.texts))
+        elif _told_of_name(name, asked.texts):
             continue
         elif place_class(name) == "city" and _telling_town(name) and _stands_alone(name, texts):
             dwellers = _DWELLERS.get(name)
-            if not _acts(name, texts_of(asked)) and (dwellers is None or dwellers not in texts):
+            if not _acts(name, asked.texts) and (dwellers is None or dwellers not in texts):
                 yield partial(substituted, name, invented_names("en")["town"])
         elif (telling := _telling(words)) is not None and _stands_alone(telling, texts):
             yield partial(_coined, telling)
@@ -123,7 +123,7 @@ def _is_born(name: str, texts: str) -> bool:
 
 def _of_somebody(name: str, asked: ToRename) -> bool:
     """Return whether a document with the name speaks of a person, who is born or called he or she."""
-    texts = texts_of(asked)
+    texts = asked.texts
     nicknamed = re.search(rf'{re.escape(name)} ["“]', "\n".join((asked.question, *asked.answers, *texts)))
     return not nicknamed and any(name.rpartition(" ")[2] in text and _SOMEBODY.search(text) for text in texts)
 

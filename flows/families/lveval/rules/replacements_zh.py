@@ -9,7 +9,7 @@ from functools import partial
 from flows.families.lveval.candidates import named_entities
 from flows.families.lveval.inputs import ToRename
 from flows.families.lveval.name_forms import TRANSCRIBED
-from flows.families.lveval.rules.replacement_makers import Maker, asked_years, gender_of, moved, substituted, texts_of
+from flows.families.lveval.rules.replacement_makers import Maker, asked_years, gender_of, moved, substituted
 from flows.families.lveval.rules.vocabulary import vocabulary
 from flows.language.invented import invented_names
 from flows.language.zh.text import is_known_word, tagged
@@ -43,7 +43,7 @@ def _chinese_names(asked: ToRename) -> list[str]:
     """Return the names in question and answers: subjects of documents, names with a dot, other entities."""
     asked_texts = (asked.question, *asked.answers)
     places: dict[str, int] = {}
-    for text in texts_of(asked):
+    for text in asked.texts:
         subject = _SUBJECT.match(text)
         if subject and any(subject[1] in text for text in asked_texts):
             places.setdefault(subject[1], 0)
@@ -75,7 +75,7 @@ def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # n
     if "谁" in asked.question and any(name in answer for answer in asked.answers):
         return None  # somebody whose name looks like that of a place: 滨田省吾
     foreign = TRANSCRIBED.fullmatch(stem) is not None
-    titled = any(text.startswith(name) for text in texts_of(asked))
+    titled = any(text.startswith(name) for text in asked.texts)
     place = titled or [tag for _, tag in tagged(stem)] in (["ns"], ["nt"], ["nz"])
     if not foreign and (tail in _WORDS_TOO or not place):
         return None
@@ -111,7 +111,7 @@ def _is_chinese_person(name: str, asked: ToRename, texts: str) -> bool:
     around = [texts[match.end() : match.end() + 1] for match in re.finditer(name, texts)]
     if len(set(around)) == 1 and around[0].isalpha() and len(around) > 1:
         return False  # what goes on in the same way everywhere is a longer name
-    born = any(text.startswith(name) and _BORN.search(text[:120]) for text in texts_of(asked))
+    born = any(text.startswith(name) and _BORN.search(text[:120]) for text in asked.texts)
     return born or ("谁" in asked.question and name in asked.answers)
 
 

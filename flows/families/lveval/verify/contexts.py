@@ -140,7 +140,7 @@ def header_problems(context: str, headers: Sequence[_Header]) -> Iterator[str]:
 def passages(context: str, headers: Sequence[_Header]) -> list[Span]:
     """Return where the documents stand, each from the end of its header to the next."""
     starts = [header.start for header in headers] + [len(context)]
-    return [Span(one.end, end) for one, end in zip(headers, starts[1:], strict=True)]
+    return [Span(header.end, end) for header, end in zip(headers, starts[1:], strict=True)]
 
 
 def order_problems(row: LongContext) -> Iterator[str]:
@@ -201,9 +201,9 @@ def support_problems(case: Case) -> Iterator[str]:
         elif outside.strip():
             yield f"the supporting document {position.source!r} is not the whole of passage {number + 1}"
     if not (case.dataset.scattered or case.dataset.recalls_fact):
-        for one, following in pairwise(numbers):
-            if following != one + 1:
-                yield f"the supporting documents are no unit: passage {following + 1} follows passage {one + 1}"
+        for number, following in pairwise(numbers):
+            if following != number + 1:
+                yield f"the supporting documents are no unit: passage {following + 1} follows passage {number + 1}"
 
 
 def fact_problems(case: Case) -> Iterator[str]:

@@ -73,7 +73,7 @@ class Levels:
         if start is None:
             return
         put_in = [(position, row.context[position.start : position.end]) for position in row.positions]
-        before = [text for one, text in put_in if one.end <= start]
+        before = [text for position, text in put_in if position.end <= start]
         words = count(row.context[:start], dataset.language) - sum(count(text, dataset.language) for text in before)
         place = dataset.name, row.level, row.pair_id
         if place not in self.depths:
@@ -105,10 +105,8 @@ class Levels:
         for (_, level, _), places in self.places.items():
             for place, following in pairwise(sorted(places)):
                 if following[1] < place[1]:
-                    problem = (
-                        f"at level {level} the fact at depth {following[0]} stands before that at depth {place[0]}"
-                    )
-                    yield Fault(id=following[2], problem=problem)
+                    stands = f"the fact at depth {following[0]} stands before that at depth {place[0]}"
+                    yield Fault(id=following[2], problem=f"at level {level} {stands}")
 
 
 def _depths(row: LongContext, language: str) -> frozenset[int]:
@@ -240,5 +238,5 @@ def verify_against_sources(
             plain[f"{name}#{number}"] = cleaned
             titled[f"{name}#{number}"] = f"{title}\n{cleaned}" if title else cleaned
     for row in rows:
-        dataset = datasets.BY_RELEASED[row.dataset.removesuffix(f"_{row.level}")]
+        dataset = datasets.dataset_at(row.dataset, row.level)
         yield from verify_sources([row], titled if dataset.titled else plain)

@@ -99,9 +99,8 @@ def verify_conflicts(rows: Iterable[RuleConflicts], ctx: VerifyContext) -> Itera
         pairs.add(row.pair_id)
         before = proposed.get(row.pair_id)
         if proposed and (before is None or before.id not in row.provenance.parents):
-            yield Fault(
-                id=row.id, problem="it was not made from its pair's rules in 'replacements' as they stand there"
-            )
+            problem = "it was not made from its pair's rules in 'replacements' as they stand there"
+            yield Fault(id=row.id, problem=problem)
         elif before is not None and verdicts is not None and not is_corrected(row, verdicts):
             for rule in missing_rules(before.rules, row.rules):
                 yield Fault(id=row.id, problem=f"the rule {rule} was lost: it stands in 'replacements'")
@@ -111,7 +110,6 @@ def verify_conflicts(rows: Iterable[RuleConflicts], ctx: VerifyContext) -> Itera
                 yield Fault(id=row.id, problem=f"a conflict of {conflict.old!r}, which is the keyword of no rule")
             if not conflict.excerpt.strip():
                 yield Fault(id=row.id, problem=f"the conflict of {conflict.old!r} shows nothing")
-
     if verdicts is not None:
         rejected = {key for key, verdict in verdicts.items() if verdict.decision == "reject"}
         for proposal in proposed.values():
