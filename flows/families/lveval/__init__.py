@@ -16,8 +16,8 @@ from flows.families.lveval.confusing_facts import CHANGES
 from flows.families.lveval.datasets import BY_NAME, Dataset
 from flows.families.lveval.evaluation import ANSWERS, EVALUATION
 from flows.families.lveval.settings import LVEvalSettings, mixed_sources, ready
-from flows.families.lveval.show import show, view
 from flows.families.lveval.verify import contexts, origins, parts
+from flows.families.lveval.view import view
 from schemas import lveval
 from schemas.source import Passage, QASource
 
@@ -189,7 +189,6 @@ FAMILY = Family(
             ),
         ),
     ),
-    show=show,
     view=view,
     evaluation=EVALUATION,
     reads="contexts",
