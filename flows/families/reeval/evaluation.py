@@ -28,11 +28,6 @@ def judge_of(settings: ReEvalSettings) -> Judge | None:
     return model.entails
 
 
-def check_judge(settings: ReEvalSettings) -> None:
-    """Raise `WrongInput` where the entailment model cannot be had."""
-    judge_of(settings)
-
-
 def score(
     rows: Iterable[Row], predictions: Iterable[Prediction], partial: bool, settings: ReEvalSettings
 ) -> ScoreTables:
@@ -102,5 +97,5 @@ EVALUATION = Evaluation(
         "no `closed_book`.",
         replies=reply_scoring,
     ),
-    ready=check_judge,
+    ready=judge_of,
 )

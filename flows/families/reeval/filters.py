@@ -205,7 +205,7 @@ def _evidence(source: QASource, language: Language, limits: Limits) -> tuple[str
 
 
 def is_in(language: str, text: str) -> bool:
-    """Whether a text is written in the language, by its script and, in English, by its frequent words."""
+    """Return whether a text is written in the language, by its script and, in English, by its frequent words."""
     if language == "zh":
         han = len(_HAN.findall(text))
         return han > len(_EAST.findall(text)) and han >= HAN_TO_A_WORD * len(_LATIN_WORD.findall(text))

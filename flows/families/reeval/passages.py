@@ -127,7 +127,7 @@ class _Suitability:
     """Places of passages on another matter."""
 
     def is_unfit(self, place: int) -> bool:
-        """Whether the passage must not be drawn."""
+        """Return whether the passage must not be drawn."""
         if place not in self.unfit:
             self.unfit[place] = self._judged_unfit(place)
         return self.unfit[place]
