@@ -81,7 +81,6 @@ class Drawn:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The passages' ids."""
         return tuple(passage.id for passage in self.passages)
 
     @property
@@ -106,7 +105,6 @@ class PassageIndex:
 
     @cached_property
     def texts(self) -> list[str]:
-        """The passages' texts."""
         return [passage.text for passage in self.passages]
 
 
