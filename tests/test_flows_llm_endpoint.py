@@ -17,9 +17,9 @@ import pytest
 
 from flows.llm.cache import CompletionCache
 from flows.llm.chat_format import read_reply, strict_schema
+from flows.llm.connection import ApiKeyError, without_parts
 from flows.llm.endpoint import Endpoint
 from flows.llm.endpoint_settings import EndpointSettings
-from flows.llm.keys import ApiKeyError, without_parts
 from flows.llm.limits import Budget, Limits
 from flows.llm.model import (
     MAX_REASKS,

@@ -12,10 +12,10 @@ from flows.llm.cache import CompletionCache
 from flows.llm.chat_format import read_log_probabilities
 from flows.llm.endpoint import Endpoint
 from flows.llm.endpoint_settings import EndpointSettings
+from flows.llm.likelihood import Likelihood, Options, TooLong
 from flows.llm.limits import Budget
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.model import BudgetSpent, TransportError, Usage
-from flows.llm.options import Likelihood, Options, TooLong
 from schemas.errors import WrongInput
 from tests.causal_models import make_llama, text
 from tests.chat_server import ChatServer, Faults, Telling

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from flows.language.en.names import gender
 from flows.language.en.tokens import CARDINALS, ORDINALS
-from flows.language.invented import invented_names
+from flows.language.tables import invented_names
 
 FEW = 8
 YEAR = re.compile(r"(?<![\d.,])(?:1\d|20)\d\d(?![\d.,–-])")

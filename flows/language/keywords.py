@@ -23,8 +23,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from flows.language.folding import Integers, folded, lower, readable, upper
-from flows.language.phrase_finder import PhraseFinder
+from flows.language.phrase_finder import Integers, PhraseFinder, folded, lower, readable, upper
 
 __all__ = [
     "Edit", "PhraseFinder", "Problem", "Replacer", "Rule", "apply", "met", "occurs", "problems", "readable",

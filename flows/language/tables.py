@@ -22,3 +22,8 @@ def lists(language: str, table: str) -> dict[str, tuple[str, ...]]:
 def word_list(language: str, name: str) -> frozenset[str]:
     """Return a list of `words.tsv`."""
     return frozenset(lists(language, "words")[name])
+
+
+def invented_names(language: str) -> dict[str, tuple[str, ...]]:
+    """Return persons, places and things that do not exist, by their kind (`invented_names.tsv`)."""
+    return lists(language, "invented_names")

@@ -4,7 +4,7 @@ import hashlib
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 if TYPE_CHECKING:
     import sqlite3
@@ -53,15 +53,6 @@ def completion_key(*parts: bytes) -> str:
     return digest.hexdigest()[:32]
 
 
-class _Table(Protocol):
-    """The one table, in one kind of database."""
-
-    def get(self, key: str) -> tuple[str, Kind, int, int, float] | None: ...
-    def put(self, key: str, completion: Completion) -> None: ...
-    def spent(self) -> float: ...
-    def close(self) -> None: ...
-
-
 class CompletionCache:
     """Completions by key, each committed before `put` returns, in the database of a SQLAlchemy URL.
 
@@ -90,7 +81,7 @@ class CompletionCache:
             if self._sqlite and parsed.database and parsed.database != ":memory:":
                 Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
             # It is opened where a run is put together and used where its event loop runs.
-            self._table: _Table = (
+            self._table: _SqliteTable | _CoreTable = (
                 _SqliteTable(create_engine(parsed, connect_args={"check_same_thread": False}))
                 if self._sqlite
                 else _CoreTable(create_engine(parsed))

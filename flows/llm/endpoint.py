@@ -13,8 +13,9 @@ from flows.llm import truncation
 from flows.llm.cache import Completion, CompletionCache, Kind, completion_key
 from flows.llm.chat_format import Reply, reask
 from flows.llm.connection import Connection
-from flows.llm.dialect import Dialect, Form
+from flows.llm.dialect import Dialect, Form, Negotiation
 from flows.llm.endpoint_settings import REASONING_TOKENS, EndpointSettings
+from flows.llm.likelihood import Likelihood, Options
 from flows.llm.limits import Budget, Limits
 from flows.llm.log_probabilities import LogProbabilities
 from flows.llm.model import (
@@ -31,8 +32,6 @@ from flows.llm.model import (
     Usage,
     without_thought,
 )
-from flows.llm.negotiation import Negotiation
-from flows.llm.options import Likelihood, Options
 from flows.llm.paid import PaidCompletions, Question
 from flows.llm.prices import Price, Prices, UnknownPrice, estimate_prompt_tokens, estimate_tokens
 from schemas.base import canonical_json

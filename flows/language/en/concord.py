@@ -5,8 +5,7 @@ from functools import lru_cache
 
 import lemminflect
 
-from flows.language import CannotReplace
-from flows.language.edits import Edit
+from flows.language import CannotReplace, Edit
 from flows.language.en import phrases
 from flows.language.en.forms import New, Site
 from flows.language.en.names import SUFFIXES, gender, is_first_name

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from flows.language import CannotReplace, Replaced
-from flows.language.edits import Edit, edited
+from flows.language import CannotReplace, Edit, Replaced, edited
 from flows.language.en.concord import pronouns, with_concord
 from flows.language.en.forms import Site, described, in_form
 from flows.language.en.mentions import find

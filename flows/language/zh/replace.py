@@ -3,8 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from flows.language import CannotReplace, Replaced
-from flows.language.edits import Edit, edited
+from flows.language import CannotReplace, Edit, Replaced, edited
 from flows.language.zh.mentions import Found, find
 from flows.language.zh.numbers import NUMBER, Date, date_of, like, value_of
 from flows.language.zh.text import normal, occurrences

@@ -9,7 +9,7 @@ from flows.language import en
 from flows.language.alternatives import NUMBER, YEAR, counted_anew, moved, persons
 from flows.language.en.names import classes, place_class
 from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
-from flows.language.invented import invented_names
+from flows.language.tables import invented_names
 
 _ASKS_WORK = re.compile(
     r"\b(?:what|which)(?: [\w'’-]+){0,4} (?:novel|film|movie|opera|book|song|album|play|poem|journal)\b", re.IGNORECASE

@@ -8,8 +8,8 @@ from flows.families.lveval.verify.parts import Seen, dataset_problems
 from flows.families.lveval.verify.placement import CLOSING
 from flows.families.lveval.verify.texts import LONGEST_SENTENCE, count, plain, yes_or_no
 from flows.language import Language, language_of
-from flows.language.beside import speaks_of_another
 from flows.language.en.names import is_of_a_people, same_name
+from flows.language.matter import speaks_of_another
 from schemas.lveval import ConfusingFact
 
 LEAST_IN_COMMON = {"en": 2, "zh": 2}

@@ -6,8 +6,8 @@ from flows.families.reeval.checks.alternative import Answered
 from flows.families.reeval.checks.sentence import begins_leaning, is_whole, may_lean, unknown_problem
 from flows.families.reeval.filters import LANGUAGES
 from flows.language import Language, language_of
+from flows.language.matter import page_name
 from flows.language.pointing import points_outside
-from flows.language.titles import page_name
 from flows.llm.model import Problem
 
 MOST_CONDENSED = 0.5

@@ -10,8 +10,8 @@ from flows.families.reeval.checks.passage import MOST_CONDENSED, opening
 from flows.families.reeval.checks.sentence import is_whole, short_name
 from flows.families.reeval.rules.referents import PERSONAL, referent
 from flows.language import Language, language_of
+from flows.language.matter import page_name
 from flows.language.pointing import leans_on_what_is_asked, points_outside
-from flows.language.titles import page_name
 from flows.llm.model import Invalid
 
 EXTRACTED = {"en": 50, "zh": 90}

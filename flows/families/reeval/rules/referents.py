@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from flows.language import Language, language_of
-from flows.language.titles import BRACKET, page_name
+from flows.language.matter import BRACKET, page_name
 
 PERSONAL = frozenset(["he", "she", "his", "her", "him", "他", "她"])
 CLEAR = PERSONAL | {"it", "its", "the"}
