@@ -34,13 +34,10 @@ def counted_anew(answer: str, rng: random.Random) -> Iterator[str]:
     for series in (_COUNTS, _PLACES):
         at = [place for place, word in enumerate(words) if word in series]
         if len(at) == 1:
-            others = rng.sample(series, len(series))
-            near = [
-                neighbour
-                for neighbour in others
-                if 0 < abs(series.index(neighbour) - series.index(words[at[0]])) <= NEIGHBOURS
-            ]
-            yield from (" ".join([*words[: at[0]], neighbour, *words[at[0] + 1 :]]) for neighbour in near)
+            before, number, after = words[: at[0]], words[at[0]], words[at[0] + 1 :]
+            for other in rng.sample(series, len(series)):
+                if 0 < abs(series.index(other) - series.index(number)) <= NEIGHBOURS:
+                    yield " ".join([*before, other, *after])
 
 
 def is_plausible(answer: str, other: str) -> bool:

@@ -83,7 +83,6 @@ def explanation(code: str, text: str, answer: str, aliases: Sequence[str] = ()) 
 
 
 def _named(code: str, text: str, answer: str, aliases: Sequence[str]) -> Iterable[Mention]:
-    """Return the mentions of the answer's whole name."""
     if language_of(code).answer_type(answer) in ("number", "date"):
         return ()
     return (

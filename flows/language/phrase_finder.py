@@ -61,7 +61,6 @@ def upper(character: str) -> str:
 
 @cache
 def _folds() -> dict[int, int]:
-    """The characters that folding changes."""
     characters = map(chr, range(_CASED_BELOW))
     folds = {ord(character): ord(lower(character)) for character in characters if lower(character) != character}
     spaces = {code: _SPACE for code in range(_CASED_BELOW) if chr(code).isspace()}
@@ -177,7 +176,6 @@ _POINTS = np.array([ord(point) for point in ".,．"])
 
 
 def _decimal(next_to: Codes, inside: Kinds, beyond: Kinds) -> Mask:
-    """True if a point or comma has digits on both sides."""
     decimal: Mask = (inside == _DIGIT) & (beyond == _DIGIT) & _among(next_to, _POINTS)
     return decimal
 

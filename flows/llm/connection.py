@@ -233,7 +233,6 @@ class Connection:
         )
 
     def _short(self, text: str) -> str:
-        """A server's words on one line, without the key in case it repeats it."""
         line = visible(without_key(" ".join(text.split()), self._key))
         return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
 

@@ -77,8 +77,6 @@ class _Read:
 
 @dataclass(frozen=True)
 class _Encoded:
-    """The tokens of a prompt and of its options."""
-
     prompt: tuple[int, ...]
     options: tuple[tuple[int, ...], ...]
 
@@ -214,7 +212,6 @@ class LocalModel:
         return [_chosen(logits[row, : len(option)], self._tensor(option)) for row, option in enumerate(options)]
 
     def _whole(self, prompt: tuple[int, ...], option: tuple[int, ...]) -> list[float]:
-        """An option's log-probabilities from a pass over prompt and option."""
         tokens = prompt + option
         return self._in_one_pass(tokens[:-1], tokens[1:])[-len(option) :]
 
@@ -301,7 +298,6 @@ class LocalModel:
             return TurnsAttended(owners, largest.clamp(max=1).double().cpu().numpy())
 
     def _placed(self, text: str, *, special: bool = True) -> tuple[tuple[int, ...], "NDArray[np.int64]"]:
-        """The text's tokens, and where each of them ends, in characters."""
         import numpy as np
 
         if not self._tokenizer.is_fast:
@@ -342,7 +338,6 @@ class LocalModel:
 
     @cached_property
     def _window(self) -> int | None:
-        """The most tokens that the model can read; None where nothing says so."""
         config = self._model.config.get_text_config()
         return next((int(getattr(config, name)) for name in _WINDOWS if getattr(config, name, None)), None)
 

@@ -116,7 +116,6 @@ def is_number(value: object) -> bool:
 
 
 def model_of(prediction: Row) -> str:
-    """The name of its model."""
     return str(prediction.get("model", "model"))
 
 

@@ -33,7 +33,6 @@ PARTICLES = word_set("de da di du del della van von der den la le bin ibn al el 
 
 
 def _census(table: str) -> Iterator[list[str]]:
-    """The rows of a table of the package `names`."""
     with files("names").joinpath(table).open(encoding="utf-8") as file:
         yield from (line.split() for line in file if line.strip())
 
@@ -58,7 +57,6 @@ def _first_names() -> dict[str, Gender | None]:
 
 @cache
 def _surnames() -> dict[str, int]:
-    """Family names and their rank, the commonest first."""
     return {row[0].lower(): rank for rank, row in enumerate(_census("dist.all.last"))}
 
 

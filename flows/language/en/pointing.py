@@ -40,7 +40,7 @@ def _is_clear_subject(sentence: str, subject: str) -> bool:
         return True
     if subject in ("he", "she"):
         return any(person < start for person, _ in _persons(sentence))
-    earlier = {_base_form(words, at) for at in range(len(words)) if words.starts[at] < start}
+    earlier = {en.lemma(words.word(at).lower()) for at in range(len(words)) if words.starts[at] < start}
     return subject.lower().startswith("the ") and _is_clear(subject, earlier)
 
 
@@ -101,7 +101,7 @@ def vague_phrase(sentence: str, answer: str) -> str | None:
             continue
         if en.content_words(phrase) <= en.content_words(answer):
             continue  # the answer itself says what it is: "the therefore sign"
-        if not _is_clear(phrase, {_base_form(words, at) for at in range(place)}):
+        if not _is_clear(phrase, {en.lemma(words.word(at).lower()) for at in range(place)}):
             return phrase
     return None
 
@@ -131,10 +131,6 @@ def _may_be_thing(words: Tokens, place: int) -> bool:
     named = place > 0 and word[:1].isupper()
     of = parts_of_speech(low)
     return named or ("NOUN" in of and "ADJ" not in of and en.lemma(low) == low and low != "people")
-
-
-def _base_form(words: Tokens, place: int) -> str:
-    return en.lemma(words.word(place).lower())
 
 
 def _that(words: Tokens, place: int) -> str | None:
@@ -312,7 +308,6 @@ def en_question_points_outside(question: str, evidence: str) -> str | None:
 
 
 def _in_sentence_case(question: str) -> str | None:
-    """Return the words that point outside in a question with capitals for names."""
     named = any(sign.isupper() for sign in question[1:])
     pointing = unnamed(tokens(question)) if named else _match(_THINGS, question, 1)
     if pointing is None and en.dangling_subject(question) is not None:
@@ -326,7 +321,6 @@ def _match(pattern: re.Pattern[str], text: str, group: int) -> str | None:
 
 
 def _is_title(question: str, pointing: str, evidence: str) -> bool:
-    """True if the evidence writes the words from `pointing` on with capitals, as a title."""
     place = question.find(pointing)
     following = question[place:].split()[:3]
     titled = r"\W+".join(re.escape(word.strip("?.,")[:1].upper() + word.strip("?.,")[1:]) for word in following[:2])

@@ -15,7 +15,6 @@ from flows.language.en.tokens import Tokens, tokens
 
 
 def replace(text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Replaced:
-    """Return `text` with every mention of `answer` naming `new` instead, in the same form."""
     names = tuple(aliases)
     mentions = find(text, answer, names)
     if not mentions:
@@ -103,7 +102,6 @@ def _check_range(words: Tokens, first: int, last: int, piece: str) -> None:
 
 
 def _partner(words: Tokens, gap: int, step: int) -> float | None:
-    """The number at the other end of a range, in direction `step` from a gap."""
     near = gap if step < 0 else gap + 1
     if not 0 <= near < len(words):
         return None

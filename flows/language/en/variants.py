@@ -79,7 +79,6 @@ def plan_of(answer: str, aliases: tuple[str, ...]) -> Plan:
 
 @cache
 def _same_names() -> tuple[dict[str, str], ...]:
-    """The groups of names for one thing, each name by its words in normal form."""
     return tuple({_key(name): name for name in group} for group in _SAME_NAMES)
 
 
@@ -165,10 +164,9 @@ def initials(phrase: str) -> tuple[str, ...]:
 
 def _initials(phrase: str) -> Iterator[Variant]:
     for name in initials(phrase):
+        yield Variant((name.lower(),), (), "abbreviation", "initials", capitals=True, explained=len(name) < 3)
         if len(name) < 3:
-            yield Variant((name.lower(),), (), "abbreviation", "initials", capitals=True, explained=True)
             continue
-        yield Variant((name.lower(),), (), "abbreviation", "initials", capitals=True)
         yield Variant((f"{name.lower()}s",), (), "abbreviation", "initials", capitals=True)
         yield Variant(tuple(name.lower()), (".",) * (len(name) - 1), "abbreviation", "initials", "", ".", capitals=True)
 
@@ -184,7 +182,6 @@ def _city(words: Tokens) -> tuple[str, ...]:
 
 
 def _numbers(words: Tokens, form: MentionForm, prefix: str, suffix: str) -> Iterator[Variant]:
-    """The number in figures and in words, with its unit."""
     forms = words.normals
     end = 0
     while end < len(forms) and (value_of((forms[end],)) is not None or forms[end] in SCALES):

@@ -9,7 +9,6 @@ from flows.language.tables import rows
 
 @cache
 def _groups() -> dict[str, list[str]]:
-    """The words of each word's first group."""
     return {word: group.split() for (group,) in reversed(rows("zh", "sisters")) for word in group.split()}
 
 

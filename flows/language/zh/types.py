@@ -48,7 +48,6 @@ def trimmed(answer: str) -> str:
 
 @lru_cache(_KEPT)
 def answer_type(answer: str, question: str = "") -> AnswerType:
-    """Return the type of `answer`; the question helps where the answer alone does not tell."""
     phrase = normal(trimmed(answer)).text
     if not phrase:
         return "other"
@@ -103,7 +102,8 @@ def _name_type(phrase: str, question: str) -> AnswerType:  # noqa: PLR0911 - one
     of_ending = _ending(phrase)
     if _PLACE_QUESTION.search(question) and not (of_ending and of_ending[0] == "organisation"):
         return "place"
-    if _ORGANISATION_QUESTION.search(question) or (of_ending and of_ending[0] == "organisation" and _named(phrase)):
+    is_named = of_ending is not None and of_ending[0] == "organisation" and len(phrase) >= 3
+    if _ORGANISATION_QUESTION.search(question) or is_named:
         return "organisation"
     tags = [tag for _, tag in tagged(phrase)]
     if asked and asked not in _PERSON_NOUNS and not _PLACE_QUESTION.search(question):
@@ -115,10 +115,6 @@ def _name_type(phrase: str, question: str) -> AnswerType:  # noqa: PLR0911 - one
     if tags[-1] == "nt":
         return "organisation"
     return "other"
-
-
-def _named(phrase: str) -> bool:
-    return len(phrase) >= 3
 
 
 def _can_be_person(phrase: str) -> bool:
@@ -312,7 +308,6 @@ def asked_noun(question: str) -> str:
 
 
 def spans_of_type(text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
-    """Return the spans of `text` that name something of the type, in order, without overlap."""
     if answer_type == "date":
         return [match.span() for match in _DATES_IN_TEXT.finditer(text)]
     if answer_type == "number":
