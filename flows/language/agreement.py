@@ -24,7 +24,6 @@ _SIGNS = frozenset(",.'’\"`-–—()（），、。《》“”‘·")
 """Signs that come and go with a name."""
 _STEM, _STEM_SHARE = 4, 0.5
 """Letters that words of one family begin with alike, at the least, and their share of the longer word."""
-_KEPT = 1024
 _SHOWN = 30
 """Characters shown on either side of a word that does not agree."""
 _UNCOUNTED = frozenset(["a", "an", "the", "s"])
@@ -130,7 +129,7 @@ def _apart(text: str, name: str) -> tuple[Counter[str], int]:
     return others, of_name
 
 
-@lru_cache(_KEPT)
+@lru_cache(1024)
 def _family(name: str) -> tuple[frozenset[str], str]:
     words = [word.casefold() for word in WORD.findall(name)]
     return frozenset(words), "".join(word[0] for word in words if word.isalpha() and word not in _LINKING)

@@ -3,8 +3,7 @@
 import hashlib
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     import sqlite3
@@ -64,10 +63,14 @@ class CompletionCache:
     """
 
     def __init__(self, url: str) -> None:
+        import sqlite3
+
         from sqlalchemy import create_engine
         from sqlalchemy.engine import make_url
-        from sqlalchemy.exc import ArgumentError
+        from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+        # ImportError: a URL whose driver is not installed.
+        self._errors = (sqlite3.Error, SQLAlchemyError, OSError, ImportError)
         try:
             parsed = make_url(url)
         except (ArgumentError, ValueError):  # the latter of a port that is no number
@@ -86,9 +89,8 @@ class CompletionCache:
                 if self._sqlite
                 else _CoreTable(create_engine(parsed))
             )
-        except self._faults() as error:
+        except self._errors as error:
             raise self._explain(error) from error
-        self._errors = self._faults()
 
     def get(self, key: str) -> Completion | None:
         """The completion of this key, if any; raises `CacheError`."""
@@ -118,23 +120,6 @@ class CompletionCache:
     def close(self) -> None:
         """Give the connection back."""
         self._table.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @staticmethod
-    def _faults() -> tuple[type[Exception], ...]:
-        import sqlite3
-
-        from sqlalchemy.exc import SQLAlchemyError
-
-        # ImportError: a URL whose driver is not installed.
-        return (sqlite3.Error, SQLAlchemyError, OSError, ImportError)
 
     def _explain(self, error: Exception) -> CacheError:
         message = str(getattr(error, "orig", None) or error).partition("\n")[0]

@@ -3,8 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import orjson
 from pydantic import BaseModel
@@ -175,14 +174,6 @@ class Endpoint:
         """Let what is in flight reach the cache, then close the connections."""
         await self._paid.aclose()
         await self._connection.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     def _form(self, prompt: Prompt[Any]) -> Form:
         asked = prompt.name, prompt.output, prompt.temperature, prompt.max_tokens

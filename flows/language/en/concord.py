@@ -14,7 +14,6 @@ from flows.language.en.tokens import Tokens, word_set
 from flows.language.en.types import answer_type
 from flows.language.tables import word_list
 
-_KEPT = 8192
 _GRAMMAR = phrases.PREPOSITIONS | phrases.AUXILIARIES | {"and", "or", "but"}
 
 
@@ -139,7 +138,7 @@ def _can_be_subject(words: Tokens, first: int) -> bool:
     return low not in phrases.PREPOSITIONS and low not in phrases.AUXILIARIES
 
 
-@lru_cache(_KEPT)
+@lru_cache(8192)
 def _other_present(verb: str, plural: bool) -> str | None:
     if not verb.islower():
         return None

@@ -11,8 +11,6 @@ from flows.language.en.tokens import MONTHS, Tokens, ordinal_ending, tokens
 from flows.language.en.types import answer_type
 from flows.language.en.variants import initials
 
-_KEPT = 8192
-
 
 class New(NamedTuple):
     """Facts about the new answer that are the same for every mention."""
@@ -30,7 +28,7 @@ class New(NamedTuple):
     type: AnswerType
 
 
-@lru_cache(_KEPT)
+@lru_cache(8192)
 def described(new: str) -> New:
     inner = phrases.core(new)
     first, surname = "", ""

@@ -9,11 +9,10 @@ from flows.language.en.numbers import SCALES, is_year, ordinal_value, value_of
 from flows.language.en.tokens import CARDINALS, MONTHS, Tokens, tokens
 from flows.language.tables import rows
 
-_KEPT = 65536
 _TWO_SENTENCES = re.compile(r"\w{4,}\s?[.!?;:]\s+\S")
 
 
-@lru_cache(_KEPT)
+@lru_cache(65536)
 def kind(answer: str, question: str = "") -> str:
     """Return a name for the set of answers that can take this one's place, in grammar and in sense.
 

@@ -9,14 +9,12 @@ from flows.language.en.phrases import SMALL_WORDS
 from flows.language.en.tokens import MONTHS, Tokens, gap_fits, tokens, word_set
 from flows.language.en.variants import CURRENCIES, Plan, Variant, plan_of
 
-_KEPT_RESULTS = 512
-
 
 def mentions(text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mention]:
     return [Mention(mention.start, mention.end, mention.form) for mention in find(text, answer, tuple(aliases))]
 
 
-@lru_cache(_KEPT_RESULTS)
+@lru_cache(512)
 def find(text: str, answer: str, aliases: tuple[str, ...] = ()) -> tuple[Found, ...]:
     """The mentions with the words they consist of."""
     plan = plan_of(answer, aliases)

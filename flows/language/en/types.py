@@ -11,7 +11,6 @@ from flows.language.en.phrases import core, head, is_dictionary_word, is_list, i
 from flows.language.en.tokens import MONTHS, Tokens, tokens, word_set
 from flows.language.tables import word_list
 
-_KEPT = 65536
 _DATE_WORDS = word_list("en", "date words")
 DATE_STRONG = re.compile(
     r"(?:(?:1\d|20)\d0s|\d0s|century|centuries|millennium|decade|monday|tuesday|wednesday|thursday|friday|saturday|"
@@ -23,7 +22,7 @@ _NAMED: dict[str | None, AnswerType] = {"person": "person", "place": "place", "o
 ACRONYM = re.compile(r"[A-Z][A-Z0-9&]{1,6}")
 
 
-@lru_cache(_KEPT)
+@lru_cache(65536)
 def answer_type(answer: str, question: str = "") -> AnswerType:
     inner = core(answer)
     words = tokens(inner)

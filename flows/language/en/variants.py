@@ -13,7 +13,6 @@ from flows.language.en.persons import PersonalName, Role, personal_name
 from flows.language.en.tokens import MONTHS, Tokens, normal, ordinal_ending, tokens
 from flows.language.en.types import answer_type
 
-_KEPT_PLANS = 8192
 _LONGEST_ACRONYM = 7
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9]{1,6}s?")
 CURRENCIES = {"$": ("dollar", "dollars"), "£": ("pound", "pounds"), "€": ("euro", "euros"), "¥": ("yen", "yen")}
@@ -54,7 +53,7 @@ class Plan(NamedTuple):
 # What an answer may be named by
 
 
-@lru_cache(_KEPT_PLANS)
+@lru_cache(8192)
 def plan_of(answer: str, aliases: tuple[str, ...]) -> Plan:
     names = [(answer, "full"), *((alias, "alias") for alias in aliases if _is_name_too(alias, answer))]
     known = {_key(name) for name, _ in names}

@@ -12,8 +12,6 @@ from flows.language.zh.text import Normal, is_known_word, normal, occurrences, t
 from flows.language.zh.types import answer_type, given_name, is_nominal, surname, trimmed
 
 Role = Literal["whole", "surname", "given name", "date part", "short"]
-_KEPT_PLANS = 8192
-_KEPT_RESULTS = 512
 _COURTESY = ("先生", "女士", "小姐", "夫人", "教授", "博士", "氏", "某", "将军", "总统", "主席", "老师", "爵士")
 _OPTIONAL_ENDINGS = ("市", "省", "县", "特别行政区", "自治区")
 _DYNASTY = re.compile(r"([\u4e00-\u9fff]{1,2})[朝代]")
@@ -49,7 +47,7 @@ def mentions(text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mentio
     return [Mention(mention.start, mention.end, mention.form) for mention in find(text, answer, tuple(aliases))]
 
 
-@lru_cache(_KEPT_RESULTS)
+@lru_cache(512)
 def find(text: str, answer: str, aliases: tuple[str, ...] = ()) -> tuple[Found, ...]:
     """The mentions with what they say."""
     plan = _plan(answer, aliases)
@@ -92,7 +90,7 @@ def _is_word(text: str, body: Normal, start: int, end: int) -> bool:
     return False
 
 
-@lru_cache(_KEPT_PLANS)
+@lru_cache(8192)
 def _plan(answer: str, aliases: tuple[str, ...]) -> _Plan:
     main = normal(trimmed(answer)).text
     names: list[tuple[str, MentionForm]] = [(main, "full")]
