@@ -1,12 +1,13 @@
-"""Substitutes for an answer or a name: near years and quantities, and invented persons."""
+"""Substitutes for an answer or a name: near years and quantities, invented persons, Chinese words of one kind."""
 
 import random
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from flows.language.en.names import gender
 from flows.language.en.tokens import CARDINALS, ORDINALS
-from flows.language.tables import invented_names
+from flows.language.tables import invented_names, rows
 
 FEW = 8
 YEAR = re.compile(r"(?<![\d.,])(?:1\d|20)\d\d(?![\d.,–-])")
@@ -102,3 +103,28 @@ def persons(answer: str, text: str, shape: Sequence[str], rng: random.Random, pe
         yield from (f"{first} {last}" for first, last in zip(first_names, surnames, strict=True))
     else:
         yield from rng.sample(names[theirs + of], FEW) if gender(answer) else surnames
+
+
+# ---- Chinese words that take each other's place: of one kind, and of one form (`sisters.tsv`) ----
+
+
+@cache
+def _groups() -> dict[str, list[str]]:
+    return {word: group.split() for (group,) in reversed(rows("zh", "sisters")) for word in group.split()}
+
+
+@cache
+def _known() -> re.Pattern[str]:
+    longest_first = sorted(_groups(), key=len, reverse=True)
+    return re.compile(f"(?<![粉橙银金灰深浅淡暗青长短扁东西南北大])(?:{'|'.join(longest_first)})")
+
+
+def sisters(text: str) -> Iterator[str]:
+    """Yield the text with the first words that have a sister exchanged, one at a time."""
+    for match in _known().finditer(text):
+        group = _groups()[match[0]]
+        at = group.index(match[0])
+        for other in group[at + 1 :] + group[:at]:
+            if other not in text:
+                yield text[: match.start()] + other + text[match.end() :]
+                break

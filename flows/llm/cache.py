@@ -97,10 +97,9 @@ class CompletionCache:
         if self._failed is not None:
             raise self._failed
         try:
-            row = self._table.get(key)
+            return self._table.get(key)
         except self._errors as error:
             raise self._explain(error) from error
-        return None if row is None else Completion(*row)
 
     def put(self, key: str, completion: Completion) -> None:
         """Keep a completion; the first one of a key stays. Raises `CacheError`."""
@@ -172,9 +171,9 @@ class _SqliteTable:
         connection.execute(_CREATE)
         self._execute = connection.execute
 
-    def get(self, key: str) -> tuple[str, Kind, int, int, float] | None:
-        row: tuple[str, Kind, int, int, float] | None = self._execute(_SELECT, (key,)).fetchone()
-        return row
+    def get(self, key: str) -> Completion | None:
+        row = self._execute(_SELECT, (key,)).fetchone()
+        return None if row is None else Completion(*row)
 
     def put(self, key: str, completion: Completion) -> None:
         self._execute(_INSERT, (key, *completion))
@@ -207,15 +206,13 @@ class _CoreTable:
         metadata.create_all(engine)
         self._engine = engine
 
-    def get(self, key: str) -> tuple[str, Kind, int, int, float] | None:
+    def get(self, key: str) -> Completion | None:
         from sqlalchemy import select
 
-        table = self._table
-        columns = (table.c[name] for name in Completion._fields)
-        query = select(*columns).where(table.c.key == key)
+        columns = (self._table.c[name] for name in Completion._fields)
         with self._engine.connect() as connection:
-            row = connection.execute(query).fetchone()
-        return None if row is None else (row[0], row[1], row[2], row[3], row[4])
+            row = connection.execute(select(*columns).where(self._table.c.key == key)).fetchone()
+        return None if row is None else Completion(*row)
 
     def put(self, key: str, completion: Completion) -> None:
         from sqlalchemy.exc import IntegrityError

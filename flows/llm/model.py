@@ -157,7 +157,7 @@ class BudgetSpent(Stopped):
 
 @dataclass(frozen=True)
 class Prompt(Generic[Out_co]):
-    """What is asked of a model: a template, the type of its answer, and what the answer must meet.
+    """A question to a model: a template, the type of its answer, and what the answer must meet.
 
     The template is `<folder of the family>/prompts/<name>.j2`, with a `system` and a `user` block; it
     sees the fields of `inputs`. If those are `InDialogue`, the dialogue so far comes between the two, message by

@@ -1,4 +1,4 @@
-"""What the scorers of all families share: they read rows and predictions and give tables.
+"""The part that the scorers of all families share: they read rows and predictions and give tables.
 
 This module needs the standard library alone: a release ships it as part of each scorer.
 """

@@ -122,9 +122,6 @@ def _is_bare_year(words: Tokens, place: int) -> bool:
     return not (words.adjacent(place) and words.capitalised(place + 1))
 
 
-# Acronyms that the text explains
-
-
 def _explained(words: Tokens, acronym: str) -> Iterator[Found]:
     """The names that the text abbreviates by the acronym: "World Bank (WB)", "WB (World Bank)"."""
     form = acronym.lower()

@@ -50,9 +50,6 @@ class Plan(NamedTuple):
     lone: bool
 
 
-# What an answer may be named by
-
-
 @lru_cache(8192)
 def plan_of(answer: str, aliases: tuple[str, ...]) -> Plan:
     names = [(answer, "full"), *((alias, "alias") for alias in aliases if _is_name_too(alias, answer))]

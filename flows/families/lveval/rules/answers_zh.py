@@ -9,10 +9,9 @@ from flows.families.lveval.name_forms import TRANSCRIBED
 from flows.families.lveval.rules.entities_en import coined
 from flows.families.lveval.rules.entities_zh import ASIDE, DOTTED, TAILS, TRIED, persons, renamed
 from flows.language import zh
-from flows.language.alternatives import NUMBER, YEAR, moved
+from flows.language.alternatives import NUMBER, YEAR, moved, sisters
 from flows.language.tables import invented_names
 from flows.language.zh.numbers import spelt, value_of
-from flows.language.zh.sisters import sisters
 from flows.language.zh.text import NUMERALS, tagged
 from flows.language.zh.types import is_personal_name, surname
 

@@ -11,9 +11,9 @@ from flows.families.lveval.name_forms import TRANSCRIBED
 from flows.families.lveval.rules.entities_en import coined
 from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import zh
+from flows.language.alternatives import sisters
 from flows.language.tables import invented_names
 from flows.language.zh.predicates import about, aliases
-from flows.language.zh.sisters import sisters
 from flows.language.zh.text import is_known_word, tagged
 from flows.language.zh.types import is_personal_name, surname
 
