@@ -10,7 +10,7 @@ from flows.language.en.names import countries, is_of_a_people, place_class
 from flows.language.en.nouns import Entity
 from flows.language.en.numbers import date_of
 from flows.language.en.phrases import is_dictionary_word
-from flows.language.tables import word_list
+from flows.language.tables import patterns, word_list
 from flows.language.zh.text import NAME_TAGS, normal, tagged
 
 BRACKET = re.compile(r"\s*[(（].*?[)）]\s*$")
@@ -116,10 +116,7 @@ _BELONGING_EN = re.compile(
     re.IGNORECASE,
 )
 """Before a name: "a cousin of"."""
-_BELONGING_ZH = re.compile(
-    "的(?:一[位名个座条部种])?(?:表[弟哥妹姐亲]|堂[弟哥妹姐]|弟弟|哥哥|妹妹|姐姐|父亲|母亲|儿子|女儿|叔父|舅父|侄子|妻子|丈夫|"
-    "朋友|学生|弟子|徒弟|老师|同学|同事|同乡|邻居|对手|助手|前身|后继|续作|续集|前作|翻版|近亲|近缘种|支流|郊区|邻[市镇村县国省校站])"
-)
+_BELONGING_ZH = patterns("zh")["belongs to what is named"]
 """Behind a name: "的续作"."""
 _WORD = re.compile(r"[^\W\d_][\w’'.-]*")
 _LEAST = 2
