@@ -17,7 +17,6 @@ from flows.families.lveval.datasets import BY_NAME, Dataset
 from flows.families.lveval.evaluation import EVALUATION
 from flows.families.lveval.inference import ANSWERS
 from flows.families.lveval.settings import LVEvalSettings, mixed_sources, ready
-from flows.families.lveval.show import show
 from flows.families.lveval.view import view
 from schemas import lveval
 from schemas.source import Passage, QASource
@@ -190,7 +189,6 @@ FAMILY = Family(
             ),
         ),
     ),
-    show=show,
     view=view,
     evaluation=EVALUATION,
     reads="contexts",

@@ -22,6 +22,7 @@ def view(record: Record) -> View:
             )
         case Replacements() | RuleConflicts():
             conflicts = record.conflicts if isinstance(record, RuleConflicts) else record.lost
+            excerpts = record.excerpts if isinstance(record, Replacements) else ()
             return View(
                 title=record.question,
                 tags=(record.language, record.dataset),
@@ -32,6 +33,7 @@ def view(record: Record) -> View:
                         Line(f"conflict of {conflict.old}", (f"{conflict.kind}: {conflict.excerpt}",))
                         for conflict in conflicts
                     ),
+                    *(Line("excerpt", (excerpt,)) for excerpt in excerpts),
                 ),
             )
         case AnswerKeywords():
@@ -57,6 +59,7 @@ def view(record: Record) -> View:
 
 
 def _context(row: LongContext) -> View:
+    unit = "characters" if row.language == "zh" else "words"
     depth = (f"depth {row.depth}",) if row.depth is not None else ()
     around = tuple(
         Line(
@@ -65,9 +68,10 @@ def _context(row: LongContext) -> View:
         )
         for position in row.positions
     )
+    keywords = (Line("keywords", (row.answer_keywords,)),) if row.answer_keywords else ()
     rules = tuple(Line(f"replaced: {rule.old}", (rule.new,)) for rule in row.replacements)
     return View(
         title=row.input,
-        tags=(row.language, row.dataset, f"{row.length:,} words", row.answer_test, *depth),
-        lines=(Line("answer", (" / ".join(row.answers),), strong=True), *rules, *around),
+        tags=(row.language, row.dataset, f"{row.length:,} {unit}", row.answer_test, *depth),
+        lines=(Line("answer", (" / ".join(row.answers),), strong=True), *keywords, *rules, *around),
     )
