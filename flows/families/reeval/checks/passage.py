@@ -11,15 +11,10 @@ from flows.families.reeval.checks.alternative import Answered
 from flows.families.reeval.checks.sentence import LEAST_SUPPORT, begins_leaning, is_whole, may_lean, unknown_problem
 from flows.families.reeval.filters import LANGUAGES
 from flows.language import Language, language_of
-<<<<<<< HEAD
-from flows.language.matter import page_name
-from flows.language.pointing import points_outside
-=======
 from flows.language.agreement import WORD
+from flows.language.matter import page_name
 from flows.language.pointing import points_outside, unlinked
 from flows.language.quotes import holds, stretch_of
-from flows.language.matter import page_name
->>>>>>> main
 from flows.llm.model import Problem
 
 MOST_CONDENSED = 0.5
