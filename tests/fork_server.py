@@ -40,9 +40,9 @@ ADDRESS = "TOUCHSTONE_TESTS_FORKS"
 """The variable that tells the processes of a test run where the server listens."""
 ROOMS = ("schemas", "data", "annotation", "flows")
 ON_FIRST_USE = (
-    "anyio._backends._asyncio", "faiss", "fastapi.encoders", "fsspec.implementations.chained", "httpcore2",
-    "prefect.flow_engine", "prefect.server.schemas.core", "prefect.task_engine", "prefect.utilities.visualization",
-    "pyarrow.pandas_compat", "torch",
+    "aiohttp", "anyio._backends._asyncio", "faiss", "fastapi.encoders", "fsspec.implementations.chained", "httpcore2",
+    "openai.resources.chat", "prefect.flow_engine", "prefect.server.schemas.core", "prefect.task_engine",
+    "prefect.utilities.visualization", "pyarrow.pandas_compat", "sqlalchemy.dialects.sqlite", "torch",
 )  # fmt: skip
 """What is imported when a flow runs, a model is loaded or a table is read."""
 NOT_YET = "huggingface_hub"
