@@ -264,7 +264,7 @@ def test_a_wrong_option_names_the_help_of_its_command(
 def test_show_prints_items_as_a_person_reads_them(folder: Path) -> None:
     shown = Outcome("show", "uraq-items", "--sample", "2")
     assert shown.code == 0
-    assert shown.output.count("original:") == 2
+    assert shown.output.count("statement:") == 2
     assert "build: " in shown.output
     assert Outcome("show", "uraq-items", "--sample", "2").output == shown.output
     assert Outcome("show", "uraq-items", "--sample", "2", "--seed", "9").output != shown.output

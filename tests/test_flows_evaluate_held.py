@@ -211,7 +211,7 @@ def test_what_a_model_said_does_not_steer_the_terminal(folder: Path) -> None:
     watched, manifest = io.StringIO(), SimpleNamespace(planned=1, kept=1, usage={}, notes=())
     ref: Any = StageRef("refutebench", "dialogues", "hold dialogue")
     terminal = Terminal(Console(file=watched, width=160))
-    terminal.finished(ref, manifest, before=False, example=family.show(record))  # type: ignore[arg-type]
+    terminal.finished(ref, manifest, before=False, example=family.view_of(record).in_markdown())  # type: ignore[arg-type]
     for said in (shown.output, told.output, watched.getvalue()):
         assert r"\x1b[2J\x1b]0;mine\x07\u202e" in said.replace("\n", "")
         assert not set("\x1b\x07\u202e") & set(said)

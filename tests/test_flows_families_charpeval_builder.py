@@ -131,4 +131,4 @@ def test_what_breaks_a_rule_is_asked_for_again_with_what_is_wrong(tmp_path: Path
     assert f'- COEX: "{FIGURE_1["RECF"]}" is the same as RECF' in again
     assert "- KGIR: " + FIGURE_1["KGIR"] in again
     assert len(server.requests) == 2
-    assert FAMILY.show(one)
+    assert FAMILY.view_of(one).lines

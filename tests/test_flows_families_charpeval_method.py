@@ -245,7 +245,7 @@ def test_a_single_turn_stays_the_users_and_people_write_what_the_bot_says_to_it(
     (task,) = WRITE_UTTERANCES.tasks([pair], 7)
     assert task.shown["dialogue"] == (Turn(speaker="User", text="I love bread!"),)
     assert "what the Bot says to it is missing" in str(task.shown["problem"])
-    assert "**User:** I love bread!" in FAMILY.show(pair)
+    assert "- User: I love bread!" in view(pair).in_markdown()
     texts = {
         "bot_turn": "So do I. Do you bake?",
         "hard_utterance": "Not yet. What would I need for it?",
@@ -409,9 +409,7 @@ def test_a_draft_that_would_be_sent_back_is_not_given(tmp_path: Path) -> None:
     (task,) = WRITE_DISTRACTORS.tasks([authored], 7)
     assert task.left_out == left_out
     assert task_data(AUTHORING, task)["note_IECF"] == f"No suggestion: {left_out['IECF']}"
-    shown = FAMILY.show(authored)
-    assert f"- IECF: none, for {left_out['IECF']}" in shown
-    assert "no IECF suggested" in [line.label for line in view(authored).lines]
+    assert f"- no IECF suggested: {left_out['IECF']}" in view(authored).in_markdown()
     cheese = row(project, "utterances", "cheese")
     assert cheese.drafts == {"hard_utterance": "Well?"}
     assert cheese.left_out == {"easy_utterance": "the builder's, “well”, is the same as hard utterance"}

@@ -156,7 +156,6 @@ CHARPEVAL = Family(
     settings=Settings,
     prompts=(),
     parts=(Part("items", source=Statement, item=CharpEvalItem, steps=(each(write),), verify=verify_nothing),),
-    show=str,
     evaluation=Evaluation(
         parts=("items",), prompts=(), requests=lambda item, settings: (), scored=EVALUATION.scored, score=score,
         choices=choices, chunks=chunks,

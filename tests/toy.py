@@ -157,7 +157,6 @@ FAMILY = Family(
             verify=verify_nothing,
         ),
     ),
-    show=str,
     evaluation=Evaluation(
         ("words", "echoes"), (), lambda row, settings: [], lambda row: row, lambda *args: ScoreTables.of({})
     ),

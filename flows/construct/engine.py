@@ -28,7 +28,7 @@ from flows.construct.records import R, R_co, Records
 from flows.construct.release import Released
 from flows.construct.settings import FamilySettings, S, S_co
 from flows.construct.verification import Fault
-from flows.construct.view import Chart, View
+from flows.construct.view import Chart, View, fields_view
 from flows.llm.model import Model, Out, Prompt, Usage
 from schemas.base import Dropped, PromptRef, Provenance, Record, SourceRef, content_hash
 
@@ -59,14 +59,9 @@ class Drop(Exception):  # noqa: N818 - a refusal, not a fault
     def of(self, record: Record, step: str, key: str | None = None) -> Dropped:
         """Return the drop as a record."""
         return Dropped(
-            item_id=record.id,
-            key=key or record.key,
-            step=step,
-            reason=self.reason,
-            evidence=self.evidence,
-            related_id=self.related_id,
-            value=self.value,
-        )
+            item_id=record.id, key=key or record.key, step=step, reason=self.reason, evidence=self.evidence,
+            related_id=self.related_id, value=self.value,
+        )  # fmt: skip
 
 
 def seeded(seed: int, *what: str | int) -> random.Random:
@@ -366,8 +361,6 @@ class Family:
     settings: type[FamilySettings]
     prompts: tuple[Prompt, ...]
     parts: tuple[Part, ...]
-    show: Callable[[Record], str]
-    """A record as a person reads it, in Markdown."""
     evaluation: Evaluation
     reads: str
     """The part whose records a person would read first."""
@@ -375,13 +368,18 @@ class Family:
     ready: Callable[..., None] | None = None
     """`ready(settings, models)` is called before anything is read; it raises `WrongInput` if they cannot work."""
     view: Callable[[Record], View] | None = None
-    """An item of one of the parts as the build report shows it; None shows its fields."""
+    """An item of one of the parts laid out for a reader; None shows its fields."""
     rules_advice: str = ""
     """Advice to print if the rules kept nothing of a part."""
 
     def part(self, name: str) -> Part:
         """Return the part of that name."""
         return next(part for part in self.parts if part.name == name)
+
+    def view_of(self, record: Record) -> View:
+        """Return a record as it is shown: laid out by `view` if it is an item of a part, otherwise field by field."""
+        is_item = isinstance(record, tuple(part.item for part in self.parts))
+        return self.view(record) if self.view is not None and is_item else fields_view(record)
 
     def makers(self, part: Part) -> tuple[Part, ...]:
         """Return the parts that the part's source records come from; none if they come from outside."""

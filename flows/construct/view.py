@@ -1,4 +1,4 @@
-"""A family's charts and views of its records, as data that the build report draws.
+"""A family's charts and views of its records, as data that the build report draws and the terminal prints.
 
 A `Chart` is a distribution over a part; a `View` is one record laid out for a reader. Neither knows how it is drawn,
 and the report knows no family.
@@ -11,7 +11,10 @@ from typing import Any, Generic
 from flows.construct.embed import Embedder
 from flows.construct.records import R_co, Records
 from flows.construct.settings import S_co
-from schemas.base import Dropped
+from schemas.base import Dropped, Record
+
+LISTED_TEXTS = 12
+"""Of a longer listing, the first texts and the marked one are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +62,11 @@ class Listing:
     marked: int | None = None
     """Place of the relevant text."""
 
+    @property
+    def shown(self) -> list[tuple[int, str]]:
+        """The first texts and the marked one, with their places."""
+        return [(place, text) for place, text in enumerate(self.texts) if place < LISTED_TEXTS or place == self.marked]
+
 
 @dataclass(frozen=True, kw_only=True)
 class View:
@@ -69,6 +77,53 @@ class View:
     columns: tuple[str, ...] = ()
     lines: tuple[Line, ...] = ()
     listing: Listing | None = None
+
+    def in_markdown(self) -> str:
+        """Return the view as a terminal prints it."""
+        lines = []
+        for line in self.lines:
+            label = f"- **{line.label}**:" if line.strong else f"- {line.label}:"
+            if len(line.cells) == 1:
+                lines.append(f"{label} {_indented(line.cells[0], 2)}")
+            else:
+                pairs = zip(self.columns, line.cells, strict=True)
+                lines += [label, *(f"  - {column}: {_indented(cell, 4)}" for column, cell in pairs)]
+        blocks = [f"**{self.title}**" if self.title else "", " · ".join(self.tags), "\n".join(lines)]
+        if (listing := self.listing) is not None:
+            shown = listing.shown
+            texts = [
+                f"- {place + 1}. {_indented(text, 2)}{' ← relevant' if place == listing.marked else ''}"
+                for place, text in shown
+            ]
+            hidden = len(listing.texts) - len(shown)
+            blocks += [f"{listing.title}:", "\n".join(texts), f"({hidden} more)" if hidden else ""]
+        return "\n\n".join(filter(None, blocks))
+
+
+def _indented(text: str, width: int) -> str:
+    """Return a text that keeps its line breaks in an item of a Markdown list."""
+    return text.replace("\n", "  \n" + " " * width)
+
+
+def fields_view(record: Record) -> View:
+    """Return a view of the record's defining fields."""
+    return View(lines=tuple(Line(name.replace("_", " "), (text,)) for name, text in texts_of_fields(record).items()))
+
+
+def texts_of_fields(record: Record) -> dict[str, str]:
+    """Return the record's defining fields as texts, without empty ones."""
+    values = {name: _text(getattr(record, name)) for name in record.DEFINES}
+    return {name: text for name, text in values.items() if text}
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {_text(item)}" for name, item in value.items())
+    if isinstance(value, tuple | list):
+        return " | ".join(map(_text, value))
+    return str(value)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from flows.report.bins import number
 from flows.report.charts import ChartView, chart_view
 from flows.report.funnel import FunnelStep, funnel, step_label
 from flows.report.overview import CostLine, cost_lines, facts, lede, money, notes, stage_notes, total_usage
-from flows.report.records import RecordView, example_view, record_view, view_of
+from flows.report.records import RecordView, example_view, record_view
 from flows.report.template import style, template
 from flows.report.texts import percent
 from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt
@@ -130,7 +130,7 @@ def _part(
         funnel=funnel(summary, len(build.inputs(stages[0])), _remarks(part), examples),
         notes=tuple(note for _, note in stage_notes([summary])),
         charts=tuple(view for chart in charts if (view := chart_view(chart)) is not None),
-        records=tuple(record_view(view_of(record, family), record.id) for record in drawn),
+        records=tuple(record_view(family.view_of(record), record.id) for record in drawn),
     )
 
 

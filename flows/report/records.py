@@ -1,18 +1,14 @@
 """Records as the page shows them: accepted ones, and dropped ones beside what they collide with."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from flows.construct.engine import Family
-from flows.construct.view import Line, Listing, View
+from flows.construct.view import Line, Listing, View, texts_of_fields
 from flows.report.bins import number
 from flows.report.read import Refusal
 from flows.report.texts import LISTED_CHARACTERS, TEXT_CHARACTERS, Segment, clip, compared, words_of
 from schemas.base import Record
 
-LISTED_TEXTS = 12
-"""Of a longer listing, the first texts and the marked one are shown."""
 RECORD_LINES = 16
 
 
@@ -69,16 +65,9 @@ class ExampleView:
     related_id: str | None
 
 
-def view_of(record: Record, family: Family) -> View:
-    """Return the record as its family shows its items, or with its defining fields."""
-    if family.view is not None and isinstance(record, tuple(part.item for part in family.parts)):
-        return family.view(record)
-    return View(lines=tuple(Line(words_of(name), (text,)) for name, text in _fields(record).items()))
-
-
 def side_by_side(record: Record, related: Record) -> View:
     """Return a dropped record beside the one that it collides with, field by field."""
-    left, right = _fields(record), _fields(related)
+    left, right = texts_of_fields(record), texts_of_fields(related)
     return View(
         columns=("dropped", "collides with"),
         lines=tuple(
@@ -107,7 +96,7 @@ def example_view(refusal: Refusal, family: Family) -> ExampleView:
     if record is not None and type(related) is type(record):
         view = side_by_side(record, related)
     elif (only := record or related) is not None:
-        view = view_of(only, family)
+        view = family.view_of(only)
     texts = {text for line in view.lines for text in line.cells} if view else set()
     value = None
     if dropped.value is not None:
@@ -121,22 +110,6 @@ def example_view(refusal: Refusal, family: Family) -> ExampleView:
     )
 
 
-def _fields(record: Record) -> dict[str, str]:
-    """Return the record's defining fields as texts, without empty ones."""
-    values = {name: _text(getattr(record, name)) for name in record.DEFINES}
-    return {name: text for name, text in values.items() if text}
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {_text(item)}" for name, item in value.items())
-    if isinstance(value, tuple | list):
-        return " | ".join(map(_text, value))
-    return str(value)
-
-
 def _line(line: Line, beside_columns: bool) -> RecordLine:
     pair = len(line.cells) == 2
     across = beside_columns and len(line.cells) == 1
@@ -147,8 +120,6 @@ def _line(line: Line, beside_columns: bool) -> RecordLine:
 
 def _listing(listing: Listing) -> ListingView:
     texts = tuple(
-        ListedText(place + 1, clip(text, LISTED_CHARACTERS), place == listing.marked)
-        for place, text in enumerate(listing.texts)
-        if place < LISTED_TEXTS or place == listing.marked
+        ListedText(place + 1, clip(text, LISTED_CHARACTERS), place == listing.marked) for place, text in listing.shown
     )
     return ListingView(listing.title, texts, len(listing.texts) - len(texts))

@@ -200,7 +200,7 @@ def _first_item(project: Project, ref: StageRef) -> str | None:
     family = project.build.families[ref.family].family
     if ref.part != family.reads or ref.step != family.part(ref.part).steps[-1].name:
         return None
-    return next((family.show(record) for record in project.build.read(ref).slice(0, 1)), None)
+    return next((family.view_of(record).in_markdown() for record in project.build.read(ref).slice(0, 1)), None)
 
 
 def _artifact_key(ref: StageRef, kind: str) -> str:

@@ -54,7 +54,7 @@ def show_sample(name: str, count: int, seed: int, out: Path | None) -> None:
         if place in places:
             shown += 1
             console.print(Rule(f"{shown} of {len(places)} · {record.id}", style="dim"))
-            console.print(Markdown(as_lines(family.show(record))))
+            console.print(Markdown(as_lines(family.view_of(record).in_markdown())))
     if not places:
         reasons: Counter[str] = Counter()
         for step in (built.dropped if built else {}).values():
@@ -110,7 +110,7 @@ def _explain_kept(
                 visible(f"source: {source.source}, {source.id}, licence {source.licence or 'not stated'}"), markup=False
             )
         return
-    console.print(Panel(Markdown(as_lines(family.show(record)))))
+    console.print(Panel(Markdown(as_lines(family.view_of(record).in_markdown()))))
     for source in provenance.sources:
         console.print(
             visible(f"source: {source.source}, {source.id}, licence {source.licence or 'not stated'}"), markup=False

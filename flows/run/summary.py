@@ -29,7 +29,8 @@ def one_item(project: Project) -> str | None:
     family, _ = next(project.build.parts())
     parts = [part.name for other, part in project.build.parts() if other is family]
     items = project.build.accepted(family.name, family.reads if family.reads in parts else parts[-1])
-    return next((family.show(item) for item in items.slice(len(items) // 2, len(items) // 2 + 1)), None)
+    middle = items.slice(len(items) // 2, len(items) // 2 + 1)
+    return next((family.view_of(item).in_markdown() for item in middle), None)
 
 
 def print_summary(

@@ -8,7 +8,6 @@ from flows.construct.release import Released
 from flows.families.charpeval import charts, method, prompts, rubric, verify
 from flows.families.charpeval.evaluation import EVALUATION
 from flows.families.charpeval.settings import CharpEvalSettings, ready
-from flows.families.charpeval.show import show
 from flows.families.charpeval.view import view
 from schemas.charpeval import SUBSETS, Authored, CharpEvalItem, UtterancePair
 from schemas.source import Dialogue
@@ -75,7 +74,6 @@ FAMILY = Family(
             ),
         ),
     ),
-    show=show,
     view=view,
     evaluation=EVALUATION,
     reads="items",

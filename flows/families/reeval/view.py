@@ -10,11 +10,13 @@ def view(record: Record) -> View:
     """A swapped case against its original; an enriched one with both expansions."""
     match record:
         case SwapCase():
+            number = len(record.replacements)
+            times = "replaced once" if number == 1 else f"replaced {number} times"
             position = (f"answer in the {record.answer_position} third",) if record.answer_position else ()
             agreement = "; ".join(f"{edit.old} → {edit.new}" for edit in record.agreement)
             return View(
                 title=record.question,
-                tags=(record.language, record.source, *position),
+                tags=(record.language, record.source, times, *position),
                 columns=("original", "swapped"),
                 lines=(
                     Line("answer", (record.original_answer, record.answer), strong=True),

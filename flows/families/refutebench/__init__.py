@@ -15,7 +15,6 @@ from flows.families.refutebench.cases import cases
 from flows.families.refutebench.score import tables
 from flows.families.refutebench.selected_ratings import select_ratings
 from flows.families.refutebench.settings import RefuteBenchSettings, ready
-from flows.families.refutebench.show import show
 from flows.families.refutebench.view import view
 from schemas.refutebench import ProtocolSettings, Rating, RefutationDialogue, Seed
 from schemas.source import Assignment
@@ -136,7 +135,6 @@ FAMILY = Family(
             ),
         ),
     ),
-    show=show,
     view=view,
     evaluation=Evaluation(
         parts=("seeds",),

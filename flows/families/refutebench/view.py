@@ -2,7 +2,7 @@
 
 from flows.construct.view import Line, View
 from schemas.base import Record
-from schemas.refutebench import ProtocolSettings, Rating, RefutationDialogue, Seed
+from schemas.refutebench import DialogueTurn, ProtocolSettings, Rating, RefutationDialogue, Seed
 
 LABELS = {"query": "query", "refutation": "refutation", "unrelated": "unrelated query"}
 
@@ -18,26 +18,24 @@ def view(record: Record) -> View:
                 lines=(Line("query", (record.query,), strong=True), *reference),
             )
         case RefutationDialogue():
+            unrelated = (f"C = {record.unrelated}",) if record.unrelated else ()
             return View(
                 title=record.query[:200],
-                tags=(record.task, record.protocol, record.model, record.refuter, f"style: {record.style}"),
+                tags=(record.task, record.protocol, *unrelated, record.model, record.refuter, f"style: {record.style}"),
                 lines=tuple(
-                    Line(
-                        LABELS[turn.kind] + (f" ({turn.focus})" if turn.focus else "")
-                        if turn.role == "user"
-                        else "answer",
-                        (turn.text,),
-                        strong=turn.kind == "refutation" and turn.role == "user",
-                    )
+                    Line(_label(turn), (turn.text,), strong=turn.kind == "refutation" and turn.role == "user")
                     for turn in record.turns
                 ),
             )
         case Rating():
+            number = record.refutation_number
+            rated = f"a{record.answer_number} by {'the query' if number is None else f'r{number}'}"
             shown = {"answer before": record.previous, "refutation": record.refutation, "answer": record.response}
             return View(
                 title=(record.refutation or record.query)[:200],
-                tags=(record.task, record.protocol, record.model, record.evaluator, f"style: {record.style}"),
+                tags=(record.task, record.protocol, record.model, rated, record.evaluator, f"style: {record.style}"),
                 lines=(
+                    Line("query", (record.query,)),
                     *(Line(label, (text,)) for label, text in shown.items() if text),
                     Line("explanation", (record.explanation,)),
                     Line("rating", (str(record.rating),), strong=True),
@@ -47,3 +45,11 @@ def view(record: Record) -> View:
             fields = record.model_dump(mode="json", exclude={"id", "key", "provenance"})
             return View(title="protocol", lines=tuple(Line(name, (str(value),)) for name, value in fields.items()))
     raise TypeError(f"RefuteBench has no {type(record).__name__}")
+
+
+def _label(turn: DialogueTurn) -> str:
+    if turn.role == "user":
+        return LABELS[turn.kind] + (f" ({turn.focus})" if turn.focus else "")
+    if turn.cut_off:
+        return "answer (cut off at the limit of tokens)"
+    return "answer (to what its window held)" if turn.prompt_cut else "answer"

@@ -9,7 +9,6 @@ from flows.construct.release import Released
 from flows.families.uraq import charts, contexts, method, prompts, rubric, verify
 from flows.families.uraq.evaluation import EVALUATION
 from flows.families.uraq.settings import UraqSettings
-from flows.families.uraq.show import show
 from flows.families.uraq.view import view
 from schemas.source import QASource, Statement
 from schemas.uraq import SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
@@ -101,7 +100,6 @@ FAMILY = Family(
             released=Released("item_id", verification_inputs=("statements", "items", "conflicts")),
         ),
     ),
-    show=show,
     view=view,
     evaluation=EVALUATION,
     reads="items",

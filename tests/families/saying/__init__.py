@@ -172,7 +172,6 @@ FAMILY = Family(
             released=Released("text", configs=("times",), verification_inputs=("words",)),
         ),
     ),
-    show=str,
     evaluation=Evaluation(("lines",), (), lambda row, settings: [], lambda row: row, lambda *a: ScoreTables.of({})),
     reads="lines",
     folder=Path(__file__).parent,

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from flows.construct.engine import Family, Paper, Part, each
 from flows.construct.release import Released
+from flows.construct.view import Line, View
 from flows.families.misdate.evaluation import EVALUATION
 from flows.families.misdate.method import MisdateSettings, misdate
 from flows.families.misdate.prompts import ASK_YEAR, PROMPTS
@@ -13,9 +14,13 @@ from schemas.misdate import MisdatedItem
 from schemas.source import Statement
 
 
-def show(item: MisdatedItem) -> str:
-    """The item as a person reads it."""
-    return f"{item.context}\n\n{item.question} **{item.answer}** (in truth {item.answer_original})"
+def view(item: MisdatedItem) -> View:
+    """Lay out the item for a reader."""
+    return View(
+        title=item.question,
+        columns=("in the context", "in truth"),
+        lines=(Line("context", (item.context,)), Line("answer", (item.answer, item.answer_original), strong=True)),
+    )
 
 
 FAMILY = Family(
@@ -34,7 +39,7 @@ FAMILY = Family(
             released=Released("id"),
         ),
     ),
-    show=show,
+    view=view,
     evaluation=EVALUATION,
     reads="items",
     folder=Path(__file__).parent,
