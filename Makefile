@@ -21,7 +21,7 @@ lint: $(DEV_STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# What a developer runs all day: under two minutes.
+# What a developer runs all day.
 fast: $(DEV_STAMP)
 	$(PYTEST) -n auto --dist loadfile -m "not slow and not bench"
 
