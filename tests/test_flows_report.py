@@ -394,12 +394,15 @@ CONTRAST = """() => {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("width", "height"), [(1366, 768), (390, 844)])
-async def test_the_page_is_legible_in_a_browser(
-    sample_report: Path, browser: Any, width: int, height: int, scheme: str
-) -> None:
-    page = await browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+async def test_the_page_is_legible_in_a_browser(sample_report: Path, browser: Any) -> None:
+    for width, height in ((1366, 768), (390, 844)):
+        for scheme in ("light", "dark"):
+            page = await browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            await is_legible(page, sample_report)
+            await page.close()
+
+
+async def is_legible(page: Any, sample_report: Path) -> None:
     said: list[str] = []
     asked: list[str] = []
     page.on("console", lambda message: said.append(message.text))
