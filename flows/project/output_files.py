@@ -21,7 +21,6 @@ from flows.construct.counting import part_summary
 from flows.construct.engine import Family, Part
 from flows.construct.files_step import FilesStep
 from flows.construct.reviewed import reviewed_keys
-from flows.construct.stages import StageRef
 from flows.project.locks import one_output
 from flows.project.project import Project
 from flows.project.settings import load_config
@@ -210,7 +209,7 @@ def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManif
     dropped = write_parquet(
         project.out / "dropped", name, Dropped, (record.model_dump(mode="json") for record in refused)
     )
-    sifted = build.read(StageRef(family.name, part.name, part.steps[-1].name))
+    sifted = build.sifted(family, part)
     if isinstance(part.steps[-1], FilesStep):
         return (*_place(project, family, sifted, "sifted"), *dropped, *_place(project, family, sifted, "accepted"))
     accepted = build.accepted(family.name, part.name)

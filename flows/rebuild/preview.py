@@ -190,7 +190,7 @@ def _rows(project: Project) -> Rows:
     states = {}
     for family, part in project.build.parts():
         if matters(part):
-            sifted = project.build.read(StageRef(family.name, part.name, part.steps[-1].name))
+            sifted = project.build.sifted(family, part)
             plain = isinstance(part.steps[-1], FilesStep)
             states[f"{family.name}-{part.name}"] = {
                 record.key: row_state(record.id, None if plain else record.view_hash) for record in sifted
@@ -234,7 +234,7 @@ def _tasks(project: Project, differing: Collection[str]) -> Iterator[Tasks]:
     for family, part in project.build.parts():
         if part.people is None:
             continue
-        sifted = list(project.build.read(StageRef(family.name, part.name, part.steps[-1].name)))
+        sifted = list(project.build.sifted(family, part))
         verdicts = project.verdicts(family.name, part.name)
         views = {record.key: record.view_hash for record in sifted}
         judged = {key for key, verdict in verdicts.items() if views.get(key) == verdict.view_hash}

@@ -258,7 +258,7 @@ def _reviews(
         if part.people is None:
             continue
         verdicts = project.verdicts(family.name, part.name)
-        sifted = project.build.read(StageRef(family.name, part.name, part.steps[-1].name))
+        sifted = project.build.sifted(family, part)
         views = {record.key: record.view_hash for record in sifted}
         counted = [verdict for key, verdict in verdicts.items() if views.get(key) == verdict.view_hash]
         rubric = part.people.rubric

@@ -13,7 +13,7 @@ from typing import Any
 from data.publish.rows import UNREVIEWED_ALLOWED
 from flows.construct.engine import Family, Part
 from flows.construct.reviewed import is_current, reviewed_keys
-from flows.construct.stages import PEOPLE, StageRef
+from flows.construct.stages import PEOPLE
 from flows.construct.verification import VerifyContext
 from flows.project.output_files import accepted_rows
 from flows.project.project import Project
@@ -202,5 +202,5 @@ def _rejected(project: Project, family: Family, part: Part) -> Iterator[Record]:
         for dropped in (project.build.read(last).dropped() if last.step == PEOPLE else ())
         if dropped.reason == REJECTED
     }
-    sifted = project.build.read(StageRef(family.name, part.name, part.steps[-1].name)) if keys else ()
+    sifted = project.build.sifted(family, part) if keys else ()
     yield from (record for record in sifted if record.key in keys)

@@ -23,7 +23,7 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from flows.construct.engine import SetStep
 from flows.construct.files_step import RowFile
-from flows.construct.progress import NoListener, ProgressListener
+from flows.construct.progress import ProgressListener
 from flows.construct.runner import STAGES_AT_ONCE, File, Piece, Runner
 from flows.construct.running import run_file, run_shard
 from flows.construct.stages import StageRef
@@ -114,7 +114,7 @@ def build(config: str, out: str, limit: int | None = None, listener: ProgressLis
     try:
         with building(project.state):
             project.store.probe()
-            listener = Artifacts(listener or NoListener())
+            listener = Artifacts(listener or ProgressListener())
             stages.called = listener.called
             lock, example = partial(one_stage, project.state), partial(_first_item, project)
             runner = Runner(stages, PrefectTasks(project, stages), lock, listener, example)
@@ -154,14 +154,14 @@ class PrefectTasks(InProcess):
         self._project.stop()
 
 
-class Artifacts:
+class Artifacts(ProgressListener):
     """Shows the progress and counts of stages as Prefect artifacts, and passes all reports on to another listener."""
 
     def __init__(self, listener: ProgressListener) -> None:
         self._listener = listener
         self._progress: dict[StageRef, UUID] = {}
         self._in_pieces: set[StageRef] = set()
-        self.called, self.blocked, self.waited = listener.called, listener.blocked, listener.waited
+        self.called, self.blocked, self.waited = listener.called, listener.blocked, listener.waited  # type: ignore[method-assign]
 
     def started(self, ref: StageRef, total: int | None, calls: int = 0) -> None:
         """Create the progress artifact of a stage."""

@@ -17,8 +17,7 @@ from rich.status import Status
 from data.checksum import checksum
 from data.sources import read_source
 from flows.construct.engine import Family, Part
-from flows.construct.sources import sources_of
-from flows.construct.stages import StageRef
+from flows.construct.stages import StageRef, sources_of
 from flows.construct.verification import VerifyContext
 from flows.project.console import as_lines, make_console
 from flows.project.output_files import accepted_rows, open_build

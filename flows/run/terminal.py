@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from flows.construct.progress import NoListener
+from flows.construct.progress import ProgressListener
 from flows.construct.stages import StageRef
 from flows.llm.model import Usage
 from flows.prefect_server.embedded import begin_prefect
@@ -95,7 +95,7 @@ class Running:
         return ", ".join(filter(None, (pieces, f"{self.calls:,} calls" if self.calls else "")))
 
 
-class Terminal:
+class Terminal(ProgressListener):
     """Prints a line for each finished stage and, if the terminal can draw it, a bar for each running one.
 
     Otherwise, as in a log, it prints a line for each running stage from time to time. Stages report from threads of
@@ -125,9 +125,9 @@ class Terminal:
             disable=not console.is_terminal,
         )
 
-    def __reduce__(self) -> tuple[type[NoListener], tuple[()]]:
+    def __reduce__(self) -> tuple[type[ProgressListener], tuple[()]]:
         """Pickle as a listener that ignores everything: on another machine there is no terminal."""
-        return NoListener, ()
+        return ProgressListener, ()
 
     def __enter__(self) -> "Terminal":
         self._progress.start()
