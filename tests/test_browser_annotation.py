@@ -18,9 +18,8 @@ from flows.construct.verification import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.rubric import AUTHORING as AUTHORING_RUBRIC
 from flows.families.charpeval.settings import CharpEvalSettings
-from flows.project.project import Project
+from flows.project.project import Project, read_verdicts
 from flows.project.settings import packaged
-from flows.project.verdicts import read_verdicts
 from schemas.annotation import Excluded
 from tests.builds import practised, write_config
 from tests.forms import PAGE, close_guideline

@@ -27,16 +27,15 @@ from flows.evaluate.report import table_view
 from flows.families.uraq import FAMILY as URAQ
 from flows.families.uraq.view import view
 from flows.llm.rules import Rules
-from flows.project.output_files import NoBuild, write_output_files
+from flows.project.models import rules_of
+from flows.project.output_files import NoBuild, write_output_files, write_report
 from flows.project.project import Project
-from flows.project.rules import rules_of
 from flows.report import read
 from flows.report.bins import binned, median, nice, ticks
 from flows.report.charts import chart_view
 from flows.report.page import report_page
 from flows.report.records import record_view
 from flows.report.texts import Segment, clip, compared, percent
-from flows.run.report import write_report
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
 from tests.builds import write_config

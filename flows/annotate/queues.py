@@ -16,8 +16,7 @@ from flows.annotate.pull import source_of
 from flows.annotate.rubrics import guideline_of
 from flows.annotate.work import ANYBODY, Work, benchmark_of, collect, queue_name, read_annotations, read_excluded
 from flows.construct.people import People
-from flows.project.project import Project
-from flows.project.verdicts import read_verdicts
+from flows.project.project import Project, read_verdicts
 from schemas.rubric import Rubric, Task
 
 LONGEST_TITLE = 36

@@ -12,7 +12,6 @@ from rich.console import Console
 from data.sources.files import json_lines
 from data.whole_file import whole_file
 from flows.construct.engine import Family
-from flows.evaluate.models import family_of
 from flows.evaluate.records import dialogue_context, given_context
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows, settings_now
 from flows.evaluate.tables_shown import show_tables
@@ -29,7 +28,7 @@ def score_family(name: str, predictions: Path | None, output: Path | None, parti
     """Score a file of predictions; without one, the dialogues of the build, if the family holds dialogues."""
     console = make_console()
     project = open_build(out, console)
-    family = family_of(project, name)
+    family = project.family(name)
     if family.evaluation.dialogues is not None:
         if predictions is None:
             _score_built(console, project, family, output)

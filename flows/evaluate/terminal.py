@@ -12,7 +12,7 @@ from flows.evaluate.attention import attend
 from flows.evaluate.author_versions import author_versions
 from flows.evaluate.dialogues_terminal import evaluate_in_dialogues
 from flows.evaluate.estimate import evaluation_lines
-from flows.evaluate.models import family_of, file_name, reading_model, weighing_model
+from flows.evaluate.models import file_name, reading_model, weighing_model
 from flows.evaluate.predictions import predict, weigh
 from flows.evaluate.replaced import counted_before, score_answered
 from flows.evaluate.rows import EvaluatedRows, GivenRows, evaluated_rows, settings_now
@@ -39,7 +39,7 @@ def evaluate_family(
     """
     console = make_console()
     project = open_build(out, console)
-    family = family_of(project, name)
+    family = project.family(name)
     weighs = weighing_model(project, family, model)
     if attention and not (family.evaluation.chunks is not None and isinstance(weighs, LocalModel)):
         why = "its texts have no chunks" if family.evaluation.chunks is None else f"{model} is not of provider local"
@@ -164,7 +164,7 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
     """Weigh the texts of several authors for the same records, and compare the authors."""
     console = make_console()
     project = open_build(out, console)
-    family = family_of(project, name)
+    family = project.family(name)
     authors = family.evaluation.authors
     if authors is None:
         raise WrongInput(f"--by-author: what people write for {name} is not put to a model")

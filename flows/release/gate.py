@@ -14,8 +14,7 @@ from data.publish.rows import UNREVIEWED_ALLOWED
 from flows.construct.engine import Family, Part
 from flows.construct.reviewed import is_current, reviewed_keys
 from flows.construct.stages import PEOPLE
-from flows.construct.verification import VerifyContext
-from flows.project.output_files import accepted_rows
+from flows.project.output_files import accepted_rows, verify_context
 from flows.project.project import Project
 from schemas.base import Record
 from schemas.errors import Failed, WrongInput
@@ -157,14 +156,8 @@ class _AcceptedRows:
 
 def _faults(project: Project, family: Family, part: Part, rows: _AcceptedRows) -> Iterator[str]:
     """Yield the faults that the verifier finds, holding back their rows. Raises `Failed` for a fault of no row."""
-    context = VerifyContext(
-        project.build.families[family.name].settings,
-        project.embedder,
-        lambda other: accepted_rows(project, family.name, family.part(other)),
-        lambda other: project.verdicts(family.name, other),
-    )
     unread = iter(rows)
-    for fault in part.verify(unread, context):
+    for fault in part.verify(unread, verify_context(project, family)):
         if not rows.hold_back_faulty(fault.id):
             raise Failed(
                 f"{project.out}: {family.name}-{part.name}: {fault.id}: {fault.problem}; this concerns no single row: "

@@ -18,7 +18,7 @@ from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
 from flows.llm.model import Prompt
 from flows.llm.prices import estimate_tokens
 from flows.project.models import Served
-from flows.project.output_files import models_of, read_manifest
+from flows.project.output_files import last_manifest, models_of
 from flows.project.project import Project
 from flows.run.in_process import runner_here
 from schemas.base import Dropped, Record
@@ -57,7 +57,7 @@ def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: T
 
     Free stages before the first prompt are run, so that the number of records that pass them is known.
     """
-    pilot = read_manifest(project.out, missing_ok=True)
+    pilot = last_manifest(project.out)
     if pilot is not None and (pilot.name != project.config.name or pilot.models != models_of(project)):
         pilot = None  # another model's figures do not apply
     notes = []

@@ -18,9 +18,8 @@ from data.checksum import checksum
 from data.sources import read_source
 from flows.construct.engine import Family, Part
 from flows.construct.stages import StageRef, sources_of
-from flows.construct.verification import VerifyContext
 from flows.project.console import as_lines, make_console
-from flows.project.output_files import accepted_rows, open_build
+from flows.project.output_files import accepted_rows, open_build, verify_context
 from flows.project.project import Project
 from schemas.base import Dropped, Record, visible
 from schemas.errors import Failed, WrongInput, nearest
@@ -164,9 +163,7 @@ def verify_family(name: str, out: Path | None, sources: Path | None = None) -> N
     """
     console = make_console()
     project = open_build(out, console, stages=False)
-    families = {family.name: family for family, _ in project.build.parts()}
-    if name not in families:
-        raise WrongInput(f"{name}: no such family in this build; {nearest(name, list(families))}")
+    project.family(name)
     with console.status(f"looking at the files of {name} ...") as status:
         faults = _verify_parts(project, name, sources, console, status)
     if faults:
@@ -191,11 +188,7 @@ def _verify_parts(project: Project, name: str, sources: Path | None, console: Co
                 rows += 1
                 yield row
 
-        def rows_of(other: str, family: Family = family) -> Iterable[Any]:
-            return accepted_rows(project, name, family.part(other))
-
-        settings = project.build.families[name].settings
-        context = VerifyContext(settings, project.embedder, rows_of, lambda other: project.verdicts(name, other))
+        context = verify_context(project, family)
         faults = 0
         faults_found = part.verify(counted(), context)
         if sources is not None and part.against is not None:

@@ -17,7 +17,7 @@ from flows.construct.stages import StageRef
 from flows.llm.model import Usage
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LogInterval, as_lines, make_console
-from flows.project.output_files import read_manifest
+from flows.project.output_files import last_manifest, write_report
 from flows.project.project import Project
 from flows.run.estimate import estimate
 from flows.run.summary import one_item, print_estimate, print_next, print_summary, total_usage, usage_by_prompt
@@ -31,7 +31,7 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     started = time.monotonic()
     project = Project(config, out, limit)
     _check_folder(out)
-    before = read_manifest(out, missing_ok=True)
+    before = last_manifest(out)
     if limit is not None and before is not None and before.limit is None:
         console.print(f"[yellow]the pilot takes the place of the whole build in {out}; --out names another folder[/]")
     console.print(f"[bold]{project.config.name}[/] · {config} → {out}{_pilot(limit)}")
@@ -45,8 +45,6 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     with Terminal(console) as listener:
         manifest = run_build(config, out, limit, listener, project.config.runner)
         listener.announce("report")
-        from flows.run.report import write_report
-
         report = write_report(project)
     print_summary(console, manifest, listener.seconds, listener.asked)
     if (item := one_item(project)) is not None:

@@ -51,6 +51,7 @@ from pydantic import SecretStr, ValidationError
 
 from flows.annotate.flow import pull_flow, push_flow
 from flows.prefect_server.flow_runs import LEFT_OVER_AT_ONCE, RUN_TAG, mark_crashed
+from flows.project.output_files import write_report
 from flows.project.project import Project
 from flows.project.settings import Config, load_config
 from flows.rebuild.flow import rebuild as rebuild_once
@@ -124,8 +125,6 @@ def _try_no_more() -> None:
 
 def _build(config: str, out: str) -> None:
     """Build every configured family into `out`, and write the report."""
-    from flows.run.report import write_report
-
     runner = task_runner(load_config(Path(config)).runner)
     build_once.with_options(task_runner=runner)(config, out)
     write_report(Project(Path(config), Path(out), None))
