@@ -17,7 +17,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from data.whole_file import whole_file
-from flows.report.svg import grid, stack
+from flows.report.svg import drawing, grid, grid_line, heat, stack, text
 from flows.report.template import style, template
 from flows.scoring.tables import ALL_LEVELS, ScoreTables, Unit, in_words, measured
 
@@ -132,32 +132,23 @@ def heatmaps(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]]
 
 def _heatmap(name: str, columns: Sequence[str], lines: Sequence[tuple[str, Sequence[float]]], unit: Unit) -> Markup:
     width, height = (WIDTH - LEFT - RIGHT) / len(lines), ROW_HEIGHT
-    cells = [
-        Markup(
-            '<rect class="heat" x="{}" y="{}" width="{}" height="{}" fill-opacity="{}"><title>{}</title></rect>'
-        ).format(
-            round(LEFT + place * width, 2), TOP + level * height, round(width, 2), height, round(value, 3),
-            f"{line} at {columns[level]}: {_shown(value, unit)}",
-        )
-        for place, (line, values) in enumerate(lines)
-        for level, value in enumerate(values)
-        if not math.isnan(value)
-    ]  # fmt: skip
-    marks = [
-        Markup('<text class="tick" x="{}" y="{}" text-anchor="end">{}</text>').format(
-            LEFT - 6, TOP + (level + 0.6) * height, column
-        )
-        for level, column in enumerate(columns)
+    marks = []
+    for place, (line, values) in enumerate(lines):
+        for level, value in enumerate(values):
+            if not math.isnan(value):
+                left, title = round(LEFT + place * width, 2), f"{line} at {columns[level]}: {_shown(value, unit)}"
+                marks.append(heat(left, TOP + level * height, round(width, 2), height, value, title))
+    marks += [
+        text("tick", LEFT - 6, TOP + (level + 0.6) * height, column, "end") for level, column in enumerate(columns)
     ]
     bottom = TOP + len(columns) * height
-    ends = [(LEFT, "start", lines[0][0]), (WIDTH - RIGHT, "end", lines[-1][0])]
     marks += [
-        Markup('<text class="tick" x="{}" y="{}" text-anchor="{}">{}</text>').format(x, bottom + 16, anchor, label)
-        for x, anchor, label in ends
+        text("tick", LEFT, bottom + 16, lines[0][0], "start"),
+        text("tick", WIDTH - RIGHT, bottom + 16, lines[-1][0], "end"),
     ]
-    return Markup(
-        '<figure><figcaption>{}</figcaption><svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg></figure>'
-    ).format(name, WIDTH, bottom + 22, f"heatmap of {name}", Markup("").join((*cells, *marks)))
+    return Markup("<figure><figcaption>{}</figcaption>{}</figure>").format(
+        name, drawing(WIDTH, bottom + 22, f"heatmap of {name}", marks)
+    )
 
 
 def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], unit: Unit = "share") -> Markup:
@@ -179,16 +170,10 @@ def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], 
         return round(HEIGHT - BOTTOM - (value - floor) / (top - floor) * (HEIGHT - TOP - BOTTOM), 1)
 
     marks = [
-        Markup(
-            '<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>'
-            '<text class="tick" x="{}" y="{}" text-anchor="end">{}</text>'
-        ).format(LEFT, WIDTH - RIGHT, y(value), y(value), LEFT - 6, y(value) + 4, f"{shown * value:g}")
+        grid_line(LEFT, WIDTH - RIGHT, y(value), f"{shown * value:g}")
         for value in (floor + share * (top - floor) for share in (0, 0.25, 0.5, 0.75, 1))
     ]
-    marks += [
-        Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(x(place), HEIGHT - 20, column)
-        for place, column in zip(places, columns, strict=True)
-    ]
+    marks += [text("tick", x(place), HEIGHT - 20, column) for place, column in zip(places, columns, strict=True)]
     for number, (name, values) in enumerate(rows):
         points = [(x(place), y(value)) for place, value in zip(places, values, strict=True) if not math.isnan(value)]
         marks.append(
@@ -200,9 +185,7 @@ def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], 
                 Markup("").join(Markup('<circle cx="{}" cy="{}" r="3"/>').format(*point) for point in points),
             )
         )
-    return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="curves">{}</svg>').format(
-        WIDTH, HEIGHT, Markup("").join(marks)
-    )
+    return drawing(WIDTH, HEIGHT, "curves", marks)
 
 
 def _shown(value: float, unit: Unit) -> str:
