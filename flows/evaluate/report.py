@@ -1,20 +1,24 @@
-"""The page of an evaluation: each table with its chart.
+"""Shows the tables of an evaluation: on a page, each with its chart, as JSON cells, and in the terminal.
 
 Columns that are numbers on a scale get curves, shares of a whole stacked bars, and a table whose lines and columns are
 one sequence a heatmap. A table of many lines (fact recall by depth) is drawn as heatmaps and folded away.
 """
 
+import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import compress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 from markupsafe import Markup
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from data.whole_file import whole_file
 from flows.report.svg import drawing, grid, grid_line, heat, stack, text
@@ -31,6 +35,8 @@ MOST_LINES = 60
 _NUMBER = re.compile(r"[0-9]+k?")
 COLOURS = 6
 """Lines are told apart by colour (classes c0 to c5 of the style sheet) and, from the seventh on, by dashes."""
+LINES_SHOWN = 40
+"""Most lines of a table that the terminal shows."""
 RATED = (1, 5)
 """The ends of the scale of ratings."""
 
@@ -194,3 +200,61 @@ def _shown(value: float, unit: Unit) -> str:
     if unit != "share":
         return measured(value, unit)
     return f"{value:.3f}" if 0 <= value <= 1 else f"{value:,.0f}"
+
+
+def _write_cells(result: ScoreTables, output: Path) -> int:
+    cells = [cell.model_dump() for cell in result.tables]
+    with whole_file(output) as file:
+        file.write(json.dumps(cells, ensure_ascii=False, indent=1) + "\n")
+    return len(cells)
+
+
+def show_tables(
+    console: Console,
+    result: ScoreTables,
+    notes: Iterable[str],
+    page: Path,
+    title: str,
+    output: Path | None = None,
+    messages: Iterable[str] = (),
+) -> None:
+    """Write the tables' page and their cells to `output`; print the `messages`, then the tables.
+
+    Tables that only a drawing can show are not printed.
+    """
+    notes = list(notes)
+    write_evaluation(page, title, result, notes)
+    written = _write_cells(result, output) if output is not None else 0
+    for message in messages:
+        console.print(message, soft_wrap=True)
+    for name, frame in result.frames.items():
+        if name in result.grids:
+            continue
+        unit = result.unit(name)
+        console.print(f"\n[bold]{escape(name)}[/]\n[dim]{escape(result.about(name))}[/]", soft_wrap=True)
+        table = Table()
+        shown = in_words(frame.head(LINES_SHOWN), partial(_terminal_cell, unit=unit))
+        table.add_column(escape(result.lines(name)), overflow="fold", ratio=1)
+        for column in shown.columns:
+            table.add_column(column, overflow="fold")
+        for row, *cells in shown.itertuples():
+            table.add_row(escape(str(row)), *cells)
+        console.print(table)
+        if len(frame) > LINES_SHOWN:
+            console.print(f"and {len(frame) - LINES_SHOWN:,} lines more; the page has all of them")
+    for note in notes:
+        console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
+    grids = f", and {len(result.grids)} heatmaps" if result.grids else ""
+    console.print(f"{page}: the tables with their curves{grids}", soft_wrap=True)
+    if output is not None:
+        console.print(f"{output}: {written} values", soft_wrap=True)
+
+
+def _terminal_cell(value: Any, unit: Unit) -> str:
+    if isinstance(value, float):
+        if value != value:  # noqa: PLR0124 - not a number
+            return "-"
+        if unit != "share":
+            return measured(value, unit)
+        return f"{value:.0f}" if value.is_integer() and value > 1 else f"{value:.3f}"
+    return escape(str(value))

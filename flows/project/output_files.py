@@ -174,7 +174,7 @@ def open_build(out: Path | None, console: Console, *, stages: bool = True, peopl
 
 def accepted_files(project: Project, family: str, part: str) -> list[Path]:
     """Return a part's files in `accepted/`."""
-    built = project.built.part(family, part) if project.built else None
+    built = project.manifest.part(family, part)
     return [project.out / file.path for file in (built.files if built else ()) if file.path.startswith("accepted/")]
 
 

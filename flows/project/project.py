@@ -81,6 +81,12 @@ class Project:
         paths = self.config_path.resolve(), self.out.resolve()
         return _reopened, (self.run_id, *paths, self.limit, self.workers, self.models.begin())
 
+    @property
+    def manifest(self) -> BuildManifest:
+        """The manifest of the finished build that was opened."""
+        assert self.built is not None, "only a finished build has a manifest"
+        return self.built
+
     @cached_property
     def settings_now(self) -> Mapping[str, FamilySettings]:
         """The families' settings in the configuration as it is now; for families it no longer has, the build's."""

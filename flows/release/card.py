@@ -61,8 +61,7 @@ def card_facts(
     gated: Sequence[Gated],
 ) -> CardFacts:
     """Return everything that the card says, with the manifest but for its version and files."""
-    built = project.built
-    assert built is not None
+    built = project.manifest
     settings = project.config.release
     licences = _licences(configs, settings.licence)
     collected = last_pull(project) if (project.out / "annotations").is_dir() else []

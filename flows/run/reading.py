@@ -42,9 +42,8 @@ def show_sample(name: str, count: int, seed: int, out: Path | None) -> None:
     """Print a seeded sample of a part's accepted records."""
     console = make_console()
     project = open_build(out, console, stages=False)
-    assert project.built is not None
     family, part = family_and_part(project, name)
-    built = project.built.part(family.name, part.name)
+    built = project.manifest.part(family.name, part.name)
     total = sum(file.rows for file in built.files if file.path.startswith("accepted/")) if built else 0
     places = set(random.Random(seed).sample(range(total), min(count, total)))
     shown = 0
@@ -221,8 +220,7 @@ def _read_again(config: Path, family: Family, part: Part) -> Iterator[Any]:
 
 def _file_faults(project: Project, family: str) -> Iterator[str]:
     """Yield a line for each of the family's files that is missing, changed, or not in the manifest."""
-    assert project.built is not None
-    listed = {file.path: file for part in project.built.parts if part.family == family for file in part.files}
+    listed = {file.path: file for part in project.manifest.parts if part.family == family for file in part.files}
     for name, file in listed.items():
         path = project.out / name
         try:
@@ -238,6 +236,6 @@ def _file_faults(project: Project, family: str) -> Iterator[str]:
 
 def _accepted_in_manifest(project: Project, family: Family, part: Part) -> int:
     """Return the number of accepted rows of the part, by the manifest."""
-    built = project.built.part(family.name, part.name) if project.built else None
+    built = project.manifest.part(family.name, part.name)
     assert built is not None
     return built.kept + built.waiting
