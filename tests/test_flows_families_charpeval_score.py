@@ -186,7 +186,7 @@ def project(place: Path) -> Any:
     return SimpleNamespace(
         build=build,
         models=models,
-        run=asyncio.run,
+        loop=SimpleNamespace(run=asyncio.run),
         out=place / "out",
         state=place / "state",
         config=config,

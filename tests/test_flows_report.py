@@ -30,11 +30,9 @@ from flows.llm.rules import Rules
 from flows.project.models import rules_of
 from flows.project.output_files import NoBuild, write_output_files, write_report
 from flows.project.project import Project
-from flows.report import read
 from flows.report.bins import binned, median, nice, ticks
-from flows.report.charts import chart_view
-from flows.report.page import report_page
-from flows.report.records import record_view
+from flows.report.page import chart_view, report_page
+from flows.report.records import charts_of, record_view
 from flows.report.texts import Segment, clip, compared, percent
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
@@ -311,7 +309,7 @@ async def test_what_people_decided_stands_on_the_page(tmp_path: Path) -> None:
 async def test_uraq_draws_both_sides_of_the_similarity_threshold(tmp_path: Path) -> None:
     build = uraq_build(tmp_path, FACTS)
     await run_all(build)
-    charts = read.charts(build, URAQ, URAQ.part("statements"))
+    charts = charts_of(build, URAQ, URAQ.part("statements"))
     (similarity,) = (one for one in charts if isinstance(one, Histogram) and one.title == "Similarity")
     # "A spider walks on 8 legs." and "A spider walks on 8 long legs." share 6 words: 6 / sqrt(6 * 7) = 0.9258
     assert similarity.series["dropped"] == {0.92582: 1}

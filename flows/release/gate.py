@@ -49,21 +49,11 @@ class Gated:
         return dict(sorted(Counter(self.held_back.values()).items()))
 
 
-def line_of(family: Family, part: Part) -> list[Part]:
-    """Return the part and the parts that it is made from or reads, in order."""
-    wanted = {part.name}
-    for candidate in reversed(family.parts):
-        if candidate.name in wanted:
-            wanted.update(maker.name for maker in family.makers(candidate))
-            wanted.update(candidate.uses)
-    return [candidate for candidate in family.parts if candidate.name in wanted]
-
-
 def check_current(project: Project) -> None:
     """Raise `WrongInput` if there are new verdicts, since the build, on released parts or on their makers."""
     built = {(family.name, part.name) for family, part in project.build.parts()}
     for family, part in project.build.parts():
-        for maker in line_of(family, part) if part.released is not None else ():
+        for maker in family.with_makers([part.name]) if part.released is not None else ():
             if (family.name, maker.name) in built and not is_current(project.build, family, maker):
                 raise WrongInput(
                     f"{project.out}: there are new verdicts on {family.name}-{maker.name} since it was built; "

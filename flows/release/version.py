@@ -26,10 +26,9 @@ from flows.project.output_files import PACKAGE
 from flows.project.project import Project
 from flows.release.card import card_facts
 from flows.release.gate import Gated, check_current
-from flows.release.rows import GatheredConfig, look_through, write_configs
+from flows.release.rows import GatheredConfig, look_through, write_configs, write_verification_inputs
 from flows.release.scorers import write_scorers
 from flows.release.verification import prove
-from flows.release.verification_inputs import write_verification_inputs
 from schemas.base import content_hash, visible
 from schemas.errors import Failed, Stopped, WrongInput
 

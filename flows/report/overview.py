@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from flows.construct.engine import Family
 from flows.report.funnel import step_label
 from flows.report.texts import clip, words_of
-from schemas.manifest import BuildManifest, PartManifest, StageManifest, UsageOfPrompt, sum_usage
+from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt, total_usage
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def lede(families: Iterable[Family]) -> tuple[str, ...]:
 
 def facts(manifest: BuildManifest, makers: Sequence[str]) -> tuple[str, ...]:
     """Return seed, makers, pilot and totals in short phrases."""
-    total = total_usage(manifest.parts)
+    total = usage_in_all(manifest)
     return (
         f"seed {manifest.seed}",
         f"made by {', '.join(makers) or 'no model'}",
@@ -97,11 +97,9 @@ def cost_lines(parts: Iterable[PartManifest]) -> tuple[CostLine, ...]:
     )
 
 
-def total_usage(parts: Iterable[PartManifest]) -> UsageOfPrompt:
+def usage_in_all(manifest: BuildManifest) -> UsageOfPrompt:
     """Return the usage of all prompts together."""
-    stages: list[StageManifest] = [stage for part in parts for stage in part.stages]
-    sums = sum_usage({"all": usage} for stage in stages for usage in stage.usage.values())
-    return sums.get("all", UsageOfPrompt())
+    return total_usage(usage for part in manifest.parts for stage in part.stages for usage in stage.usage.values())
 
 
 def _spent(usd: float | None) -> str:

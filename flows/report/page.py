@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from markupsafe import Markup
 
 from flows.construct.engine import Family, Part, RecordStep, SetStep
 from flows.construct.stages import Build
-from flows.report import read
-from flows.report.bins import number
-from flows.report.charts import ChartView, chart_view
+from flows.construct.view import Bars, Chart
+from flows.report import svg
+from flows.report.bins import Bin, Summary, binned, number, summaries
 from flows.report.funnel import FunnelStep, funnel, step_label
-from flows.report.overview import CostLine, cost_lines, facts, lede, money, notes, stage_notes, total_usage
-from flows.report.records import RecordView, example_view, record_view
+from flows.report.overview import CostLine, cost_lines, facts, lede, money, notes, stage_notes, usage_in_all
+from flows.report.records import RecordView, charts_of, drawn_records, example_view, record_view, refusals
 from flows.report.template import style, template
-from flows.report.texts import percent
+from flows.report.texts import LISTED_CHARACTERS, clip, percent, width
 from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
@@ -26,6 +27,32 @@ EXAMPLES_IN_ALL = 200
 """They bound the page: in a build with more reasons, the rarest show no example."""
 RECORDS = 5
 """The most records of a part that are shown."""
+SHOWN_BARS = 12
+"""Of more kinds, the most frequent are shown, and the others as one."""
+
+
+@dataclass(frozen=True)
+class BarView:
+    """One of several bars: its width in per cent of the longest (None for the others), and its share."""
+
+    label: str
+    count: int
+    width: float | None
+    share: str
+
+
+@dataclass(frozen=True)
+class ChartView:
+    """A distribution, drawn: an SVG and its numbers, or bars."""
+
+    title: str
+    caption: str
+    drawing: Markup | None
+    bars: tuple[BarView, ...]
+    series: tuple[str, ...]
+    summaries: tuple[Summary, ...]
+    unit: str
+    bins: tuple[Bin, ...]
 
 
 @dataclass(frozen=True)
@@ -88,7 +115,7 @@ def report_page(build: Build, manifest: BuildManifest, people: str | None = None
         notes=tuple(notes(manifest, makers, asking)),
         parts=tuple(_part(build, summary, family, part, opened, examples) for family, part, summary in parts),
         cost=cost_lines(manifest.parts),
-        total=total_usage(manifest.parts),
+        total=usage_in_all(manifest),
         config=yaml.safe_dump(dict(manifest.config), sort_keys=False, allow_unicode=True, width=100),
     )
     return template(TEMPLATE).render(
@@ -116,10 +143,10 @@ def _part(
     examples = {}
     for ref in stages:
         reasons = [reason for *place, reason in opened if tuple(place) == (ref.family, ref.part, ref.step)]
-        for reason, refusals in read.refusals(build, ref, sorted(reasons), most).items():
-            examples[ref.step, reason] = [example_view(refusal, family) for refusal in refusals]
-    charts = read.charts(build, family, part) if summary.planned else []
-    drawn = read.drawn_records(build, family, part, RECORDS)
+        for reason, drops in refusals(build, ref, sorted(reasons), most).items():
+            examples[ref.step, reason] = [example_view(refusal, family) for refusal in drops]
+    charts = charts_of(build, family, part) if summary.planned else []
+    drawn = drawn_records(build, family, part, RECORDS)
     return PartView(
         anchor=f"{family.name}-{part.name}",
         family=family.name,
@@ -154,3 +181,40 @@ def _remarks(part: Part) -> Mapping[str, str]:
         elif isinstance(step, RecordStep) and step.slots is not None:
             remarks[step.name] = "{before} records came in, {planned} rows were planned of them"
     return remarks
+
+
+def chart_view(chart: Chart) -> ChartView | None:
+    """Return the chart, drawn; None if it is empty."""
+    if isinstance(chart, Bars):
+        bars = _bars(chart.counts)
+        return ChartView(chart.title, chart.caption, None, bars, (), (), "", ()) if bars else None
+    bins = tuple(binned(chart))
+    if not bins:
+        return None
+    return ChartView(
+        title=chart.title,
+        caption=chart.caption,
+        drawing=svg.histogram(chart),
+        bars=(),
+        series=tuple(chart.series),
+        summaries=tuple(summaries(chart)),
+        unit=chart.unit,
+        bins=bins,
+    )
+
+
+def _bars(counts: Mapping[str, int]) -> tuple[BarView, ...]:
+    total = sum(counts.values())
+    if not total:
+        return ()
+    shown = set(sorted(counts, key=lambda label: -counts[label])[:SHOWN_BARS])
+    most = max(counts.values())
+    bars = [
+        BarView(clip(label, LISTED_CHARACTERS), count, width(count, most), percent(count, total))
+        for label, count in counts.items()
+        if label in shown
+    ]
+    if others := len(counts) - len(shown):
+        rest = total - sum(bar.count for bar in bars)
+        bars.append(BarView(f"{others:,} other{'s' * (others != 1)}", rest, None, percent(rest, total)))
+    return tuple(bars)

@@ -20,9 +20,9 @@ from flows.project.console import LogInterval, as_lines, make_console
 from flows.project.output_files import last_manifest, write_report
 from flows.project.project import Project
 from flows.run.estimate import estimate
-from flows.run.summary import one_item, print_estimate, print_next, print_summary, total_usage, usage_by_prompt
+from flows.run.summary import one_item, print_estimate, print_next, print_summary, usage_by_prompt
 from schemas.errors import Failed, WrongInput
-from schemas.manifest import StageManifest, UsageOfPrompt
+from schemas.manifest import StageManifest, UsageOfPrompt, total_usage
 
 
 def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
