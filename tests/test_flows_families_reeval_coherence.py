@@ -16,11 +16,9 @@ from flows.construct.engine import Drop
 from flows.construct.verification import VerifyContext
 from flows.families.reeval import filters
 from flows.families.reeval.checks.alternative import alternative_problem
-from flows.families.reeval.checks.edits import answer_position, compare, restored
-from flows.families.reeval.checks.merged import merged_problem
-from flows.families.reeval.checks.passage import condensed_problem, most_condensed, opening
+from flows.families.reeval.checks.passage import condensed_problem, merged_problem, most_condensed, opening
 from flows.families.reeval.checks.sentence import begins_leaning, resolved_problem, sentence_problem, short_name
-from flows.families.reeval.checks.swap import swap_problem
+from flows.families.reeval.checks.swap import answer_position, compare, restored, swap_problem
 from flows.families.reeval.passages import collect
 from flows.families.reeval.prompts import (
     ALTERNATIVE_ANSWER,

@@ -20,9 +20,8 @@ from flows.construct.stages import StageRef
 from flows.construct.verification import VerifyContext
 from flows.families.reeval import FAMILY, filters
 from flows.families.reeval.checks.alternative import alternative_problem
-from flows.families.reeval.checks.edits import answer_position, compare
 from flows.families.reeval.checks.passage import RIVAL_ABOVE, rival
-from flows.families.reeval.checks.swap import swap_problem
+from flows.families.reeval.checks.swap import answer_position, compare, swap_problem
 from flows.families.reeval.passages import MOST_SHARED
 from flows.families.reeval.prompts import (
     Alternative,

@@ -1,8 +1,8 @@
 """Conflicts out of other data: which side is true, and what a contradiction must meet."""
 
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -176,8 +176,7 @@ def test_what_cannot_be_made_to_conflict_is_dropped(
     assert dropped.value.reason == reason
 
 
-@dataclass(frozen=True)
-class Other:
+class Other(NamedTuple):
     answer: str
     evidence: str
 
@@ -203,18 +202,18 @@ EVIDENCE = "The harbour clock of Alder was built by Odessa Marlowe in the spring
     ],
 )  # fmt: skip
 def test_a_contradiction_is_held_to_its_rules(answer: str, other: Other, reason: str | None) -> None:
-    problem = contradiction_problem("Who built it, and when?", answer, EVIDENCE, other)
+    problem = contradiction_problem("Who built it, and when?", answer, EVIDENCE, *other)
     assert (problem and problem[0]) == reason
 
 
 def test_a_boolean_is_contradicted_by_its_opposite_and_other_words() -> None:
     question, evidence = "Does the clock run?", "The old harbour clock runs every day of the year."
     opposite = Other("no", "The old harbour clock runs no day of the year.")
-    assert contradiction_problem(question, "yes", evidence, opposite) is None
-    same = contradiction_problem(question, "yes", evidence, Other("yes", opposite.evidence))
+    assert contradiction_problem(question, "yes", evidence, *opposite) is None
+    same = contradiction_problem(question, "yes", evidence, "yes", opposite.evidence)
     assert same is not None
     assert same[0] == "answers are the same"
-    unchanged = contradiction_problem(question, "yes", evidence, Other("no", evidence))
+    unchanged = contradiction_problem(question, "yes", evidence, "no", evidence)
     assert unchanged is not None
     assert unchanged[0] == "evidence is unchanged"
 

@@ -15,8 +15,8 @@ from flows.construct.counting import part_summary
 from flows.construct.stages import StageRef
 from flows.construct.verification import VerifyContext
 from flows.families.uraq import FAMILY, checks
-from flows.families.uraq.method import batches, expected_answers, messages
-from flows.families.uraq.prompts import OTHER_TYPE, Manipulated, Question, ToAsk, ToManipulate
+from flows.families.uraq.method import batches, expected_answers, to_read
+from flows.families.uraq.prompts import ANSWER_WITH_CONTEXT, OTHER_TYPE, Manipulated, Question, ToAsk, ToManipulate
 from flows.families.uraq.rules import RULES
 from flows.families.uraq.settings import ANSWER_SHARES, UraqSettings
 from flows.llm.model import Invalid, Prompt, Text, Usage
@@ -139,12 +139,12 @@ async def test_a_topic_without_a_statement_is_told(tmp_path: Path) -> None:
 def test_messages_show_every_context_and_the_question(small: Project) -> None:
     row = rows(small, "evaluation")[0]
     for need in NEEDS:
-        system, user = messages(row, need)
+        system, user = ANSWER_WITH_CONTEXT.messages(to_read(row, need))
         assert (system["role"], user["role"]) == ("system", "user")
         assert "<output>" in system["content"]
         assert user["content"].count("<info>") == row.n_contexts + 1
         assert f"<question>{row.question}</question>" in user["content"]
-    texts = {messages(row, need)[0]["content"] for need in NEEDS}
+    texts = {ANSWER_WITH_CONTEXT.messages(to_read(row, need))[0]["content"] for need in NEEDS}
     assert len(texts) == 3
 
 

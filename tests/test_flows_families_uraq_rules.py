@@ -561,7 +561,7 @@ def test_contradicting_evidence(question: str, answer: str, evidence: str) -> No
     inputs = asked_of.ToContradict(question=question, answer=answer, evidence=evidence)
     other = RULES["contradict"](inputs, RNG)
     assert isinstance(other, asked_of.Contradiction)
-    assert conflicts.contradiction_problem(question, answer, evidence, other) is None
+    assert conflicts.contradiction_problem(question, answer, evidence, other.answer, other.evidence) is None
     assert not en.contains(other.evidence, answer.rsplit(maxsplit=1)[-1])
 
 

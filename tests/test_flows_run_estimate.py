@@ -16,7 +16,8 @@ from flows.families.lveval.datasets import BY_NAME
 from flows.families.refutebench import FAMILY
 from flows.families.refutebench.plan import dialogues_of, ratings_of
 from flows.families.refutebench.settings import RefuteBenchSettings
-from flows.families.uraq.method import messages
+from flows.families.uraq.method import to_read
+from flows.families.uraq.prompts import ANSWER_WITH_CONTEXT
 from flows.llm.prices import estimate_prompt_tokens
 from flows.project.output_files import remember, write_output_files
 from flows.project.project import Project
@@ -359,7 +360,9 @@ def test_an_evaluation_is_told_by_family_and_level(tmp_path: Path) -> None:
     lines = evaluation_lines(one, family, "asked", None, None)
     assert [line.step for line in lines] == ["uraq at 1 · answer_with_context", "uraq at 3 · answer_with_context"]
     assert sum(line.calls for line in lines) == len(NEEDS) * len(rows)
-    exact = sum(estimate_prompt_tokens(messages(row, need)) for row in rows for need in NEEDS)
+    exact = sum(
+        estimate_prompt_tokens(ANSWER_WITH_CONTEXT.messages(to_read(row, need))) for row in rows for need in NEEDS
+    )
     assert sum(line.input_tokens for line in lines) == pytest.approx(exact, rel=0.05)  # 40 rows of a level are read
     assert lines[0].input_tokens < lines[1].input_tokens
     assert all(line.cost_usd for line in lines)

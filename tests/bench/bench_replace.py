@@ -22,8 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from flows.families.reeval.checks.edits import compare
-from flows.families.reeval.checks.swap import swap_problem
+from flows.families.reeval.checks.swap import compare, swap_problem
 from flows.language import CannotReplace, en
 
 CASES = 2_000

@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from flows.construct.engine import Family, Paper, Part, all_, each, expand
+from flows.construct.engine import Family, Paper, Part, StepContext, all_, each, expand
 from flows.construct.estimates import Expected
 from flows.construct.people import sample
 from flows.construct.release import Released
-from flows.families.reeval import charts, method, passages, prompts, rubric, verify
-from flows.families.reeval.counted_answers import count_answers
+from flows.families.reeval import charts, filters, method, passages, prompts, rubric, verify
 from flows.families.reeval.evaluation import EVALUATION
-from flows.families.reeval.grading import grader
 from flows.families.reeval.inference import ANSWERS, STYLES
 from flows.families.reeval.settings import ReEvalSettings, ready
 from flows.families.reeval.view import view
@@ -25,6 +23,11 @@ def _asked(settings: ReEvalSettings) -> Sequence[Prompt[Text]]:
     return [STYLES[settings.style]] if settings.seeds == "pivot" else []
 
 
+def _pivots(step: StepContext[ReEvalSettings]) -> Sequence[str]:
+    """The configured pivots."""
+    return step.settings.pivots
+
+
 RESOLVED = 0.8
 """Share of supporting sentences that are not the first of their passage, or may lean on others, for estimates."""
 MERGES = len(passages.EXPANSIONS) * 1.25
@@ -35,18 +38,18 @@ SELECTS: dict[str, Any] = {
     "chosen": _asked,
     "settings": ["seeds", "right", "entailment", "style"],
     "asks": {"pivot": "pivots"},
-    "prepare": grader,
+    "prepare": method.judge,
 }
 FILTERED = (
     expand(
-        method.filter_source,
+        filters.filter_source,
         version=3,
-        slots=method.for_each_pivot,
+        slots=filters.for_each_pivot,
         expected=Expected(slots=lambda settings: len(settings.pivots)),
-        prepare=method.pivots_of,
+        prepare=_pivots,
         settings=["pivots"],
     ),
-    all_(method.drop_duplicates),
+    all_(filters.drop_duplicates),
     each(method.select_seed, **SELECTS),
 )
 """What both categories begin with: the source data of section 4.1 and the seeds of section 3."""
@@ -92,7 +95,7 @@ FAMILY = Family(
                     expected=Expected(
                         calls=lambda settings: {prompts.ALTERNATIVE_ANSWER.name: 1, prompts.REPLACE_ANSWER.name: 1}
                     ),
-                    prepare=count_answers,
+                    prepare=method.count_answers,
                 ),
             ),
         ),

@@ -1,18 +1,21 @@
-"""The filters of ReEval's section 4.1, and those that real data need as well."""
+"""The source data of ReEval's section 4.1: its filters, and those that real data need as well."""
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from bs4 import BeautifulSoup
 
-from flows.construct.engine import Drop
+from flows.construct.engine import Context, Drop, SetContext, Slot
+from flows.construct.records import Records
 from flows.language import Language, language_of
 from flows.language.choices import is_choice, is_yes_or_no, other_choice
 from flows.language.pointing import question_points_outside
 from flows.language.quotes import plain, stretch_of
+from schemas.base import content_hash
+from schemas.reeval import Case
 from schemas.source import QASource
 
 
@@ -77,6 +80,50 @@ _LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
 _LATIN_WORD = re.compile(r"[A-Za-zÀ-ɏ]+")
 _EAST = re.compile(r"[぀-ヿ가-힯]")
 """Kana and hangul."""
+
+
+def for_each_pivot(source: QASource, pivots: Sequence[str]) -> Sequence[Slot]:
+    """A case of each source row for each pivot."""
+    return [{"pivot": pivot} for pivot in pivots]
+
+
+async def filter_source(source: QASource, slot: Slot, ctx: Context) -> Case:
+    """Section 4.1, 2 and 3, and several answers: cases with a short answer and an evidence to find it in.
+
+    Departures: the paper's limits are in words; for Chinese they are in characters (`filters`). Faults that the
+    paper's data do not have are refused as well: no answer, an answer that is not in the evidence, offsets
+    that do not match. HTML is taken out of the evidence, and the provenance says so.
+    """
+    row = filtered(source, ctx.random(source.key))
+    return Case(
+        key=ctx.key,
+        question=row.question,
+        answer=row.answer,
+        aliases=row.aliases,
+        evidence=row.evidence,
+        title=source.title,
+        language=source.language,
+        pivot=str(slot["pivot"]),
+        source=f"{source.format}:{source.source.source}",
+        provenance=ctx.provenance(source, sources=[source.source], notes=row.notes),
+    )
+
+
+async def drop_duplicates(cases: Records[Case], ctx: SetContext) -> AsyncIterator[Case]:
+    """Section 4.1, 1: one instance of each question, evidence and answer, whichever sources they are of.
+
+    Taken last, when the answer is settled: two sources may give a question different answers beside it.
+    """
+    seen: dict[str, str] = {}
+    for case in cases:
+        same = content_hash(
+            *(" ".join(text.split()) for text in (case.question, case.evidence, case.answer, case.pivot))
+        )
+        if same in seen:
+            ctx.drop(case, Drop("duplicate question, evidence and answer", case.question, related_id=seen[same]))
+        else:
+            seen[same] = case.id
+            yield case
 
 
 @dataclass(frozen=True)

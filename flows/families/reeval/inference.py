@@ -25,9 +25,6 @@ Style = Literal["chat", "alpaca", "palm", "claude"]
 Prompting = Literal["open-book", "faithful"]
 Variant = Literal["closed_book", "original", "swapped", "question_focused", "evidence_focused"]
 
-CATEGORY_1: tuple[Variant, ...] = ("closed_book", "original", "swapped")
-CATEGORY_2: tuple[Variant, ...] = ("closed_book", "original", "question_focused", "evidence_focused")
-
 
 class Demonstration(Frozen):
     """A question answered from its evidence, to stand before the one that is asked."""

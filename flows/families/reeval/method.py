@@ -4,114 +4,96 @@ Yu et al., "ReEval: Automatic Hallucination Evaluation for Retrieval-Augmented L
 Transferable Adversarial Attacks", 2024: section 3 (the method), 4.1 (the filters), tables 8 and 9 (the prompts).
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
-from flows.construct.records import Records
+from flows.construct.engine import Context, Drop, StepContext
+from flows.construct.entailment import Judge
 from flows.families.reeval import prompts
-from flows.families.reeval.checks.edits import answer_position, compare, restored
-from flows.families.reeval.checks.merged import says_the_same
-from flows.families.reeval.checks.passage import most_condensed
+from flows.families.reeval.checks.passage import most_condensed, says_the_same
 from flows.families.reeval.checks.sentence import is_asked_about, may_lean, sentence_before, short_name
-from flows.families.reeval.checks.swap import swap_problem
-from flows.families.reeval.counted_answers import CountedAnswers
-from flows.families.reeval.filters import filtered
-from flows.families.reeval.grading import Grader
+from flows.families.reeval.checks.swap import answer_position, compare, restored, swap_problem
 from flows.families.reeval.inference import STYLES, answering
 from flows.families.reeval.passages import PASSAGES, Collection, Drawn, Expansion, collect
-from flows.families.reeval.settings import ReEvalSettings
+from flows.families.reeval.score import premise_and_hypothesis
+from flows.families.reeval.settings import ReEvalSettings, entailment_model
 from flows.language import CannotReplace, language_of
 from flows.language.explained import explanation, only_within_names
 from flows.language.other_names import names_of
 from flows.language.pointing import leans_on_what_is_asked, points_outside, unlinked
 from flows.language.quotes import stretch_of
 from flows.llm.model import InvalidAnswer
+from flows.scoring.qa import exact_match
 from schemas.base import content_hash
 from schemas.reeval import Case, EnrichedCase, SwapCase
-from schemas.source import Passage, QASource
+from schemas.source import Passage
 
 MOST_MERGES = 2
 """How often two texts are merged: once more if a reader objects to the first result."""
 
-# ---- source data (section 4.1) ----
-
-
-def for_each_pivot(source: QASource, pivots: Sequence[str]) -> Sequence[Slot]:
-    """A case of each source row for each pivot."""
-    return [{"pivot": pivot} for pivot in pivots]
-
-
-def pivots_of(step: StepContext[ReEvalSettings]) -> Sequence[str]:
-    """The configured pivots."""
-    return step.settings.pivots
-
-
-async def filter_source(source: QASource, slot: Slot, ctx: Context) -> Case:
-    """Section 4.1, 2 and 3, and several answers: cases with a short answer and an evidence to find it in.
-
-    Departures: the paper's limits are in words; for Chinese they are in characters (`filters`). Faults that the
-    paper's data do not have are refused as well: no answer, an answer that is not in the evidence, offsets
-    that do not match. HTML is taken out of the evidence, and the provenance says so.
-    """
-    row = filtered(source, ctx.random(source.key))
-    return Case(
-        key=ctx.key,
-        question=row.question,
-        answer=row.answer,
-        aliases=row.aliases,
-        evidence=row.evidence,
-        title=source.title,
-        language=source.language,
-        pivot=str(slot["pivot"]),
-        source=f"{source.format}:{source.source.source}",
-        provenance=ctx.provenance(source, sources=[source.source], notes=row.notes),
-    )
-
-
-async def drop_duplicates(cases: Records[Case], ctx: SetContext[ReEvalSettings]) -> AsyncIterator[Case]:
-    """Section 4.1, 1: one instance of each question, evidence and answer, whichever sources they are of.
-
-    Taken last, when the answer is settled: two sources may give a question different answers beside it.
-    """
-    seen: dict[str, str] = {}
-    for case in cases:
-        same = content_hash(
-            *(" ".join(text.split()) for text in (case.question, case.evidence, case.answer, case.pivot))
-        )
-        if same in seen:
-            ctx.drop(case, Drop("duplicate question, evidence and answer", case.question, related_id=seen[same]))
-        else:
-            seen[same] = case.id
-            yield case
-
-
 # ---- seed case selection (section 3) ----
 
 
-async def select_seed(case: Case, ctx: Context[ReEvalSettings, Grader | None]) -> Case:
+def judge(step: StepContext[ReEvalSettings]) -> Judge | None:
+    """The judge of the pivot's answers; None where exact match decides, or nothing is asked."""
+    settings = step.settings
+    judged = settings.seeds == "pivot" and settings.right != "em"
+    return Judge(entailment_model(settings.entailment)) if judged else None
+
+
+async def select_seed(case: Case, ctx: Context[ReEvalSettings, Judge | None]) -> Case:
     """Section 3: the pivot answers rightly with the evidence before it, zero-shot."""
     return await _selected(case, ctx, case.evidence, wanted=True, refusal="pivot is wrong with the evidence")
 
 
-async def select_unknown(case: Case, ctx: Context[ReEvalSettings, Grader | None]) -> Case:
+async def select_unknown(case: Case, ctx: Context[ReEvalSettings, Judge | None]) -> Case:
     """Section 3.2: of category 2, only what the pivot does not answer rightly without the evidence."""
     return await _selected(case, ctx, None, wanted=False, refusal="pivot is right without the evidence")
 
 
 async def _selected(
-    case: Case, ctx: Context[ReEvalSettings, Grader | None], evidence: str | None, *, wanted: bool, refusal: str
+    case: Case, ctx: Context[ReEvalSettings, Judge | None], evidence: str | None, *, wanted: bool, refusal: str
 ) -> Case:
-    if ctx.prepared is None:
+    if ctx.settings.seeds == "all":
         return case
     asked = answering(case.question, evidence, case.language)
     output = (await ctx.ask(STYLES[ctx.settings.style], asked, model=case.pivot)).text
-    if await ctx.prepared.right(case, output) != wanted:
+    if await _is_right(case, output, ctx) != wanted:
         raise Drop(refusal, evidence=f"{case.question} {output}")
     return case.revised(provenance=ctx.asked_of(case.provenance))
 
 
+async def _is_right(case: Case, output: str, ctx: Context[ReEvalSettings, Judge | None]) -> bool:
+    """Section 4.1, "Generated Data": by exact match, or if "question + output" entails "question + answer"."""
+    rule = ctx.settings.right
+    matches = exact_match(output, [case.answer, *case.aliases], case.language) == 1
+    if rule == "em" or (rule == "either" and matches):
+        return matches
+    assert ctx.prepared is not None
+    return await ctx.prepared.entails(premise_and_hypothesis(case.question, output, case.answer))
+
+
 # ---- category 1: answer swapping (section 3.1) ----
+
+
+CountedAnswers = Mapping[tuple[str, str], tuple[str, ...]]
+"""By kind, the numbers and dates that all cases ask for, sorted: the rules choose from them, and see no other case."""
+
+
+def count_answers(step: StepContext[ReEvalSettings, Case]) -> CountedAnswers:
+    """Collect the numbers and dates that the cases ask for."""
+    by_kind: dict[tuple[str, str], set[str]] = {}
+    for case in step.inputs:
+        kind = _kind_of(case)
+        if kind[1].startswith(("number:", "date:")):
+            by_kind.setdefault(kind, set()).add(case.answer)
+    return {kind: tuple(sorted(answers)) for kind, answers in by_kind.items()}
+
+
+def _kind_of(case: Case) -> tuple[str, str]:
+    """The answer's kind, among answers that may replace each other: Chinese ones of a source, which use one script."""
+    among = case.language if case.language == "en" else f"{case.language} {case.source}"
+    return among, language_of(case.language).kind(case.answer, case.question)
 
 
 async def swap_answer(case: Case, ctx: Context[ReEvalSettings, CountedAnswers]) -> SwapCase:
@@ -157,7 +139,7 @@ async def _alternative_answer(case: Case, ctx: Context[ReEvalSettings, CountedAn
         evidence=case.evidence,
         title=case.title,
         language=case.language,
-        others=ctx.prepared.like(case),
+        others=ctx.prepared.get(_kind_of(case), ()),
         seed=content_hash(ctx.step.seed, ctx.step_name, case.key),
     )
     alternative = (await ctx.ask(prompts.ALTERNATIVE_ANSWER, asked, model=case.pivot)).answer
@@ -243,7 +225,8 @@ async def enrich(case: Case, ctx: Context[ReEvalSettings, Collection]) -> Enrich
 
 async def _supporting_sentence(case: Case, ctx: Context) -> str:
     """Table 9, the sentence of the evidence that supports the answer, as it stands there."""
-    quoted = (await ctx.ask(prompts.SELECT_SENTENCE, prompts.ToSelect.of(case), model=case.pivot)).sentence
+    asked = prompts.ToSelect(question=case.question, answer=case.answer, evidence=case.evidence, language=case.language)
+    quoted = (await ctx.ask(prompts.SELECT_SENTENCE, asked, model=case.pivot)).sentence
     if not quoted.strip():
         raise Drop("no single sentence supports the answer", evidence=f"{case.question} {case.answer}")
     return stretch_of(case.evidence, quoted) or quoted

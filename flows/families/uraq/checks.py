@@ -13,6 +13,7 @@ from flows.construct.engine import Drop
 from flows.families.uraq.score import is_refusal
 from flows.language import en
 from flows.language.en.tokens import word_set
+from flows.llm.model import Problem
 from flows.scoring.number_value import number_value
 from flows.scoring.qa import normalise_answer
 from schemas.uraq import AnswerType, Manipulation, Step
@@ -75,7 +76,7 @@ def manipulation_of(original: str, manipulated: str) -> Manipulation:
     return "negation" if bool(before) != bool(after) else "substitution"
 
 
-def manipulation_problem(original: str, manipulated: str) -> tuple[str, str] | None:
+def manipulation_problem(original: str, manipulated: str) -> Problem:
     """(reason, what to do) where `manipulated` is no single false version of `original`; else None.
 
     A.3: a key element substituted, or a negation added. The two statements differ in content words, or two elements
@@ -241,9 +242,7 @@ def is_yes_no_question(question: str) -> bool:
     return not _WH & set(asked) and any(word in _AUXILIARIES for word in asked)
 
 
-def question_problem(
-    question: str, answer_type: AnswerType, answer_original: str, answer_manipulated: str
-) -> tuple[str, str] | None:
+def question_problem(question: str, answer_type: AnswerType, answer_original: str, answer_manipulated: str) -> Problem:
     """(reason, what to do) where the answers do not fit the question; else None.
 
     The paper shows such an item itself (appendix D: a question for one of two processes, answered "no").
@@ -268,7 +267,7 @@ def question_problem(
     return None
 
 
-def steps_problem(question: str, steps: Sequence[Step], answer_type: AnswerType) -> tuple[str, str] | None:
+def steps_problem(question: str, steps: Sequence[Step], answer_type: AnswerType) -> Problem:
     """(reason, what to do) where a step changes nothing (A.4: each is a reasoning step); else None.
 
     A program can tell that a step recalls what the question says, repeats another step, concludes the same from both

@@ -7,12 +7,12 @@ Some sources have both sides (`take_sides`). For the others the builder writes t
 from collections import Counter
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Protocol
 
 from flows.construct.engine import Drop
 from flows.families.uraq import checks
 from flows.language import en
 from flows.language.en.tokens import word_set
+from flows.llm.model import Problem
 from flows.scoring.number_value import number_value
 from flows.scoring.qa import normalise_answer
 from schemas.source import QASource
@@ -171,15 +171,6 @@ def _opposite(answer: str) -> str:
 # ---- sources with one side ----
 
 
-class Contradiction(Protocol):
-    """Another answer, and evidence for it."""
-
-    @property
-    def answer(self) -> str: ...
-    @property
-    def evidence(self) -> str: ...
-
-
 def answer_to_contradict(source: QASource) -> str:
     """The gold answer to contradict: the first that the evidence contains, or yes or no.
 
@@ -208,26 +199,26 @@ def _is_entity(answer: str) -> bool:
     return checks.is_entity(answer) and any(character.isalpha() for character in answer)
 
 
-def contradiction_problem(question: str, answer: str, evidence: str, other: Contradiction) -> tuple[str, str] | None:
-    """(reason, what to do) where `other` does not contradict `answer` and `evidence`; None where it does.
+def contradiction_problem(question: str, answer: str, evidence: str, new_answer: str, new_evidence: str) -> Problem:
+    """(reason, what to do) where the new answer and evidence do not contradict the old ones; None where they do.
 
     The other answer has the same type, differs after normalisation, and occurs in the other evidence, where the old
     answer no longer does; the other evidence says something else and is otherwise mostly the same (`MIN_UNCHANGED`).
     Yes and no occur in no evidence: for them it need only differ in content words.
     """
-    if problem := _answers_problem(question, answer, other.answer, other.evidence):
+    if problem := _answers_problem(question, answer, new_answer, new_evidence):
         return problem
-    if answer_type_of(question, answer) != "boolean" and en.contains(evidence, other.answer):
-        return "new answer is in the old evidence", f"{other.answer!r} must not stand in the text yet"
-    if en.content_words(evidence) == en.content_words(other.evidence):
+    if answer_type_of(question, answer) != "boolean" and en.contains(evidence, new_answer):
+        return "new answer is in the old evidence", f"{new_answer!r} must not stand in the text yet"
+    if en.content_words(evidence) == en.content_words(new_evidence):
         return "evidence is unchanged", "rewrite the text so that it supports the new answer"
-    unchanged = share_unchanged(evidence, other.evidence, (answer, other.answer))
+    unchanged = share_unchanged(evidence, new_evidence, (answer, new_answer))
     if unchanged < MIN_UNCHANGED:
         return "evidence is changed too much", f"{unchanged:.2f} of the words are kept; change only what must change"
     return None
 
 
-def _answers_problem(question: str, old: str, new: str, new_evidence: str) -> tuple[str, str] | None:
+def _answers_problem(question: str, old: str, new: str, new_evidence: str) -> Problem:
     """The problem with two answers and the evidence for the new one."""
     kind = answer_type_of(question, old)
     if answer_type_of(question, new) != kind or (kind == "entity" and not _is_entity(new)):

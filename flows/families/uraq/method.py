@@ -16,7 +16,7 @@ from flows.construct.records import Records
 from flows.families.uraq import checks, conflicts, prompts
 from flows.families.uraq.contexts import DrawnContexts, dataset_of
 from flows.families.uraq.settings import UraqSettings
-from flows.llm.model import InvalidAnswer, Message
+from flows.llm.model import InvalidAnswer
 from schemas.base import key_of
 from schemas.source import QASource, Statement
 from schemas.uraq import (
@@ -357,11 +357,6 @@ def expected_answers(item: UraqItem | Conflict, setting: Setting) -> dict[Need, 
     }
 
 
-def messages(row: EvaluationRow, need: Need) -> list[Message]:
-    """The chat messages that put an evaluation row to a model under a user need (appendix B and C)."""
-    return prompts.ANSWER_WITH_CONTEXT.messages(to_read(row, need))
-
-
 def to_read(row: EvaluationRow, need: Need) -> prompts.ToRead:
-    """The row as the evaluated model reads it."""
+    """The row as the evaluated model reads it under a user need (appendix B and C)."""
     return prompts.ToRead(need=need, contexts=row.contexts, question=row.question)

@@ -29,7 +29,7 @@ _NO_ANSWER = re.compile(
 
 
 class Answered(Protocol):
-    """A question with its answer and evidence."""
+    """A question with its answer, its evidence and the title of the evidence's page."""
 
     @property
     def question(self) -> str: ...
@@ -39,6 +39,8 @@ class Answered(Protocol):
     def aliases(self) -> tuple[str, ...]: ...
     @property
     def evidence(self) -> str: ...
+    @property
+    def title(self) -> str | None: ...
     @property
     def language(self) -> str: ...
 

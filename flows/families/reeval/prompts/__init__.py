@@ -6,15 +6,12 @@ from typing import Any
 from pydantic import Field
 
 from flows.families.reeval.checks.alternative import alternative_problem
-from flows.families.reeval.checks.edits import restored
-from flows.families.reeval.checks.merged import merged_problem, objection_problem
-from flows.families.reeval.checks.passage import condensed_problem
+from flows.families.reeval.checks.passage import condensed_problem, merged_problem, objection_problem
 from flows.families.reeval.checks.sentence import resolved_problem, sentence_problem
-from flows.families.reeval.checks.swap import swap_problem
+from flows.families.reeval.checks.swap import restored, swap_problem
 from flows.families.reeval.inference import ANSWERS
 from flows.llm.model import Prompt, require
 from schemas.base import Frozen
-from schemas.reeval import Case
 
 HERE = Path(__file__).parent
 
@@ -61,11 +58,6 @@ class ToSelect(Frozen):
     answer: str
     evidence: str
     language: str
-
-    @classmethod
-    def of(cls, case: Case) -> "ToSelect":
-        """What is asked about a case."""
-        return cls(question=case.question, answer=case.answer, evidence=case.evidence, language=case.language)
 
 
 class Sentence(Frozen):

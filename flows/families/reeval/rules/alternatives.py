@@ -9,7 +9,6 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Protocol
 
 from flows.families.reeval.checks.alternative import Answered, alternative_problem
 from flows.language import language_of
@@ -26,20 +25,13 @@ LEAST_WORDS = 2
 """Words of a name that says what kind of thing it is."""
 
 
-class TitledCase(Answered, Protocol):
-    """A question with its answer, evidence and page."""
-
-    @property
-    def title(self) -> str | None: ...
-
-
-def candidates_for(case: TitledCase, others: Sequence[str], rng: random.Random) -> Sequence[str]:
+def candidates_for(case: Answered, others: Sequence[str], rng: random.Random) -> Sequence[str]:
     """Up to `CANDIDATES` alternatives, the best first; `others` are the numbers or dates that other cases ask for."""
     fitting = (answer for answer in _ordered(case, others, rng) if alternative_problem(case, answer) is None)
     return list(islice(dict.fromkeys(fitting), CANDIDATES))
 
 
-def _ordered(case: TitledCase, others: Sequence[str], rng: random.Random) -> Iterator[str]:
+def _ordered(case: Answered, others: Sequence[str], rng: random.Random) -> Iterator[str]:
     kind = language_of(case.language).kind(case.answer, case.question)
     of = kind.partition(":")[0]
     if of in ("number", "date"):
@@ -50,7 +42,7 @@ def _ordered(case: TitledCase, others: Sequence[str], rng: random.Random) -> Ite
         yield from _chinese_persons(case, rng)
 
 
-def _counted(case: TitledCase, others: Sequence[str], rng: random.Random) -> Iterator[str]:
+def _counted(case: Answered, others: Sequence[str], rng: random.Random) -> Iterator[str]:
     """Numbers and dates near the answer, then those of other cases."""
     plausible = [other for other in rng.sample(others, len(others)) if is_plausible(case.answer, other)]
     numbers = YEAR if len(YEAR.findall(case.answer)) == 1 else NUMBER
@@ -66,7 +58,7 @@ def is_alone(kind: str) -> bool:
     return kind.partition(":")[2].startswith("alone:")
 
 
-def _counted_anew(case: TitledCase, rng: random.Random) -> Iterator[str]:
+def _counted_anew(case: Answered, rng: random.Random) -> Iterator[str]:
     """Not where the evidence has the number elsewhere too: it may count the same things."""
     rest = re.sub(re.escape(case.answer), " ", case.evidence, flags=re.IGNORECASE)
     words = {word.casefold() for word in re.findall(r"\w+", rest)}
@@ -78,7 +70,7 @@ def _counted_anew(case: TitledCase, rng: random.Random) -> Iterator[str]:
 # ---- invented names ----
 
 
-def _persons(case: TitledCase, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
+def _persons(case: Answered, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
     country = _country_of(case)
     yield from persons(case.answer, case.evidence, shape, rng, country.people if country is not None else "")
 
@@ -87,7 +79,7 @@ BESIDE = 60
 """Characters before a person's name in which a text says of which people he or she is: "the Danish architect"."""
 
 
-def _country_of(case: TitledCase) -> Country | None:
+def _country_of(case: Answered) -> Country | None:
     """Where a person is from, as the words beside the name say, or of one with a rare name the text's first country."""
     beside = re.search(
         rf"([^.;()]{{0,{BESIDE}}}){re.escape(case.answer)}(?: (?:from|of|in) (?:[A-Z][\w ]*))?", case.evidence
@@ -98,7 +90,7 @@ def _country_of(case: TitledCase) -> Country | None:
     return next(iter(named_in(case.evidence)), None) if is_rare else None
 
 
-def _chinese_persons(case: TitledCase, rng: random.Random) -> Iterator[str]:
+def _chinese_persons(case: Answered, rng: random.Random) -> Iterator[str]:
     """Persons whom nobody knows: of the same family, for fathers and sons share its name; foreign for foreign ones."""
     names, parts = invented_names("zh"), case.answer.split("·")
     if len(parts) > 1:
@@ -111,7 +103,7 @@ def _chinese_persons(case: TitledCase, rng: random.Random) -> Iterator[str]:
             yield family + "".join(rng.sample(names["given"], len(case.answer) - len(family)))
 
 
-def _is_in_question(case: TitledCase) -> bool:
+def _is_in_question(case: Answered) -> bool:
     """Whether the question speaks of what the answer names, by a name that only the answer has."""
     names = {word.casefold() for word in case.answer.split() if _is_own(word)} or {case.answer.casefold()}
     return bool(names & {word.casefold() for word in re.findall(r"[\w'’-]+", case.question)})
@@ -135,7 +127,7 @@ def is_person(answer: str, question: str, evidence: str, language_code: str) -> 
     return alone is not None or any(classes("focus").get(word, ("",))[0] == "person" for word in called)
 
 
-def _places(case: TitledCase, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
+def _places(case: Answered, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
     """Countries of the same region; towns that are nowhere, and other places with the words that say what they are."""
     words = case.answer.split()
     if re.match(r"(?:who|whom|whose)\b", case.question, re.IGNORECASE):
@@ -150,7 +142,7 @@ def _places(case: TitledCase, shape: Sequence[str], rng: random.Random) -> Itera
     yield from _with_its_kind(case, shape, rng)
 
 
-def _towns(case: TitledCase) -> Sequence[str]:
+def _towns(case: Answered) -> Sequence[str]:
     """Names of towns that sound like those of the country that the answer is in, as far as it is known."""
     sentences = language_of(case.language).sentences(case.evidence)
     beside = " ".join(sentence for sentence in sentences if case.answer in sentence)
@@ -161,7 +153,7 @@ def _towns(case: TitledCase) -> Sequence[str]:
     return names[f"{people}-town"]
 
 
-def _countries(case: TitledCase, rng: random.Random) -> Iterator[str]:
+def _countries(case: Answered, rng: random.Random) -> Iterator[str]:
     """Others of the region, where nothing else in the evidence is of the country: neither its people nor its cities."""
     country = countries().get(case.answer)
     if country is None or not country.region or _has_more_of(country, case.evidence):
@@ -194,7 +186,7 @@ _PLAYS_ON_NAME = (
 )
 
 
-def _titles(case: TitledCase, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
+def _titles(case: Answered, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
     """Works that do not exist, where the page is not about the work and nothing else in the evidence plays on it."""
     kind = _TITLED.get(shape[2]) if shape[1:2] == ["one"] and len(shape) > 2 else None
     language = language_of(case.language)
@@ -219,7 +211,7 @@ _SCOPES = {"International": "World", "World": "International", "National": "Fede
 """Words at the beginning of an organisation's name that may stand for each other."""
 
 
-def _with_its_kind(case: TitledCase, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
+def _with_its_kind(case: Answered, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
     """The name with an invented word for its own one, where the others say what kind of thing it is."""
     words = case.answer.split()
     if "," in case.answer or words[-1] in ("Sea", "Ocean"):
@@ -245,7 +237,7 @@ def _is_head(word: str) -> bool:
     return word.casefold() in classes("head")
 
 
-def _is_spoken_of(case: TitledCase, word: str) -> bool:
+def _is_spoken_of(case: Answered, word: str) -> bool:
     return re.search(rf"\b{re.escape(word)}\b", case.question, re.IGNORECASE) is not None
 
 
@@ -264,7 +256,7 @@ def _is_own(word: str) -> bool:
     return place_class(word) is not None or not is_dictionary_word(folded)
 
 
-_INVENTED: Mapping[str, Callable[[TitledCase, Sequence[str], random.Random], Iterator[str]]] = {
+_INVENTED: Mapping[str, Callable[[Answered, Sequence[str], random.Random], Iterator[str]]] = {
     "person": _persons,
     "place": _places,
     "organisation": _with_its_kind,

@@ -157,7 +157,9 @@ def _check_single_hop(asked: ToAsk, answer: Question) -> None:
 
 
 def _check_contradiction(asked: ToContradict, answer: Contradiction) -> None:
-    require(conflicts.contradiction_problem(asked.question, asked.answer, asked.evidence, answer))
+    require(
+        conflicts.contradiction_problem(asked.question, asked.answer, asked.evidence, answer.answer, answer.evidence)
+    )
 
 
 WRITE_STATEMENTS = Prompt(

@@ -4,9 +4,8 @@ Texts outside the table of facts are handled by surface rules where these suffic
 refused elsewhere.
 """
 
-from flows.families.uraq.rules.answers import answer_single_hop, answer_with_context, ask_question
-from flows.families.uraq.rules.contradictions import contradict
-from flows.families.uraq.rules.statements import manipulate, write_statements
+from flows.families.uraq.rules.questions import answer_single_hop, answer_with_context, ask_question
+from flows.families.uraq.rules.statements import contradict, manipulate, write_statements
 from flows.llm.model import RuleSet
 
 RULES_VERSION = 1

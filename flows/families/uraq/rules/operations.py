@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache, partial
 
-from flows.families.uraq.rules.facts import Fact, column, holders, people, rows
+from flows.families.uraq.rules.facts import Fact, column, holders, rows
 from flows.families.uraq.rules.programs import Program, Result, Slot
 
 SERIES: Mapping[str, tuple[str, ...]] = {
@@ -38,12 +39,9 @@ def yes(condition: bool) -> str:
 # ---- tables and series ----
 
 
-def looked_up(table: str, key: str, field: str) -> Callable[[str], Result]:
-    """Read a column of a table by another one."""
-    return lambda name: _typed(known(column(table, key, field).get(str(name))))
-
-
-def _typed(cell: Result) -> Result:
+def looked_up(table: str, key: str, field: str, name: Result) -> Result:
+    """A cell of the column `field`, where the column `key` has `name`; a whole number as one."""
+    cell = known(column(table, key, field).get(str(name)))
     return int(cell) if re.fullmatch(r"-?\d+", str(cell)) else cell
 
 
@@ -52,103 +50,62 @@ def members(series: str) -> tuple[str, ...]:
     return SERIES.get(series) or tuple(row["name"] for row in rows("known_elements"))
 
 
-def at_place(series: str) -> Callable[[int], Result]:
+def at_place(series: str, place: int) -> Result:
     """The member of a series at a place, counted from 1."""
-
-    def look(place: int) -> Result:
-        names = members(series)
-        if not 1 <= place <= len(names):
-            raise Blocked(f"no place {place}")
-        return known(names[place - 1])
-
-    return look
+    names = members(series)
+    if not 1 <= place <= len(names):
+        raise Blocked(f"no place {place}")
+    return known(names[place - 1])
 
 
-def place_in(series: str) -> Callable[[str], Result]:
+def place_in(series: str, name: str) -> Result:
     """The place of a name in a series, counted from 1."""
-
-    def look(name: str) -> Result:
-        names = members(series)
-        if name not in names:
-            raise Blocked(f"{name} is not in the series")
-        return names.index(name) + 1
-
-    return look
-
-
-def of_person(name: str, field: str) -> Result:
-    """A field of a known person."""
-    if name not in people():
-        raise Blocked(f"{name} is not known")
-    return known(getattr(people()[name], field))
+    names = members(series)
+    if name not in names:
+        raise Blocked(f"{name} is not in the series")
+    return names.index(name) + 1
 
 
 # ---- monarchs and presidents ----
 
 
-def in_office(table: str) -> Callable[[int], Result]:
+def in_office(table: str, year: int) -> Result:
     """Who was in office in a year; blocked in a year of a change."""
-
-    def look(year: int) -> Result:
-        names = [row["name"] for row in rows(table) if int(row["start"]) < year < int(row["end"])]
-        return known(names[0] if len(names) == 1 else None)
-
-    return look
+    names = [row["name"] for row in rows(table) if int(row["start"]) < year < int(row["end"])]
+    return known(names[0] if len(names) == 1 else None)
 
 
-def successor(table: str) -> Callable[[str], Result]:
+def successor(table: str, name: str) -> Result:
     """Who came next without a gap."""
-
-    def look(name: str) -> Result:
-        order = rows(table)
-        places = [place for place, row in enumerate(order) if row["name"] == name]
-        if len(places) != 1 or places[0] + 1 == len(order):
-            raise Blocked(f"no single successor of {name}")
-        now, after = order[places[0]], order[places[0] + 1]
-        return known(after["name"] if now["end"] == after["start"] else None)
-
-    return look
-
-
-def of_office(table: str, field: str) -> Callable[[str], Result]:
-    """A column of the row of a name; blocked where several rows of that name differ in it."""
-
-    def look(name: str) -> Result:
-        cells = {row[field] for row in rows(table) if row["name"] == name}
-        return _typed(known(cells.pop() if len(cells) == 1 else None))
-
-    return look
+    order = rows(table)
+    places = [place for place, row in enumerate(order) if row["name"] == name]
+    if len(places) != 1 or places[0] + 1 == len(order):
+        raise Blocked(f"no single successor of {name}")
+    now, after = order[places[0]], order[places[0] + 1]
+    return known(after["name"] if now["end"] == after["start"] else None)
 
 
 # ---- games and countries ----
 
 
-def next_in(table: str) -> Callable[[int], Result]:
+def next_in(table: str, year: int) -> Result:
     """The first year of a table after a year that is not itself in the table."""
-
-    def look(year: int) -> Result:
-        years = [int(row["year"]) for row in rows(table)]
-        # Before the first games and in a year of games, "the first after" is open to doubt.
-        if year in years or year < years[0] - EARLIEST_LEAD:
-            raise Blocked(f"no games clearly follow {year}")
-        return known(min((other for other in years if other > year), default=None))
-
-    return look
+    years = [int(row["year"]) for row in rows(table)]
+    # Before the first games and in a year of games, "the first after" is open to doubt.
+    if year in years or year < years[0] - EARLIEST_LEAD:
+        raise Blocked(f"no games clearly follow {year}")
+    return known(min((other for other in years if other > year), default=None))
 
 
-def first_of(table: str, field: str) -> Callable[[str], Result]:
+def first_of(table: str, field: str, country: str) -> Result:
     """The first year in which a country appears in a column of a table."""
-
-    def look(country: str) -> Result:
-        if any(row[field] == f"West {country}" for row in rows(table)):
-            raise Blocked("some count those of West Germany as well")
-        return known(min((int(row["year"]) for row in rows(table) if row[field] == country), default=None))
-
-    return look
+    if any(row[field] == f"West {country}" for row in rows(table)):
+        raise Blocked("some count those of West Germany as well")
+    return known(min((int(row["year"]) for row in rows(table) if row[field] == country), default=None))
 
 
-latitude = looked_up("known_countries", "capital", "latitude")
-capital_of = looked_up("known_countries", "name", "capital")
+latitude = partial(looked_up, "known_countries", "capital", "latitude")
+capital_of = partial(looked_up, "known_countries", "name", "capital")
 
 
 def further_north(capital: str, other: str) -> Result:
@@ -193,46 +150,22 @@ def after(later: int, earlier: int) -> Result:
     return later - earlier
 
 
+# The operations that only read a table are in `facts/lookups.tsv`.
 OPERATIONS: Mapping[str, Callable[..., Result]] = {
     "same value": lambda value: value,
-    "birth": lambda name: of_person(name, "birth"),
-    "death": lambda name: of_person(name, "death"),
-    "home": lambda name: of_person(name, "country"),
     "capital": capital_of,
-    "continent": looked_up("known_countries", "name", "continent"),
-    "language": looked_up("known_countries", "name", "language"),
     "latitude": latitude,
-    "side": looked_up("known_countries", "name", "side"),
-    "river": looked_up("known_countries", "capital", "river"),
-    "mouth": looked_up("known_countries", "river", "mouth"),
-    "class": looked_up("known_animals", "name", "class"),
-    "legs": looked_up("known_animals", "name", "legs"),
-    "symbol": looked_up("known_elements", "name", "symbol"),
-    "state capital": looked_up("known_states", "name", "capital"),
-    "admission": looked_up("known_states", "name", "year"),
-    "games city": looked_up("known_games", "year", "city"),
-    "cup winner": looked_up("known_cups", "year", "winner"),
-    "cup host": looked_up("known_cups", "year", "host"),
-    "next games": next_in("known_games"),
-    "next cup": next_in("known_cups"),
-    "monarch": in_office("known_monarchs"),
-    "next monarch": successor("known_monarchs"),
-    "house": of_office("known_monarchs", "house"),
-    "accession": of_office("known_monarchs", "start"),
-    "end of reign": of_office("known_monarchs", "end"),
-    "president": in_office("known_presidents"),
-    "next president": successor("known_presidents"),
-    "birth state": of_office("known_presidents", "state"),
-    "party": of_office("known_presidents", "party"),
-    "took office": of_office("known_presidents", "start"),
-    "left office": of_office("known_presidents", "end"),
-    "city country": looked_up("known_games", "city", "country"),
+    "next games": partial(next_in, "known_games"),
+    "next cup": partial(next_in, "known_cups"),
+    "monarch": partial(in_office, "known_monarchs"),
+    "next monarch": partial(successor, "known_monarchs"),
+    "president": partial(in_office, "known_presidents"),
+    "next president": partial(successor, "known_presidents"),
     "cradle": cradle,
-    "science": looked_up("known_classes", "name", "science"),
     "latitude of capital": lambda country: latitude(str(capital_of(country))),
     "further north": further_north,
-    "first games": first_of("known_games", "country"),
-    "first cup": first_of("known_cups", "winner"),
+    "first games": partial(first_of, "known_games", "country"),
+    "first cup": partial(first_of, "known_cups", "winner"),
     "holder": lambda clue: holders()[clue].name,
     "number held": lambda name, clue: holders()[clue].number,
     "months on": lambda month, further: (month + further - 1) % 12 + 1,
@@ -249,9 +182,19 @@ OPERATIONS: Mapping[str, Callable[..., Result]] = {
     "all": lambda *answers: yes("no" not in answers),
     "most": lambda *answers: yes(answers.count("yes") > len(answers) / 2),
     "opposite": lambda answer: yes(answer == "no"),
-    **{f"{series} at": at_place(series) for series in (*SERIES, "element")},
-    **{f"{series} place": place_in(series) for series in (*SERIES, "element")},
+    **{f"{series} at": partial(at_place, series) for series in (*SERIES, "element")},
+    **{f"{series} place": partial(place_in, series) for series in (*SERIES, "element")},
 }
+
+
+def operation(name: str) -> Callable[..., Result]:
+    """The operation of that name, from `OPERATIONS` or from `lookups.tsv`."""
+    return OPERATIONS.get(name) or _lookups()[name]
+
+
+@cache
+def _lookups() -> Mapping[str, Callable[..., Result]]:
+    return {row["operation"]: partial(looked_up, row["table"], row["key"], row["field"]) for row in rows("lookups")}
 
 
 def run(
@@ -276,7 +219,7 @@ def run(
         if step.op == "value":
             results[number] = int(value) if fact.kind in ("count", "year") else value
         else:
-            results[number] = OPERATIONS[step.op](*map(argument, step.args))
+            results[number] = operation(step.op)(*map(argument, step.args))
     if len(program.steps) not in results:
         raise Blocked("the last step is missing")
     return tuple(results.values())

@@ -15,7 +15,7 @@ from flows.families.uraq.rules.facts import (
     properties,
     rows,
 )  # fmt: skip
-from flows.families.uraq.rules.operations import SERIES, Blocked, members, of_person, slot_value
+from flows.families.uraq.rules.operations import SERIES, Blocked, members, operation, slot_value
 from flows.families.uraq.rules.programs import Slot
 from flows.language import en
 from flows.language.en.tokens import word_set
@@ -131,7 +131,7 @@ def centre(fact: Fact) -> tuple[int, int]:
         return int(fact.value), EVENT_REACH
     if fact.kind == "state":
         return int(column("known_states", "name", "year")[fact.value]), EVENT_REACH
-    return int(of_person(fact.value, "birth")) + 50, REACH
+    return int(operation("birth")(fact.value)) + 50, REACH
 
 
 def events(fact: Fact) -> Sequence[Slot]:

@@ -67,7 +67,7 @@ class Fact:
 
     def value_in(self, sentence: str) -> str | None:
         """The value that a sentence gives this fact; None if it is no statement of the fact with a known value."""
-        plain = " ".join(sentence.split()).rstrip(".")
+        plain = _plain(sentence)
         return next((value for value in (self.value, *self.others) if self.said(value).rstrip(".") == plain), None)
 
     @property
@@ -144,8 +144,12 @@ def rows(table: str) -> tuple[Mapping[str, str], ...]:
 
 @cache
 def column(table: str, key: str, field: str) -> Mapping[str, str]:
-    """A column of a table by another one, without its empty cells."""
-    return {row[key]: row[field] for row in rows(table) if row[field]}
+    """A column of a table by another one, without empty cells and without keys whose rows differ in it."""
+    cells: dict[str, set[str]] = {}
+    for row in rows(table):
+        if row[field]:
+            cells.setdefault(row[key], set()).add(row[field])
+    return {name: values.pop() for name, values in cells.items() if len(values) == 1}
 
 
 @cache
@@ -203,6 +207,20 @@ def facts() -> tuple[Fact, ...]:
 def of_kind(kind: Kind) -> tuple[Fact, ...]:
     """The facts of a kind."""
     return tuple(fact for fact in facts() if fact.kind == kind)
+
+
+def fact_of(statement: str) -> Fact | None:
+    """The fact whose true statement this is, whatever its white space and full stop."""
+    return _facts_by_statement().get(_plain(statement))
+
+
+@cache
+def _facts_by_statement() -> dict[str, Fact]:
+    return {_plain(fact.statement): fact for fact in facts()}
+
+
+def _plain(sentence: str) -> str:
+    return " ".join(sentence.split()).rstrip(".")
 
 
 def topics() -> tuple[str, ...]:
