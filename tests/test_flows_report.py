@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from flows.project.output_files import NoBuild, write_output_files, write_report
 from flows.project.project import Project
 from flows.report.bins import binned, median, nice, ticks
 from flows.report.page import chart_view, report_page
-from flows.report.records import charts_of, record_view
+from flows.report.records import charts_of
 from flows.report.texts import Segment, clip, compared, percent
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
@@ -206,8 +207,12 @@ def test_a_cut_says_so() -> None:
     assert clip("x" * 110, 100) == "x" * 110
 
 
-def test_a_long_sheet_says_how_much_is_missing() -> None:
-    assert record_view(View(lines=tuple(Line(str(n), ("",)) for n in range(40)))).more_lines == 24
+async def test_a_long_record_says_how_much_is_missing(tmp_path: Path) -> None:
+    build = toy_build(tmp_path, ["ant"])
+    await run_all(build)
+    long = replace(TOY, view=lambda record: View(lines=tuple(Line(str(n), ("",)) for n in range(40))))
+    build.families["toy"] = replace(build.families["toy"], family=long)
+    assert "24 more lines" in report_page(build, manifest_of(build, "toy"))
 
 
 # ---- the page ----

@@ -1,22 +1,11 @@
 """The head of the page, its notes, and the cost of the prompts."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from flows.construct.engine import Family
 from flows.report.funnel import step_label
-from flows.report.texts import clip, words_of
+from flows.report.texts import clip
 from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt, total_usage
-
-
-@dataclass(frozen=True)
-class CostLine:
-    """The cost of a prompt in a stage."""
-
-    part: str
-    step: str
-    prompt: str
-    usage: UsageOfPrompt
 
 
 def lede(families: Iterable[Family]) -> tuple[str, ...]:
@@ -85,16 +74,6 @@ def stage_notes(parts: Iterable[PartManifest]) -> list[tuple[str, str]]:
         for stage in part.stages
         for note in stage.notes
     ]
-
-
-def cost_lines(parts: Iterable[PartManifest]) -> tuple[CostLine, ...]:
-    """Return the cost of each prompt in each stage."""
-    return tuple(
-        CostLine(f"{part.family} {part.part}", step_label(stage.step), words_of(prompt), usage)
-        for part in parts
-        for stage in part.stages
-        for prompt, usage in sorted(stage.usage.items())
-    )
 
 
 def usage_in_all(manifest: BuildManifest) -> UsageOfPrompt:

@@ -10,15 +10,15 @@ from markupsafe import Markup
 
 from flows.construct.engine import Family, Part, RecordStep, SetStep
 from flows.construct.stages import Build
-from flows.construct.view import Bars, Chart
+from flows.construct.view import Bars, Chart, View
 from flows.report import svg
 from flows.report.bins import Bin, Summary, binned, number, summaries
 from flows.report.funnel import FunnelStep, funnel, step_label
-from flows.report.overview import CostLine, cost_lines, facts, lede, money, notes, stage_notes, usage_in_all
-from flows.report.records import RecordView, charts_of, drawn_records, example_view, record_view, refusals
+from flows.report.overview import facts, lede, money, notes, stage_notes, usage_in_all
+from flows.report.records import RECORD_LINES, charts_of, compared_cells, drawn_records, example_view, refusals
 from flows.report.template import style, template
-from flows.report.texts import LISTED_CHARACTERS, clip, percent, width
-from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt
+from flows.report.texts import LISTED_CHARACTERS, clip, percent, width, words_of
+from schemas.manifest import BuildManifest, PartManifest
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
 EXAMPLES = 5
@@ -68,22 +68,8 @@ class PartView:
     funnel: tuple[FunnelStep, ...]
     notes: tuple[str, ...]
     charts: tuple[ChartView, ...]
-    records: tuple[RecordView, ...]
-
-
-@dataclass(frozen=True)
-class Page:
-    """The whole page."""
-
-    manifest: BuildManifest
-    lede: tuple[str, ...]
-    facts: tuple[str, ...]
-    notes: tuple[tuple[str, str], ...]
-    """(subject, note)."""
-    parts: tuple[PartView, ...]
-    cost: tuple[CostLine, ...]
-    total: UsageOfPrompt
-    config: str
+    records: tuple[tuple[str, View], ...]
+    """(id, view)."""
 
 
 def report_page(build: Build, manifest: BuildManifest, people: str | None = None) -> str:
@@ -108,23 +94,30 @@ def report_page(build: Build, manifest: BuildManifest, people: str | None = None
     ]
     makers = sorted({name for family, part, _ in parts for name in _makers(build, family, part)})
     asking = [(family.name, part.name) for family, part, _ in parts if _asks_people(part)]
-    page = Page(
+    return template(TEMPLATE).render(
         manifest=manifest,
         lede=lede(chosen.family for chosen in build.families.values()),
         facts=facts(manifest, makers),
-        notes=tuple(notes(manifest, makers, asking)),
-        parts=tuple(_part(build, summary, family, part, opened, examples) for family, part, summary in parts),
-        cost=cost_lines(manifest.parts),
+        notes=notes(manifest, makers, asking),
+        parts=[_part(build, summary, family, part, opened, examples) for family, part, summary in parts],
+        cost=[
+            (part, stage, prompt, usage)
+            for part in manifest.parts
+            for stage in part.stages
+            for prompt, usage in sorted(stage.usage.items())
+        ],
         total=usage_in_all(manifest),
         config=yaml.safe_dump(dict(manifest.config), sort_keys=False, allow_unicode=True, width=100),
-    )
-    return template(TEMPLATE).render(
-        page=page,
         people=people,
         style=style(),
         money=money,
         number=number,
         step_label=step_label,
+        words_of=words_of,
+        clip=clip,
+        listed=LISTED_CHARACTERS,
+        compared_cells=compared_cells,
+        record_lines=RECORD_LINES,
         records=RECORDS,
         examples=EXAMPLES,
     )
@@ -157,7 +150,7 @@ def _part(
         funnel=funnel(summary, len(build.inputs(stages[0])), _remarks(part), examples),
         notes=tuple(note for _, note in stage_notes([summary])),
         charts=tuple(view for chart in charts if (view := chart_view(chart)) is not None),
-        records=tuple(record_view(family.view_of(record), record.id) for record in drawn),
+        records=tuple((record.id, family.view_of(record)) for record in drawn),
     )
 
 
