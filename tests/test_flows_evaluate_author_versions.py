@@ -13,8 +13,8 @@ from flows.construct.evaluation import Version
 from flows.evaluate import terminal as scoring
 from flows.evaluate.author_versions import author_versions
 from flows.families.charpeval import FAMILY
-from flows.families.charpeval.authors import compare_authors
 from flows.families.charpeval.checks import DECISION, REJECT, USABLE
+from flows.families.charpeval.evaluation import compare_authors
 from flows.families.charpeval.facts import unnamed_entities
 from flows.llm.model import Usage
 from flows.llm.options import Likelihood, Options

@@ -20,11 +20,10 @@ from flows.families.lveval.answer_keywords import keywords_after
 from flows.families.lveval.conflicts import HEADER, conflicts, usable_rules
 from flows.families.lveval.datasets import words_of
 from flows.families.lveval.distractor_index import DistractorIndex, count
-from flows.families.lveval.inputs import ConfusingFacts, Keywords, RuleList
+from flows.families.lveval.inputs import ConfusingFacts, Keywords, RuleList, supporting_sentence
 from flows.families.lveval.name_forms import longer_name
 from flows.families.lveval.replacement_checks import FOLLOWS, INSIDE, PART, STANDS, TOGETHER, UNDONE
 from flows.families.lveval.settings import LVEvalSettings, ready
-from flows.families.lveval.support import supporting_sentence
 from flows.llm.model import Out, Prompt, Usage
 from flows.project.output_files import write_output_files
 from flows.project.project import Project

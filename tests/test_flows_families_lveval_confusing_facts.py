@@ -13,10 +13,9 @@ import pytest
 from flows.construct.engine import Context, Drop, StepContext
 from flows.families.lveval.candidates import DatasetTexts
 from flows.families.lveval.confusing_facts import fact_problem, facts_problem
-from flows.families.lveval.inputs import ConfusingFacts, ToConfuse
+from flows.families.lveval.inputs import ConfusingFacts, ToConfuse, supporting_sentence
 from flows.families.lveval.method import confuse, part
 from flows.families.lveval.prompts import BUILDER_PROMPTS, CONFUSING_FACTS
-from flows.families.lveval.support import supporting_sentence
 from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint
 from flows.llm.endpoint_settings import EndpointSettings

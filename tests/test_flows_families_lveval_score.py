@@ -9,10 +9,9 @@ from typing import Any, Literal
 
 import pytest
 
-from flows.families.lveval.datasets import BY_NAME, DATASETS, words_of
+from flows.families.lveval.datasets import BY_NAME, DATASETS, VARIANTS, Ablation, ablations_of, variants_of, words_of
 from flows.families.lveval.evaluation import EVALUATION, score
 from flows.families.lveval.scored_reply import dataset_of, metric_of
-from flows.families.lveval.variants import VARIANTS, Ablation, ablations_of, variants_of
 from flows.scoring.metrics import METRICS
 from flows.scoring.scorer import Row
 from flows.scoring.tables import ScoreError, ScoreTables

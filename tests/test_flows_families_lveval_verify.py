@@ -17,15 +17,15 @@ import xxhash
 from flows.construct.embed import FloatMatrix
 from flows.construct.verification import VerifyContext
 from flows.families.lveval import datasets, verify
-from flows.families.lveval.verify import (
+from flows.families.lveval.verify.contexts import verify_contexts
+from flows.families.lveval.verify.origins import verify_sources
+from flows.families.lveval.verify.parts import (
     verify_conflicts,
-    verify_contexts,
     verify_documents,
     verify_facts,
     verify_keywords,
     verify_pairs,
     verify_replacements,
-    verify_sources,
 )
 from schemas.base import Provenance, SourceRef, content_hash, key_of
 from schemas.lveval import (

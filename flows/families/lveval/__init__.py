@@ -9,14 +9,14 @@ from flows.construct.estimates import Expected
 from flows.construct.files_step import files
 from flows.construct.people import every, sample
 from flows.construct.release import Released
-from flows.families.lveval import charts, method, prompts, rubric, selection, verify
+from flows.families.lveval import charts, method, prompts, rubric, selection
 from flows.families.lveval.assembly import assembler, assemblies_of_rules, context_files
 from flows.families.lveval.candidates import dataset_texts
 from flows.families.lveval.confusing_facts import CHANGES
 from flows.families.lveval.datasets import BY_NAME, Dataset
-from flows.families.lveval.evaluation import EVALUATION
-from flows.families.lveval.inference import ANSWERS
+from flows.families.lveval.evaluation import ANSWERS, EVALUATION
 from flows.families.lveval.settings import LVEvalSettings, mixed_sources, ready
+from flows.families.lveval.verify import contexts, origins, parts
 from flows.families.lveval.view import view
 from schemas import lveval
 from schemas.source import Passage, QASource
@@ -52,7 +52,7 @@ FAMILY = Family(
             sources=("pair_sources",),
             item=lveval.Pair,
             people=sample(rubric.ANSWERABLE, rubric.answerable_tasks),
-            verify=verify.verify_pairs,
+            verify=parts.verify_pairs,
             charts=charts.pair_charts,
             steps=(
                 expand(
@@ -81,7 +81,7 @@ FAMILY = Family(
             uses=("pairs",),
             whole=True,
             item=lveval.PoolDocument,
-            verify=verify.verify_documents,
+            verify=parts.verify_documents,
             charts=charts.document_charts,
             steps=(
                 expand(
@@ -100,7 +100,7 @@ FAMILY = Family(
             uses=("documents",),
             item=lveval.ConfusingFact,
             people=every(rubric.CONFUSING_FACT, rubric.unfit_fact),
-            verify=verify.verify_facts,
+            verify=parts.verify_facts,
             charts=charts.fact_charts,
             steps=(
                 expand(
@@ -124,7 +124,7 @@ FAMILY = Family(
             source=lveval.Pair,
             item=lveval.Replacements,
             people=every(rubric.REPLACEMENTS),
-            verify=verify.verify_replacements,
+            verify=parts.verify_replacements,
             charts=charts.rule_charts,
             steps=(
                 expand(
@@ -143,7 +143,7 @@ FAMILY = Family(
             uses=("pairs", "documents", "confusing-facts"),
             item=lveval.RuleConflicts,
             people=every(rubric.CONFLICTS),
-            verify=verify.verify_conflicts,
+            verify=parts.verify_conflicts,
             steps=(each(method.find_conflicts, version=5, prepare=assemblies_of_rules, settings=["levels", "header"]),),
         ),
         Part(
@@ -151,7 +151,7 @@ FAMILY = Family(
             source=lveval.Pair,
             item=lveval.AnswerKeywords,
             people=every(rubric.KEYWORDS, rubric.unfit_keywords),
-            verify=verify.verify_keywords,
+            verify=parts.verify_keywords,
             steps=(
                 expand(
                     method.mark_keywords,
@@ -167,8 +167,8 @@ FAMILY = Family(
             source=lveval.Pair,
             uses=("documents", "confusing-facts", "conflicts", "keywords"),
             item=lveval.LongContext,
-            verify=verify.verify_contexts,
-            against=verify.verify_against_sources,
+            verify=contexts.verify_contexts,
+            against=origins.verify_against_sources,
             charts=charts.context_charts,
             released=Released(
                 "pair_id",

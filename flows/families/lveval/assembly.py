@@ -25,16 +25,7 @@ from flows.language import language_of
 from flows.language.choices import is_yes_or_no
 from flows.language.keywords import apply
 from schemas.base import content_hash
-from schemas.lveval import (
-    AnswerKeywords,
-    AnswerTest,
-    LongContext,
-    Pair,
-    PoolDocument,
-    Replacements,
-    Rule,
-    RuleConflicts,
-)
+from schemas.lveval import AnswerKeywords, AnswerTest, LongContext, Pair, PoolDocument, Replacements, RuleConflicts
 
 FREQUENT = 0.01
 """Share of the documents that hold an answer above which holding it does not show that a document answers."""
@@ -60,16 +51,12 @@ class DatasetAssembly:
         self.pairs = pairs
         self._materials = materials
         self._longest = longest
-        self._resolved: dict[str, ResolvedPair] = {}
+        self.headers = Headers(index.header, dataset.language)
         self._mixtures: dict[str, tuple[Mixture, AnswerTest]] = {}
-        self.measured: dict[tuple[str, str], Measured] = {}
-        """(key of a pair, level) -> how much goes into its context."""
-        self.levels: dict[str, Level] = {}
-        """Fact recall: how much of the book each level takes."""
-        self.missing: dict[str, int] = {}
-        """Level that cannot be built -> words that are missing, at least."""
-        self._refusals: dict[str, dict[str, Drop]] = {}
-        """Key of a pair -> level -> why its context cannot be built."""
+        self.measured: dict[tuple[str, str], Measured] = {}  # (key of a pair, level) -> what its context takes
+        self.levels: dict[str, Level] = {}  # fact recall: how much of the book each level takes
+        self.missing: dict[str, int] = {}  # level that cannot be built -> words that are missing, at least
+        self._refusals: dict[str, dict[str, Drop]] = {}  # key of a pair -> level -> why it has no context
         rules = [rule for material in materials.values() for rule in material.rules]
         facts = [fact.text for material in materials.values() for fact in material.facts]
         index.search(
@@ -85,19 +72,21 @@ class DatasetAssembly:
         """Return the pair's confusing facts, before replacement."""
         return [fact.text for fact in self._material(pair).facts]
 
-    def resolved(self, pair: Pair) -> ResolvedPair:
-        """Return the pair after replacement."""
-        if pair.key not in self._resolved:
+    @cached_property
+    def _resolved(self) -> dict[str, ResolvedPair]:
+        """Key of a pair -> the pair after replacement."""
+        resolved = {}
+        for pair in self.pairs:
             material = self._material(pair)
             rules = usable_rules(material.rules, pair, self.facts_of(pair), self.index)
-            self._resolved[pair.key] = ResolvedPair.of(pair, replace(material, rules=rules))
-        return self._resolved[pair.key]
+            resolved[pair.key] = ResolvedPair.of(pair, replace(material, rules=rules))
+        return resolved
 
     def mixture(self, pair: Pair, seed: Seeds) -> tuple[Mixture, AnswerTest]:
         """Return the pair's distractors, drawn once for all levels, and the test that they do not answer."""
         if pair.key not in self._mixtures:
-            resolved = self.resolved(pair)
-            excluded, test = self.excluded(pair, resolved.rules)
+            resolved = self._resolved[pair.key]
+            excluded, test = self.excluded(pair)
             sides = sides_of(resolved.rules)
             mixture = mix(
                 self.index,
@@ -105,7 +94,7 @@ class DatasetAssembly:
                 resolved.support,
                 resolved.facts,
                 (lambda text: apply(text, sides, pair.language)) if sides else None,
-                _union([self.index.holding(rule.old) for rule in resolved.rules]),
+                np.concatenate([np.empty(0, np.int64), *(self.index.holding(rule.old) for rule in resolved.rules)]),
                 scattered=self.dataset.scattered,
                 longest=self._longest,
                 seed=seed("order"),
@@ -113,28 +102,32 @@ class DatasetAssembly:
             self._mixtures[pair.key] = mixture, test
         return self._mixtures[pair.key]
 
-    def measure(self, levels: Sequence[str], headers: Headers, seeds: Callable[..., Seeds]) -> None:
-        """Find out which contexts can be built, so that a pair has one at each level or at none (section 3.1).
+    def measure(self, levels: Sequence[str], seeds: Callable[..., Seeds]) -> None:
+        """Find out, once, which contexts can be built, so that a pair has one at each level or at none (section 3.1).
 
         A level that fewer than half of the pairs can fill is left out of this dataset. A pair that cannot be built at
         one of the others is built at none.
         """
+        if self._refusals:
+            return
+        refused: dict[str, dict[str, Drop]] = {}
         for pair in self.pairs:
-            refusals = self._refusals[pair.key] = {}
+            refusals = refused[pair.key] = {}
             for level in levels:
                 try:
                     if self.dataset.recalls_fact:
                         self.levels[level] = level_of(self.book[0], words_of(level), seeds(pair, level))
                     else:
                         mixture, _ = self.mixture(pair, seeds(pair))
-                        self.measured[pair.key, level] = measure(mixture, words_of(level), headers)
+                        self.measured[pair.key, level] = measure(mixture, words_of(level), self.headers)
                 except Drop as drop:
                     refusals[level] = drop
         for level in levels:
-            drops = [refusals[level] for refusals in self._refusals.values() if level in refusals]
+            drops = [refusals[level] for refusals in refused.values() if level in refusals]
             lacking = [int(drop.value or 0) for drop in drops if drop.reason == LACKING]
             if 2 * len(lacking) > len(self.pairs):
                 self.missing[level] = min(lacking)
+        self._refusals = refused
 
     def refusal(self, pair: Pair, level: str) -> Drop | None:
         """Return why the pair has no context at this level; None where it has one."""
@@ -146,7 +139,7 @@ class DatasetAssembly:
             return None
         return Drop(refusals[at].reason, f"at {at}: {refusals[at].evidence}", value=refusals[at].value)
 
-    def excluded(self, pair: Pair, rules: Sequence[Rule]) -> tuple[npt.NDArray[np.bool_], AnswerTest]:
+    def excluded(self, pair: Pair) -> tuple[npt.NDArray[np.bool_], AnswerTest]:
         """Return which documents must not distract from the pair, and the test that tells whether they answer.
 
         They answer its question, nearly repeat one of its documents, hold a substitute or a confusing fact already, or
@@ -162,12 +155,13 @@ class DatasetAssembly:
             holding = index.answering(answer)
             if len(holding) > FREQUENT * len(index):
                 test = "with-question-word"
-                asked = self._asked(pair)
+                words = language_of(pair.language).content_words
+                asked = words(pair.question).difference(*map(words, pair.answers))
                 holding = holding[[self._answers(int(number), answer, asked) for number in holding]]
             out[holding] = True
         for fact in self.facts_of(pair):
             out[index.holding(fact)] = True
-        for rule in rules:
+        for rule in self._resolved[pair.key].rules:
             out[index.holding(rule.new)] = True
             out[unfit(rule, index)] = True
         out[index.in_other_script(pair.documents[0].text)] = True
@@ -182,25 +176,19 @@ class DatasetAssembly:
         duplicates = iter(self.index.near_duplicates(texts))
         return {pair.key: list(islice(duplicates, len(pair.documents))) for pair in self.pairs}
 
-    def _asked(self, pair: Pair) -> frozenset[str]:
-        language = language_of(pair.language)
-        return language.content_words(pair.question).difference(*map(language.content_words, pair.answers))
-
     def _answers(self, number: int, answer: str, asked: frozenset[str]) -> bool:
         """Return whether a sentence of the document holds the answer and a content word of the question."""
         text, language = self.index.text(number), language_of(self.dataset.language)
-        ends = [0, *self.index.boundaries(number), len(text)]
-        return any(
-            language.contains(sentence, answer) and not asked.isdisjoint(language.content_words(sentence))
-            for sentence in (text[start:end] for start, end in pairwise(ends))
-        )
+        sentences = (text[start:end] for start, end in pairwise([0, *self.index.boundaries(number), len(text)]))
+        holding = (sentence for sentence in sentences if language.contains(sentence, answer))
+        return any(not asked.isdisjoint(language.content_words(sentence)) for sentence in holding)
 
     @cached_property
     def book(self) -> tuple[Book, AnswerTest]:
         """Fact recall: the documents as one text, without those excluded, and the test that they do not answer."""
         (pair,) = self.pairs
-        resolved = self.resolved(pair)
-        excluded, test = self.excluded(pair, resolved.rules)
+        resolved = self._resolved[pair.key]
+        excluded, test = self.excluded(pair)
         text = PARAGRAPHS.join(self.index.text(number) for number in np.flatnonzero(~excluded).tolist()) + PARAGRAPHS
         sides = sides_of(resolved.rules)
         replaced = apply(text, sides, pair.language) if sides else text
@@ -208,7 +196,7 @@ class DatasetAssembly:
 
     def row(self, pair: Pair, level: str, depth: int | None, laid: Laid, test: AnswerTest, key: str) -> Row:
         """Return a context as it is written."""
-        resolved = self.resolved(pair)
+        resolved = self._resolved[pair.key]
         values = {
             "key": key,
             "input": resolved.question,
@@ -264,8 +252,7 @@ class DatasetAssemblies:
     seed: int
     documents: Mapping[str, Sequence[PoolDocument]]
     pairs: Mapping[str, Sequence[Pair]]
-    materials: Mapping[str, PairMaterial]
-    """By the pair's id."""
+    materials: Mapping[str, PairMaterial]  # by the pair's id
     _assemblies: dict[str, DatasetAssembly] = field(default_factory=dict)
     _locks: dict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
@@ -297,20 +284,14 @@ class DatasetAssemblies:
             return self._assemblies[name]
 
 
-@dataclass
 class Assembler(DatasetAssemblies):
     """The datasets, ready to be mixed: it is found out for all levels at once which contexts can be built."""
-
-    _headers: dict[str, Headers] = field(default_factory=dict)
-    _measured: set[str] = field(default_factory=set)
 
     def measured(self, name: str) -> DatasetAssembly:
         """Return the assembly of a dataset, once it is known which of its contexts can be built."""
         assembly = self.dataset(name)
         with self._locks[f"{name} measured"]:
-            if name not in self._measured:
-                assembly.measure(self.settings.levels, self.headers(assembly.dataset.language), self.seeds)
-            self._measured.add(name)
+            assembly.measure(self.settings.levels, self.seeds)
         return assembly
 
     @property
@@ -323,11 +304,6 @@ class Assembler(DatasetAssemblies):
         built = [level for level in self.settings.levels if level not in assembly.missing]
         can = f"it is built at {', '.join(built)}" if built else "it is built at none"
         return f"{name}: not enough text for {lacking}; {can}. Name more documents under datasets.{name}.distractors"
-
-    def headers(self, language: str) -> Headers:
-        """Return the headers of documents, counted as the language counts."""
-        with self._locks[language]:
-            return self._headers.setdefault(language, Headers(self.settings.header, language))
 
     def seeds(self, pair: Pair, *what: str | int) -> Seeds:
         """Return a function that gives numbers for the random choices that concern the pair."""
@@ -344,7 +320,7 @@ class Assembler(DatasetAssemblies):
         else:
             mixture, test = assembly.mixture(pair, self.seeds(pair))
             measured = assembly.measured[pair.key, level]
-            laid = lay_out(mixture, measured, self.headers(pair.language), self.seeds(pair, level))
+            laid = lay_out(mixture, measured, assembly.headers, self.seeds(pair, level))
             yield assembly.row(pair, level, None, laid, test, ctx.key(pair, slot))
 
 
@@ -374,7 +350,3 @@ def context_files(step: StepContext[LVEvalSettings, Pair], assembler: Assembler)
                 slot: Slot = {"level": level}
                 files.append(RowFile(f"{dataset.at(level)}{suffix}", part, slot, len(part) * rows_a_pair))
     return files
-
-
-def _union(numbers: Sequence[Numbers]) -> Numbers:
-    return np.unique(np.concatenate(numbers)) if numbers else np.empty(0, np.int64)

@@ -45,8 +45,7 @@ class Candidates:
 
     language: str
     names: Mapping[EntityType, tuple[str, ...]]
-    answers: Mapping[str, tuple[str, ...]]
-    """Kind -> answers of that kind."""
+    answers: Mapping[str, tuple[str, ...]]  # kind -> answers of that kind
 
     @classmethod
     def of(cls, language: str, pairs: Iterable[Pair]) -> "Candidates":
@@ -91,10 +90,8 @@ class Candidates:
         module = language_of(self.language)
         drawn = rng.sample(candidates, min(len(candidates), 3 * MOST_OTHERS))
         words = module.content_words(name)
-        fit = (
-            other for other in drawn if not module.contains(known, other) and not words & module.content_words(other)
-        )
-        return tuple(dict.fromkeys(fit))[:MOST_OTHERS]
+        unlike = (other for other in drawn if words.isdisjoint(module.content_words(other)))
+        return tuple(dict.fromkeys(other for other in unlike if not module.contains(known, other)))[:MOST_OTHERS]
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ person would refuse; the prompt states all of it.
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from flows.families.lveval.distractor_index import count
 from flows.families.lveval.inputs import ToConfuse
-from flows.language import AnswerType, Language, language_of
+from flows.language import AnswerType, language_of
 from flows.language.beside import speaks_of_another
 from flows.language.choices import is_yes_or_no
 from flows.language.en.names import is_of_a_people, same_name
@@ -39,6 +40,10 @@ _WORD = re.compile(r"[^\W_]+(?:[.'’-][^\W_]+)*\.?")
 _KIND_ASKED = re.compile(r"\b(?:what|which)\s+(?:kinds?\s+of\s+|types?\s+of\s+)?([a-z]+)\b", re.IGNORECASE)
 _TYPED: frozenset[AnswerType] = frozenset(("number", "date", "person", "place", "organisation"))
 _JOINS = frozenset(("of", "the", "and", "for", "in", "de", "la", "von", "van"))  # words in lower case inside a name
+_BEGINNINGS = word_set(
+    "who whom whose what which when where why how is are was were do does did has have had can could will would should "
+    "in on at of to from by for with during after before the a an name both"
+)
 _NAMING = ("n", "eng", "j", "b", "f", "a", "m", "x", "v")
 _NAMES = frozenset(("nr", "ns", "nt", "nz", "nrt", "nrfg"))
 _HAN = re.compile(r"[㐀-鿿豈-﫿]")
@@ -49,6 +54,14 @@ _FUNCTIONAL = frozenset(
 """Chinese function words, and characters with little meaning."""
 _VERB_BEHIND = re.compile("(?<=..)[是在有为被于曾]$")  # mistaken for the end of a name: 潘淑是
 _TITLED = re.compile(r"《([^》]+)》")
+
+
+class CandidateFact(NamedTuple):
+    """A sentence that may become a confusing fact."""
+
+    text: str
+    stated: bool  # it restates the question, or is about the very subject
+    lifted: bool = False  # a document says it, in these words or nearly: it may tell too much again
 
 
 def refusals(asked: ToConfuse, subject: str, other: str) -> tuple[str, str]:
@@ -69,18 +82,15 @@ def refusals(asked: ToConfuse, subject: str, other: str) -> tuple[str, str]:
 
 def facts_problem(asked: ToConfuse, subject: str, other: str) -> Problem:
     """Return why the two are no confusing facts: the first reason, and what is wrong with which."""
-    problems = [fact_problem(asked, changes, fact) for changes, fact in zip(CHANGES, (subject, other), strict=True)]
-    match problems:
-        case [None, None]:
-            if same_text(subject, other):
-                return "the two facts are one", "write another object fact, and leave the subject fact as it stands"
-            return None
-        case [problem, None] if problem is not None:
-            return problem[0], f"{problem[1]}; the object fact is good: leave it as it stands"
-        case [None, problem] if problem is not None:
-            return problem[0], f"{problem[1]}; the subject fact is good: leave it as it stands"
-        case [first, second] if first is not None and second is not None:
-            return first[0], f"{first[1]}; {second[0]}: {second[1]}"
+    of_subject, of_object = fact_problem(asked, "subject", subject), fact_problem(asked, "object", other)
+    if of_subject and of_object:
+        return of_subject[0], f"{of_subject[1]}; {of_object[0]}: {of_object[1]}"
+    if of_subject:
+        return of_subject[0], f"{of_subject[1]}; the object fact is good: leave it as it stands"
+    if of_object:
+        return of_object[0], f"{of_object[1]}; the subject fact is good: leave it as it stands"
+    if same_text(subject, other):
+        return "the two facts are one", "write another object fact, and leave the subject fact as it stands"
     return None
 
 
@@ -117,20 +127,15 @@ def _likeness_problem(asked: ToConfuse, changes: Changed, fact: str) -> Problem:
         return "is too long", f"it has {length} {unit}, at most {LONGEST[asked.language]} are wanted"
     if same_text(fact, asked.fact):
         return "repeats the sentence", "write something else than the sentence"
-    if (number := len(shared(asked, fact))) < least:
-        return (
-            "resembles nothing",
-            f"of the question and the sentence it has {number} meaningful {unit}, {least} are wanted",
-        )
+    shared = _telling(asked.language, fact) & _telling(asked.language, f"{asked.question}\n{asked.fact}")
+    if len(shared) < least:
+        said = f"of the question and the sentence it has {len(shared)} meaningful {unit}, {least} are wanted"
+        return "resembles nothing", said
     return None
 
 
-def shared(asked: ToConfuse, fact: str) -> frozenset[str]:
-    """Return what the fact shares with question and original: content words, or Chinese characters."""
-    return _telling(asked.language, fact) & _telling(asked.language, f"{asked.question}\n{asked.fact}")
-
-
 def _telling(language: str, text: str) -> frozenset[str]:
+    """Return the content words; in Chinese, the characters that carry meaning."""
     if language != "zh":
         return language_of(language).content_words(text)
     return frozenset(_HAN.findall(text)) - _FUNCTIONAL
@@ -154,12 +159,10 @@ def _same_subject(asked: ToConfuse, fact: str) -> Problem:
         return None
     language = language_of(asked.language)
     asked_words = language.content_words(asked.question) - _kind_asked(asked) - language.content_words(" ".join(named))
-    if len(asked_words & language.content_words(fact)) >= MOST_SAID * len(asked_words):
-        return (
-            "has the same subject",
-            f"it says most of what is asked, and of the same: write of another than {_listed(named)}",
-        )
-    return None
+    if len(asked_words & language.content_words(fact)) < MOST_SAID * len(asked_words):
+        return None
+    names = ", ".join(sorted(named))
+    return "has the same subject", f"it says most of what is asked, and of the same: write of another than {names}"
 
 
 def _another_subject(asked: ToConfuse, fact: str) -> Problem:
@@ -172,7 +175,7 @@ def _another_subject(asked: ToConfuse, fact: str) -> Problem:
         parts = named | _leading(asked.fact)
         named = frozenset(name for name in named if not is_of_a_people(name))
     if named and not any(_holds(asked.language, fact, name) for name in parts):
-        return "has another subject", f"name the subject of the question in it: {_listed(named)}"
+        return "has another subject", f"name the subject of the question in it: {', '.join(sorted(named))}"
     return None
 
 
@@ -191,16 +194,13 @@ def _answering_problem(asked: ToConfuse, fact: str) -> Problem:
         return None
     of = "other" if is_yes_or_no(asked.answers[0]) else language.answer_type(asked.answers[0], asked.question)
     if of in _TYPED:
-        if all(language.contains(asked.question, name) for name in _named_of(language, fact, of)):
+        names = (fact[start:end] for start, end in language.spans_of_type(fact, of))
+        if all(language.contains(asked.question, name) for name in names):
             return None
         wanted -= _kind_asked(asked)
     if wanted and wanted <= words:
         return "may answer the question", "it says all that the question asks about; leave some of it out, or change it"
     return None
-
-
-def _named_of(language: Language, text: str, of: AnswerType) -> list[str]:
-    return [text[start:end] for start, end in language.spans_of_type(text, of)]
 
 
 def _kind_asked(asked: ToConfuse) -> frozenset[str]:
@@ -243,12 +243,6 @@ def _capitalised(text: str) -> list[str]:
     return [word.rstrip(".") for word, is_name in zip(words, named, strict=True) if is_name]
 
 
-_BEGINNINGS = word_set(
-    "who whom whose what which when where why how is are was were do does did has have had can could will would should "
-    "in on at of to from by for with during after before the a an name both"
-)
-
-
 def _leading(fact: str) -> frozenset[str]:
     """Return the words of the name that an English sentence begins with."""
     words: list[str] = []
@@ -264,13 +258,9 @@ def _topic(question: str) -> frozenset[str]:
     """Return the noun phrase that a Chinese question begins with."""
     phrase, is_noun = "", False
     for word, tag in tagged(normal(question).text):
-        if tag == "x" and not word.isalnum():
-            break
-        if (
-            not tag.startswith(_NAMING if not phrase else (*_NAMING, "t"))
-            or (tag.startswith("v") and tag != "vn")
-            or word in ("是", "有")
-        ):
+        names = tag.startswith((*_NAMING, "t") if phrase else _NAMING)
+        is_verb = (tag.startswith("v") and tag != "vn") or word in ("是", "有")
+        if not names or is_verb or (tag == "x" and not word.isalnum()):
             break
         phrase += word
         is_noun = is_noun or tag.startswith(("n", "eng", "x"))
@@ -292,14 +282,6 @@ def _holds(language: str, fact: str, name: str) -> bool:
     return any(same_name(name, word) for word in language_of(language).content_words(fact))
 
 
-def _listed(names: frozenset[str]) -> str:
-    return ", ".join(sorted(names))
-
-
 def same_text(text: str, other: str) -> bool:
     """Return whether two texts differ in nothing but case and white space."""
-    return _plain(text) == _plain(other)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split()).casefold()
+    return text.casefold().split() == other.casefold().split()

@@ -1,11 +1,11 @@
-"""The eleven datasets of LV-Eval (table 2, appendix A), as data.
+"""The eleven datasets of LV-Eval (table 2, appendix A), and the variants under which their rows are put to a model.
 
 This module needs the standard library alone: a release ships it as part of the scorer.
 """
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 Hops = Literal["single-hop", "multi-hop"]
 
@@ -18,37 +18,24 @@ LEVELS = ("16k", "32k", "64k", "128k", "256k")  # section 3.1
 class Dataset:
     """A dataset's name, source and features."""
 
-    name: str
-    """In the configuration."""
-    released: str
-    """In the released benchmark, without the level."""
+    name: str  # in the configuration
+    released: str  # in the released benchmark, without the level
     language: str
     hops: Hops
-    pairs: int
-    """How many pairs the paper selects (table 2)."""
-    original: str
-    """Its source in the paper (appendix A)."""
-    metric: str
-    """Name of the released metric (`touchstone metric`)."""
+    pairs: int  # how many pairs the paper selects (table 2)
+    original: str  # its source in the paper (appendix A)
+    metric: str  # name of the released metric (`touchstone metric`)
     confusing_facts: bool = False
-    replacements: int = 0
-    """How many rules the paper has; none where it replaces nothing."""
-    keywords: bool = False
-    """Whether keywords are marked in the answers."""
+    replacements: int = 0  # how many rules the paper has; none where it replaces nothing
+    keywords: bool = False  # whether keywords are marked in the answers
     scattered: bool = False
     """Whether the supporting documents stand among the distractors one by one, and not as a unit (section 3.2.1)."""
-    titled: bool = False
-    """Whether each document stands under its title, which tells whose page it is."""
-    longest_answer: int | None = None
-    """Words (characters) beyond which an answer is not selected."""
-    unknown: bool = False
-    """Whether questions are left out that are answered without the context."""
-    brief: bool = False
-    """Whether the released prompt asks for the answer alone."""
-    recalls_fact: bool = False
-    """Whether it is one fact at many places of a book."""
-    answer_tokens: int = 64
-    """Longest answer of an evaluated model."""
+    titled: bool = False  # whether each document stands under its title, which tells whose page it is
+    longest_answer: int | None = None  # words (characters) beyond which an answer is not selected
+    unknown: bool = False  # whether questions are left out that are answered without the context
+    brief: bool = False  # whether the released prompt asks for the answer alone
+    recalls_fact: bool = False  # whether it is one fact at many places of a book
+    answer_tokens: int = 64  # longest answer of an evaluated model
 
     @property
     def kind(self) -> str:
@@ -116,10 +103,14 @@ DATASETS = (
         longest_answer=LONGEST_DUREADER_ANSWER,
     ),
 )  # fmt: skip
-BY_NAME = {dataset.name: dataset for dataset in DATASETS}  # by the name in the configuration
-BY_RELEASED = {
-    dataset.released: dataset for dataset in DATASETS
-}  # by the name in the released benchmark, without the level
+BY_NAME = {dataset.name: dataset for dataset in DATASETS}  # as the configuration names them
+BY_RELEASED = {dataset.released: dataset for dataset in DATASETS}  # as the released benchmark does, without the level
+
+
+def dataset_at(name: str, level: str) -> Dataset:
+    """Return the dataset of a released name with its level. Raises `KeyError` for another name."""
+    return BY_RELEASED[name.removesuffix(f"_{level}")]
+
 
 _LEVEL = re.compile(r"([1-9]\d{0,6})(k?)")
 
@@ -130,3 +121,29 @@ def words_of(level: str) -> int:
     if written is None:
         raise ValueError(f"{level!r} is no level; write words as `16k` or `800`")
     return int(written[1]) * (1000 if written[2] else 1)
+
+
+# ---- variants and ablations (tables 3 and A4 to A7) ----
+
+Variant = Literal["context", "direct"]
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
+Ablation = Literal["no-cfi", "no-kpr", "neither"]
+"""A row without its confusing facts, without its replacements, or without both. Tables A4 to A7 call them
+"w. KPR", "w. CFI" and "w.o. both"; a row as released is "w. both"."""
+ABLATIONS: tuple[Ablation, ...] = get_args(Ablation)
+WITHOUT_FACTS: tuple[Ablation, ...] = ("no-cfi", "neither")
+WITHOUT_RULES: tuple[Ablation, ...] = ("no-kpr", "neither")
+
+
+def ablations_of(dataset: Dataset, *, confused: bool) -> tuple[Ablation, ...]:
+    """The ablations that change something in a row of the dataset (table 2), with or without confusing facts."""
+    if confused and dataset.replacements:
+        return ABLATIONS
+    if confused:
+        return ("no-cfi",)
+    return ("no-kpr",) if dataset.replacements else ()
+
+
+def variants_of(ablation: Ablation | None) -> tuple[Variant, ...]:
+    """The variants of an ablation: without the context, only the replacements make another question."""
+    return VARIANTS if ablation in (None, "no-kpr") else ("context",)

@@ -150,8 +150,9 @@ def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
         letters = np.frombuffer(b"".join(plain), np.uint8).astype(np.uint64)
         if len(letters) < WINDOW:
             continue
-        powers, inverses = _powers(len(letters))
-        sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum((letters + np.uint64(1)) * powers, dtype=np.uint64)))
+        powers, inverses = _powers(1 << max(12, (len(letters) - 1).bit_length()))
+        terms = (letters + np.uint64(1)) * powers[: len(letters)]
+        sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)))
         windows = (sums[WINDOW:] - sums[:-WINDOW]) * inverses[: len(letters) - WINDOW + 1]
         windows ^= windows >> np.uint64(29)
         starts = np.flatnonzero(windows & np.uint64(ONE_IN - 1) == 0)
@@ -177,14 +178,9 @@ def batches(texts: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
             start, held = number + 1, 0
 
 
-def _powers(length: int) -> tuple[Marks, Marks]:
-    """Return the first `length` powers of the base and of its inverse, modulo 2^64."""
-    powers, inverses = _table(1 << max(12, (length - 1).bit_length()))
-    return powers[:length], inverses[:length]
-
-
 @cache
-def _table(size: int) -> tuple[Marks, Marks]:
+def _powers(size: int) -> tuple[Marks, Marks]:
+    """Return the first powers of the base and of its inverse, modulo 2^64."""
     bases = (np.uint64(base) for base in (_BASE, pow(_BASE, -1, 1 << 64)))
     first = np.ones(1, np.uint64)
     powers, inverses = (np.cumprod(np.concatenate((first, np.full(size - 1, base))), dtype=np.uint64) for base in bases)

@@ -1,21 +1,123 @@
-"""How LV-Eval's contexts are put to a model and scored."""
+"""How a row is put to a model, with its context and without, and how replies are scored (section 4).
+
+Each dataset has a prompt of its own, `answer_<dataset>`, which a user's template can replace. In our own words it asks
+what the program of the authors asks:
+
+| dataset                                       | passages that matter | the answer alone |
+|-----------------------------------------------|----------------------|------------------|
+| hotpotwikiqa-mixup                            | some                 | yes              |
+| loogle-SD-, -CR-, -MR-, multifieldqa-en-mixup | one                  | yes              |
+| multifieldqa-zh-mixup                         | one                  | yes, in Chinese  |
+| cmrc-, lic-, dureader-mixup                   | one                  | not asked for    |
+| factrecall-en, factrecall-zh                  | nothing is said      | not asked for    |
+
+It says "one" of datasets too whose answers take several passages (loogle-CR, loogle-MR, dureader): so do ours, for
+numbers are compared with tables A1 and A2. Each has the shape of that program: instruction, article, instruction again,
+question, cue. So a prompt that is cut in its middle (`truncation.py`) keeps its instructions. Answers are greedy.
+
+Nothing was released of how questions are asked without a context (table 3). They are asked for the answer alone where
+the dataset's own prompt does, so that the two differ by the context. Departure: without a context every answer may have
+64 tokens, those of fact recall too.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial as given
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from data.publish.harness import Metric, ReplyScoring
-from flows.construct.evaluation import Evaluation, Scorer, Selection, columns
-from flows.families.lveval.inference import ANSWERS, requests, without_rules
+from flows.construct.evaluation import Evaluation, Request, Scorer, Selection, columns
+from flows.families.lveval import datasets
+from flows.families.lveval.datasets import Ablation, Variant
 from flows.families.lveval.score import COLUMNS, FACTS, FORM, SHARED
 from flows.families.lveval.score import score as scores_of
 from flows.families.lveval.scored_reply import ORIGINAL, read_blacklist
 from flows.families.lveval.settings import LVEvalSettings
+from flows.language.keywords import undo
+from flows.llm.model import Prompt, Text
 from flows.scoring.scorer import CannotScore, Row
 from flows.scoring.tables import Layout, ScoreTables, score_tables
+from schemas.base import Frozen
 from schemas.errors import WrongInput
 from schemas.lveval import LongContext
 from schemas.prediction import Prediction
+
+HERE = Path(__file__).parent / "prompts"
+DIRECT_TOKENS = 64  # longest answer to a question without a context
+
+
+class InContext(Frozen):
+    """A question, and the context to answer it from."""
+
+    context: str
+    question: str
+
+
+class Direct(Frozen):
+    """A question to be answered without a context (table 3)."""
+
+    question: str
+    brief: bool  # whether the answer alone is asked for
+
+
+def _prompt(name: str, version: int, inputs: type[Frozen], tokens: int) -> Prompt[Text]:
+    return Prompt(name, version, Text, HERE, role="evaluated", temperature=0.0, max_tokens=tokens, inputs=inputs)
+
+
+ANSWER = MappingProxyType(
+    {
+        dataset.name: _prompt(f"answer_{dataset.name}", 1, InContext, dataset.answer_tokens)
+        for dataset in datasets.DATASETS
+    }
+)
+"""By the dataset's name."""
+DIRECT = MappingProxyType(
+    {language: _prompt(f"direct_{language}", 2, Direct, DIRECT_TOKENS) for language in ("en", "zh")}
+)
+"""By the language."""
+ANSWERS: tuple[Prompt[Any], ...] = (*ANSWER.values(), *DIRECT.values())
+
+
+def requests(row: LongContext, settings: LVEvalSettings) -> Sequence[Request]:
+    """Return the requests for a row, as released and under each configured ablation that changes it."""
+    changing = datasets.ablations_of(datasets.dataset_at(row.dataset, row.level), confused=bool(row.confusing_facts))
+    chosen: list[Ablation | None] = [None, *(ablation for ablation in settings.ablations if ablation in changing)]
+    return [_request(row, variant, ablation) for ablation in chosen for variant in datasets.variants_of(ablation)]
+
+
+def _request(row: LongContext, variant: Variant, ablation: Ablation | None) -> Request:
+    dataset = datasets.dataset_at(row.dataset, row.level)
+    question = without_rules(row, row.input) if ablation in datasets.WITHOUT_RULES else row.input
+    if variant == "direct":
+        return Request(variant, DIRECT[row.language], Direct(question=question, brief=dataset.brief), ablation)
+    asked = InContext(context=context_of(row, ablation), question=question)
+    return Request(variant, ANSWER[dataset.name], asked, ablation)
+
+
+def context_of(row: LongContext, ablation: Ablation | None) -> str:
+    """Return the row's context, as it stands or under an ablation."""
+    context = without_facts(row) if ablation in datasets.WITHOUT_FACTS else row.context
+    return without_rules(row, context) if ablation in datasets.WITHOUT_RULES else context
+
+
+def without_facts(row: LongContext) -> str:
+    """Return the context without its confusing facts; in English, without the space behind each."""
+    kept, begin = [], 0
+    for fact in (position for position in row.positions if position.kind == "confusing"):
+        kept.append(row.context[begin : fact.start])
+        begin = fact.end + (row.language != "zh" and row.context[fact.end : fact.end + 1] == " ")
+    return "".join([*kept, row.context[begin:]])
+
+
+def without_rules(row: LongContext, text: str) -> str:
+    """Return a text of the row as it was before replacement."""
+    if not row.replacements:
+        return text
+    return undo(text, [(rule.old, rule.new) for rule in row.replacements], row.language)
+
+
+# ---- scores ----
 
 LAYOUTS: Mapping[str, Layout] = {
     "score by dataset": Layout("model / dataset", "level"),
@@ -28,8 +130,6 @@ LAYOUTS: Mapping[str, Layout] = {
     SHARED: Layout("language / word", "replies that share it with their answer"),
     FACTS: Layout("dataset", "pairs by how many confusing facts they have"),
 }
-
-
 _released = columns(*COLUMNS)
 
 

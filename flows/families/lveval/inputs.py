@@ -1,10 +1,18 @@
-"""The inputs and outputs of LV-Eval's prompts."""
+"""The inputs and outputs of LV-Eval's prompts, and the sentences of a pair that its question is about."""
+
+from itertools import pairwise
 
 from pydantic import Field
 
 from flows.families.lveval.candidates import Alternatives
+from flows.language import language_of
+from flows.language.boundaries import boundaries
+from flows.language.choices import is_yes_or_no
 from schemas.base import Frozen, Line
-from schemas.lveval import LONGEST_FACT, Rule
+from schemas.lveval import LONGEST_FACT, Pair, Rule
+
+EXCERPTS = 16  # sentences of the supporting documents shown to whoever writes rules, at most
+_OPENING = 80  # characters of a document's first line that tell what it is about
 
 
 class ToConfuse(Frozen):
@@ -38,6 +46,11 @@ class ToRename(Frozen):
     most: int = Field(description="Rules wanted at most")
     candidates: tuple[Alternatives, ...] = Field(description="What other documents name of the same kinds")
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that rules are tried on."""
+        return self.documents or self.sentences
+
 
 class RuleList(Frozen):
     """Replacement rules."""
@@ -64,3 +77,40 @@ class ToAnswer(Frozen):
 
     question: str
     language: str
+
+
+def supporting_sentence(pair: Pair) -> tuple[str, str]:
+    """Return the sentence that supports the answer, without a title above it, and the first line of its document.
+
+    Among the sentences that hold an answer, it is the one that shares most words with question and answers. Where none
+    does, or the answer is yes or no, all sentences are compared.
+    """
+    language = language_of(pair.language)
+    answers = () if all(map(is_yes_or_no, pair.answers)) else pair.answers
+    wanted = language.content_words(" ".join((pair.question, *answers)))
+
+    def likeness(sentence: str) -> tuple[bool, int]:
+        holds = any(language.contains(sentence, answer) for answer in answers)
+        return holds, len(wanted & language.content_words(sentence))
+
+    sentences = [
+        (sentence.rpartition("\n")[2], document.text.lstrip().partition("\n")[0][:_OPENING])
+        for document in pair.documents
+        for sentence in language.sentences(document.text)
+    ]
+    return max(sentences, key=lambda sentence: likeness(sentence[0]))
+
+
+def excerpts(pair: Pair) -> tuple[str, ...]:
+    """Return the sentences that share most words with question and answers, in their order."""
+    language = language_of(pair.language)
+    wanted = language.content_words(" ".join((pair.question, *pair.answers)))
+    sentences = [sentence for document in pair.documents for sentence in _sure_sentences(document.text, pair.language)]
+    ranked = sorted(range(len(sentences)), key=lambda at: (-len(wanted & language.content_words(sentences[at])), at))
+    return tuple(sentences[at] for at in sorted(ranked[:EXCERPTS]))
+
+
+def _sure_sentences(text: str, language: str) -> list[str]:
+    """Split only where a sentence surely ends: not within "Who's Afraid of Virginia Woolf? "."""
+    ends = [0, *boundaries(text, language), len(text)]
+    return [sentence for start, end in pairwise(ends) if (sentence := text[start:end].strip())]

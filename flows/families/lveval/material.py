@@ -25,8 +25,7 @@ class PairMaterial:
     rules: tuple[Rule, ...] = ()
     keywords: str = ""
     provenance: tuple[Provenance, ...] = ()
-    reviewed: bool = True
-    """People accepted all of it."""
+    reviewed: bool = True  # people accepted all of it
 
 
 def collect_material(

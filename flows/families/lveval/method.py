@@ -14,7 +14,6 @@ People revise confusing facts, rules and keywords; contexts are mixed from what 
 import heapq
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from flows.construct.engine import Context, Drop, SetContext, Slot
@@ -28,10 +27,9 @@ from flows.families.lveval.conflicts import conflicts
 from flows.families.lveval.confusing_facts import CHANGES, refusals
 from flows.families.lveval.datasets import BY_NAME
 from flows.families.lveval.distractor_index import count
-from flows.families.lveval.inputs import ToAnswer, ToConfuse, ToMark, ToRename
+from flows.families.lveval.inputs import ToAnswer, ToConfuse, ToMark, ToRename, excerpts, supporting_sentence
 from flows.families.lveval.replacement_checks import applicable_rules, touches_question
 from flows.families.lveval.settings import MOST_RULES, LVEvalSettings
-from flows.families.lveval.support import excerpts, supporting_sentence
 from flows.language import language_of
 from flows.language.choices import is_yes_or_no
 from flows.language.keywords import occurs
@@ -40,7 +38,6 @@ from flows.scoring.qa import exact_match
 from schemas.base import content_hash
 from schemas.lveval import (
     AnswerKeywords,
-    Changed,
     Conflict,
     ConfusingFact,
     Confusion,
@@ -167,38 +164,28 @@ async def to_document(passage: Passage, slot: Slot, ctx: Context) -> PoolDocumen
     return PoolDocument(key=ctx.key, dataset=dataset.name, text=text, language=dataset.language, source=passage.source)
 
 
-@dataclass
-class _DatasetDocuments:
-    """The documents that a dataset has so far."""
-
-    texts: dict[str, str]
-    """Hash of a text -> the id of the record that has it."""
-    supporting: set[str]
-    rows: set[tuple[str, str]]
-    """(name, row) of the sources of its pairs."""
-
-
 async def pool_documents(
     documents: Records[PoolDocument], ctx: SetContext[LVEvalSettings]
 ) -> AsyncIterator[PoolDocument]:
     """Section 3.2.1: pool the documents of pairs that were not selected, each once."""
-    pools: dict[str, _DatasetDocuments] = defaultdict(lambda: _DatasetDocuments({}, set(), set()))
+    supporting: set[tuple[str, str]] = set()  # (dataset, hash of the text)
+    selected: set[tuple[str, str, str]] = set()  # (dataset, source, its row)
     for pair in ctx.step.used("pairs", Pair):
-        pool = pools[pair.dataset]
-        pool.supporting.update(content_hash(document.text) for document in pair.documents)
-        pool.rows.update((source.source, pair.row) for source in pair.provenance.sources)
+        supporting.update((pair.dataset, content_hash(document.text)) for document in pair.documents)
+        selected.update((pair.dataset, source.source, pair.row) for source in pair.provenance.sources)
+    firsts: dict[tuple[str, str], str] = {}
     for document in documents:
-        pool, text = pools[document.dataset], content_hash(document.text)
-        if text in pool.supporting:
+        text, source = (document.dataset, content_hash(document.text)), document.source
+        if text in supporting:
             ctx.drop(document, Drop("supports a selected pair"))
-        elif (document.source.source, document.source.id.partition(",")[0]) in pool.rows:
+        elif (document.dataset, source.source, source.id.partition(",")[0]) in selected:
             ctx.drop(document, Drop("of a selected pair"))
         elif (line := selection.header_in([document], ctx.settings.header)) is not None:
             ctx.drop(document, Drop("looks like a header", line))
-        elif text in pool.texts and not BY_NAME[document.dataset].recalls_fact:  # a book may repeat itself
-            ctx.drop(document, Drop("duplicate text", related_id=pool.texts[text]))
+        elif text in firsts and not BY_NAME[document.dataset].recalls_fact:  # a book may repeat itself
+            ctx.drop(document, Drop("duplicate text", related_id=firsts[text]))
         else:
-            pool.texts[text] = document.id
+            firsts[text] = document.id
             yield document
 
 
@@ -229,7 +216,8 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, TextsByDa
         facts = pair.written.confusing_facts
         if len(facts) != len(CHANGES):
             raise Drop("no confusing facts", f"the fact record has {len(facts)}, where {len(CHANGES)} are wanted")
-        return _confusion(pair, pair.documents[0].text, (facts[0], facts[1]), ("", ""), ctx)
+        original, written = pair.documents[0].text, (facts[0], facts[1])
+        return Confusion(**_shared_fields(pair, ctx), answers=pair.answers, original_fact=original, facts=written)
     original, title = supporting_sentence(pair)
     asked = ToConfuse(
         question=pair.question,
@@ -252,24 +240,24 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, TextsByDa
     refused = refusals(asked, answer.subject, answer.object)
     if all(refused):
         raise Drop(refused[0], answer.subject)
-    return _confusion(pair, original, (answer.subject, answer.object), refused, ctx)
+    return Confusion(
+        **_shared_fields(pair, ctx),
+        answers=pair.answers,
+        original_fact=original,
+        facts=(answer.subject, answer.object),
+        refused=refused,
+    )
 
 
-def _confusion(
-    pair: Pair, original: str, facts: tuple[str, str], refused: tuple[str, str], ctx: Context[LVEvalSettings]
-) -> Confusion:
-    return Confusion(**_of_pair(pair, ctx), answers=pair.answers, original_fact=original, facts=facts, refused=refused)
-
-
-def _of_pair(pair: Pair, ctx: Context) -> dict[str, Any]:
+def _shared_fields(record: Pair | Confusion | Replacements, ctx: Context) -> dict[str, Any]:
     """Return the fields that every record made from a pair has."""
     return {
         "key": ctx.key,
-        "pair_id": pair.id,
-        "dataset": pair.dataset,
-        "question": pair.question,
-        "language": pair.language,
-        "provenance": ctx.provenance(pair),
+        "pair_id": record.id if isinstance(record, Pair) else record.pair_id,
+        "dataset": record.dataset,
+        "question": record.question,
+        "language": record.language,
+        "provenance": ctx.provenance(record),
     }
 
 
@@ -280,21 +268,15 @@ def both_facts(confusion: Confusion, prepared: object) -> Sequence[Slot]:
 
 async def part(confusion: Confusion, slot: Slot, ctx: Context) -> ConfusingFact:
     """Return one of the two facts; drop it if it is no confusing fact."""
-    change: Changed = "subject" if slot["changes"] == "subject" else "object"
-    at = CHANGES.index(change)
+    at = CHANGES.index(slot["changes"])
     if confusion.refused[at]:
         raise Drop(confusion.refused[at], confusion.facts[at])
     return ConfusingFact(
-        key=ctx.key,
-        pair_id=confusion.pair_id,
-        dataset=confusion.dataset,
-        question=confusion.question,
+        **_shared_fields(confusion, ctx),
         answers=confusion.answers,
         original_fact=confusion.original_fact,
-        changes=change,
+        changes=CHANGES[at],
         fact=confusion.facts[at],
-        language=confusion.language,
-        provenance=ctx.provenance(confusion),
     )
 
 
@@ -332,7 +314,7 @@ async def propose_rules(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, Tex
             raise Drop("no name to be replaced", pair.question)
     keywords = [rule.old for rule in rules]
     return Replacements(
-        **_of_pair(pair, ctx),
+        **_shared_fields(pair, ctx),
         answers=pair.answers,
         excerpts=tuple(sentence for sentence in sentences if occurs(sentence, keywords, pair.language)),
         rules=rules,
@@ -348,15 +330,10 @@ async def find_conflicts(rules: Replacements, ctx: Context[LVEvalSettings, Datas
     assembly = ctx.prepared.dataset(rules.dataset)
     pair = next(pair for pair in assembly.pairs if pair.id == rules.pair_id)
     return RuleConflicts(
-        key=ctx.key,
-        pair_id=rules.pair_id,
-        dataset=rules.dataset,
-        question=rules.question,
+        **_shared_fields(rules, ctx),
         answers=rules.answers,
         rules=rules.rules,
         conflicts=conflicts(rules.rules, pair, assembly.facts_of(pair), assembly.index),
-        language=rules.language,
-        provenance=ctx.provenance(rules),
     )
 
 
@@ -376,4 +353,4 @@ async def mark_keywords(pair: Pair, slot: Slot, ctx: Context) -> AnswerKeywords:
     else:
         asked = ToMark(question=pair.question, answer=answer, language=pair.language)
         keywords = (await ctx.ask(prompts.ANSWER_KEYWORDS, asked)).keywords
-    return AnswerKeywords(**_of_pair(pair, ctx), answer=answer, keywords=keywords)
+    return AnswerKeywords(**_shared_fields(pair, ctx), answer=answer, keywords=keywords)

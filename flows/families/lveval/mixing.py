@@ -51,8 +51,7 @@ class Headers:
         self._form = form
         self._language = language
         self._bytes: list[bytes] = []
-        self.counts: Numbers = np.zeros(1, np.int64)
-        """Words of the first `n` headers together."""
+        self.counts: Numbers = np.zeros(1, np.int64)  # words of the first `n` headers together
         self.lengths: Numbers = np.zeros(0, np.int64)
         """Characters of each header, with what parts it from the document before."""
 
@@ -160,10 +159,8 @@ def mix(
 class Laid:
     """A context laid out."""
 
-    pieces: Sequence[bytes]
-    """The parts that are joined."""
-    length: int
-    """Words, or characters."""
+    pieces: Sequence[bytes]  # the parts that are joined
+    length: int  # words, or characters
     positions: tuple[Position, ...]
 
     @cached_property
@@ -181,12 +178,9 @@ class Laid:
 class Measured:
     """How much goes into a context."""
 
-    whole: int
-    """Distractors that go in whole."""
-    filling: tuple[str, ...]
-    """Later distractors, each cut at a sentence's end or whole."""
-    length: int
-    """Words, or characters, of all."""
+    whole: int  # distractors that go in whole
+    filling: tuple[str, ...]  # later distractors, each cut at a sentence's end or whole
+    length: int  # words, or characters, of all
 
 
 def measure(mixture: Mixture, level: int, headers: Headers) -> Measured:
@@ -237,13 +231,13 @@ def lay_out(mixture: Mixture, measured: Measured, headers: Headers, seeds: Seeds
     start = np.empty_like(lengths)
     start[order] = np.cumsum(headers.lengths[: len(order)] + arranged) - arranged
     positions = [
-        Position(kind="support", source=one.id, start=begin, end=begin + len(one.text))
-        for one, begin in zip(mixture.support, start[first:].tolist(), strict=True)
+        Position(kind="support", source=document.id, start=begin, end=begin + len(document.text))
+        for document, begin in zip(mixture.support, start[first:].tolist(), strict=True)
     ]
     for fact, (place, offset) in zip(mixture.facts, placed, strict=True):
         begin = int(start[place]) + offset
         positions.append(Position(kind="confusing", source=fact.id, start=begin, end=begin + len(fact.text)))
-    return Laid(pieces, measured.length, tuple(sorted(positions, key=lambda one: one.start)))
+    return Laid(pieces, measured.length, tuple(sorted(positions, key=lambda position: position.start)))
 
 
 def _whole(mixture: Mixture, level: int, headers: Headers) -> int:
@@ -283,9 +277,8 @@ def _facts(mixture: Mixture, texts: list[bytes], lengths: Numbers, whole: int, s
     """Put each confusing fact between two sentences of a distractor; return (distractor, offset in it) of each."""
     placed: list[tuple[int, int]] = []
     joint = "" if mixture.language == "zh" else " "
-    candidates = iter(drawn(whole, seeds("facts")).tolist() if mixture.facts else ())
-    for fact in mixture.facts:
-        place = next(candidate for candidate in candidates if mixture.ends(candidate))
+    candidates = filter(mixture.ends, drawn(whole, seeds("facts")).tolist() if mixture.facts else ())
+    for fact, place in zip(mixture.facts, candidates, strict=False):
         text, ends = texts[place].decode(), mixture.ends(place)
         offset = ends[seeds("place", fact.id) % len(ends)]
         texts[place] = f"{text[:offset]}{fact.text}{joint}{text[offset:]}".encode()

@@ -59,10 +59,6 @@ def shared_names(old: str, new: str, code: str) -> frozenset[str]:
     return frozenset(mine & theirs) if person or mine <= theirs else frozenset()
 
 
-def _words_of(side: str) -> set[str]:
-    return {word.strip(".,'’\"()") for word in side.split()}
-
-
 def _is_generic_zh(word: str) -> bool:
     """Return whether a Chinese word says what kind of thing something is."""
     return word[-1] in _INSTITUTIONS or (word[-1] in TAILS and len(word) <= 2)
@@ -88,7 +84,8 @@ def of_one_name(rule: Rule, other: Rule, code: str) -> bool:
 def _shared(name: str, other: str, code: str) -> frozenset[str]:
     if code == "zh":
         return frozenset(filter(lambda part: len(part) > 1, set(DOT.split(name)) & set(DOT.split(other))))
-    return frozenset(word for word in _words_of(name) & _words_of(other) if _is_name_en(word, of_person=True))
+    common = set(_words_of(name)) & set(_words_of(other))
+    return frozenset(word for word in common if _is_name_en(word, of_person=True))
 
 
 def is_common_word(match: str, keyword: str) -> bool:
@@ -99,16 +96,16 @@ def is_common_word(match: str, keyword: str) -> bool:
 def forms_of(rule: Rule, text: str, code: str) -> Iterator[tuple[int, int]]:
     """Yield where a text speaks of the keyword's bearer, by any form or part of the name."""
     for mention in language_of(code).mentions(text, rule.old):
-        of_another_year = mention.form == "part" and _ITS_YEAR.match(text, mention.end)
-        if not of_another_year:
+        if mention.form != "part" or not _ITS_YEAR.match(text, mention.end):  # else of another year
             yield mention.start, mention.end
     for part in _telling_parts(rule, code):
         pattern = re.escape(part) if code == "zh" else rf"(?<!\w){re.escape(part)}(?!\w)"
         yield from (match.span() for match in re.finditer(pattern, text))
     if code == "en":
         yield from _of_country(rule, text)
-    if code == "en" and (name := personal_name(rule.old)) is not None and is_first_name(old_words(rule)[0]):
-        family = old_words(rule)[-1]
+    words_of_old = _words_of(rule.old)
+    if code == "en" and (name := personal_name(rule.old)) is not None and is_first_name(words_of_old[0]):
+        family = words_of_old[-1]
         if family.casefold() == name.last:
             inner = re.finditer(_INNER_NAME.format(re.escape(family)), text)
             yield from (match.span(1) for match in inner if not _of_another(text, match.start(1)))
@@ -128,7 +125,7 @@ def _of_another(text: str, place: int) -> bool:
 
 def _of_country(rule: Rule, text: str) -> Iterator[tuple[int, int]]:
     """Yield where a country that a rule replaces, alone or inside a name, is left, or its adjective is."""
-    for word in old_words(rule):
+    for word in _words_of(rule.old):
         if place_class(word) == "country" and word not in _words_of(rule.new):
             adjective = _ADJECTIVES.get(word) or rf"{re.escape(word[:3])}[a-z]*(?:ish|ese|an)"
             pattern = adjective if rule.old == word else re.escape(word)
@@ -144,7 +141,7 @@ def _telling_parts(rule: Rule, code: str) -> Iterator[str]:
             if len(flags) > 1 or not flags[0].startswith("n"):
                 yield stem
         return
-    words = [word for word in old_words(rule) if word.casefold() not in ("a", "an", "the")]
+    words = [word for word in _words_of(rule.old) if word.casefold() not in ("a", "an", "the")]
     kept = _words_of(rule.new)
     yield from (word for word in words if word.isdigit() and len(word) >= _TELLING_DIGITS and word not in kept)
     for word in words if len(words) <= _SHORT else ():
@@ -155,9 +152,9 @@ def _telling_parts(rule: Rule, code: str) -> Iterator[str]:
             yield word
 
 
-def old_words(rule: Rule) -> list[str]:
-    """Return the words of the keyword in their order, without punctuation."""
-    return [word.strip(".,'’\"()") for word in rule.old.split()]
+def _words_of(side: str) -> list[str]:
+    """Return the words of a keyword or a substitute in their order, without punctuation."""
+    return [word.strip(".,'’\"()") for word in side.split()]
 
 
 def longer_name(text: str, start: int, end: int, code: str, *, family: bool = False) -> str | None:

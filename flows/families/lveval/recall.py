@@ -3,8 +3,6 @@
 The book is read and replaced in once; a context is its beginning, cut at the end of a sentence.
 """
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -38,32 +36,26 @@ class Book:
     @cached_property
     def words(self) -> Numbers:
         """Words (characters) before each of them."""
-        return self._before(lambda stretch: count(stretch, self.language))
+        return np.cumsum([0, *(count(self.text[start:end], self.language) for start, end in pairwise(self.ends))])
 
     @cached_property
     def bytes_before(self) -> Numbers:
         """Bytes before each of them."""
-        return self._before(lambda stretch: len(stretch.encode()))
+        return np.cumsum([0, *(len(self.text[start:end].encode()) for start, end in pairwise(self.ends))])
 
     @cached_property
     def encoded(self) -> bytes:
         """The book in UTF-8."""
         return self.text.encode()
 
-    def _before(self, measure: Callable[[str], int]) -> Numbers:
-        stretches = [self.text[start:end] for start, end in pairwise(self.ends)]
-        return np.cumsum([0, *map(measure, stretches)])
-
 
 @dataclass(frozen=True)
 class Level:
     """How much of the book a level takes, and where its confusing facts stand."""
 
-    last: int
-    """Of the book's boundaries, the one at which it is cut."""
+    last: int  # of the book's boundaries, the one at which it is cut
     length: int
-    confusing: tuple[int, ...]
-    """Of each confusing fact: before which boundary it stands."""
+    confusing: tuple[int, ...]  # of each confusing fact: before which boundary it stands
 
 
 def level_of(book: Book, level: int, seeds: Seeds) -> Level:
@@ -86,7 +78,8 @@ def place_of(book: Book, level: Level, depth: int) -> int:
 
     The first is the book's beginning, the last its end. In a short book several are nearest to one boundary.
     """
-    return _nearest(book.ends[: level.last + 1], depth / (DEPTHS - 1) * book.ends[level.last])
+    away = np.abs(np.array(book.ends[: level.last + 1]) - depth / (DEPTHS - 1) * book.ends[level.last])
+    return level.last - int(np.argmin(away[::-1]))  # of two boundaries that are as near, the later
 
 
 def recalled(book: Book, level: Level, place: int) -> Laid:
@@ -111,12 +104,3 @@ def recalled(book: Book, level: Level, place: int) -> Laid:
         done = boundary
     pieces.append(book.encoded[book.bytes_before[done] : book.bytes_before[level.last]])
     return Laid(pieces, level.length, tuple(positions))
-
-
-def _nearest(ends: Sequence[int], target: float) -> int:
-    after = bisect_left(ends, target)
-    if after == 0:
-        return 0
-    if after == len(ends):
-        return len(ends) - 1
-    return after if ends[after] - target <= target - ends[after - 1] else after - 1

@@ -32,10 +32,7 @@ _UNISEX = word_set(
     "leslie lee lynn morgan pat quinn robin rowan sam sasha shannon stacy taylor terry tracy val"
 )
 """First names of men and women."""
-_PRONOUNS = {
-    "male": re.compile(r"\b(?:he|his|him)\b", re.IGNORECASE),
-    "female": re.compile(r"\b(?:she|hers?)\b", re.IGNORECASE),
-}
+_PRONOUNS = {"male": re.compile(r"(?i)\b(?:he|his|him)\b"), "female": re.compile(r"(?i)\b(?:she|hers?)\b")}
 _BARE_GENITIVE = re.compile(r"['’](?= [a-z])")
 _NUMERALS = frozenset("0123456789０１２３４５６７８９一二三四五六七八九十百千万亿两.,")
 _SHOWN = 200
@@ -74,6 +71,16 @@ class PairTexts:
         """All texts joined; no phrase goes across from one to the next."""
         return BETWEEN.join((self.question, *self.answers, *self.documents, *self.facts))
 
+    def sentence_at(self, place: int) -> str:
+        """Return the beginning of the sentence at a place of the joined texts."""
+        place = max(0, place)
+        before, after = self.together.rfind(BETWEEN, 0, place), self.together.find(BETWEEN, place)
+        begin = before + len(BETWEEN) if before >= 0 else 0
+        text = self.together[begin : after if after >= 0 else None]
+        ends = [0, *boundaries(text, self.language), len(text)]
+        sentence = next((text[start:end] for start, end in pairwise(ends) if start <= place - begin < end), text)
+        return " ".join(sentence.split())[:_SHOWN]
+
 
 def sides_of(rules: Iterable[Rule]) -> tuple[tuple[str, str], ...]:
     """Return the rules as pairs of keyword and substitute."""
@@ -85,7 +92,9 @@ def rules_problem(asked: ToRename, rules: Sequence[Rule]) -> Problem:
     kept, lost = applicable_rules(asked, rules)
     if lost:
         return lost[0].kind, f"{_told(lost[:_TOLD], rules)}. Mend or leave out these rules, and keep the others"
-    if not touches_question(asked, kept) and (names := _names_asked(asked)):
+    texts = () if touches_question(asked, kept) else (asked.question, *asked.answers)
+    named = dict.fromkeys(name for text in texts for name, _ in named_entities(asked.language, text))
+    if names := [name for name in named if not name.isupper()]:
         return "question and answers stay as they are", f"replace one of their names at least: {', '.join(names)}"
     return None
 
@@ -111,17 +120,9 @@ def _line(conflict: Conflict, rules: Sequence[Rule]) -> str:
     return f"{rule}: {shown.rstrip('.。')}"
 
 
-def _names_asked(asked: ToRename) -> list[str]:
-    """Return the persons, places and organisations that question and answers name."""
-    texts = (asked.question, *asked.answers)
-    named = dict.fromkeys(name for text in texts for name, _ in named_entities(asked.language, text))
-    return [name for name in named if not name.isupper()]
-
-
 def applicable_rules(asked: ToRename, rules: Sequence[Rule]) -> tuple[tuple[Rule, ...], tuple[Conflict, ...]]:
     """Return the proposed rules that can be applied, and the conflicts of the others."""
-    documents = asked.documents or asked.sentences
-    texts = PairTexts(asked.question, asked.answers, documents, asked.language)
+    texts = PairTexts(asked.question, asked.answers, asked.texts, asked.language)
     extra = [Conflict(old=rule.old, kind=EXTRA, excerpt=f"at most {asked.most}") for rule in rules[asked.most :]]
     kept, lost = remove_harmful(
         rules[: asked.most], lambda left: [*_unfit(left, texts), *objections(left, texts)], asked.language
@@ -138,12 +139,10 @@ def _unfit(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
     """Yield the conflicts that a rule has by itself, whatever the other rules are."""
     standing = occurs(texts.together, [rule.old for rule in rules], texts.language)
     for rule in rules:
-        problem = (
-            (NOWHERE, "it must be copied letter for letter") if rule.old not in standing else _own_problem(rule, texts)
-        )
-        if problem is not None:
+        nowhere = (NOWHERE, "it must be copied letter for letter") if rule.old not in standing else None
+        if (problem := nowhere or _own_problem(rule, texts)) is not None:
             yield Conflict(old=rule.old, kind=problem[0], excerpt=f"{rule}: {problem[1]}")
-    sound = [rule for rule in rules if _readable(rule)]
+    sound = [rule for rule in rules if readable(rule.old) and readable(rule.new)]
     if texts.language == "en" and sound:
         for edit in replacer(sides_of(sound), "en").edits(texts.together):
             genitive = edit.old[-1:] in "sS" and edit.new[-1:] not in "sS"
@@ -155,9 +154,8 @@ def _unfit(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
             before = _ARTICLE.search(texts.together, max(0, edit.start - 4), edit.start)
             if before and article(edit.old) == before[1].lower() != (wanted := article(edit.new)):
                 rule = _rule_of(edit, sound)
-                yield Conflict(
-                    old=rule.old, kind=ARTICLE, excerpt=f"{rule}: it stands after {before[1]!r}, not {wanted!r}"
-                )
+                shown = f"{rule}: it stands after {before[1]!r}, not {wanted!r}"
+                yield Conflict(old=rule.old, kind=ARTICLE, excerpt=shown)
 
 
 def _own_problem(rule: Rule, texts: PairTexts) -> Problem:
@@ -240,7 +238,9 @@ def remove_harmful(
             break
         useless = {conflict.old for conflict in against if conflict.kind in (NOWHERE, COMMON)}
         for conflict in against:
-            lost.append(_because(conflict, [rule for rule in before if _related(rule.old, conflict.old)]))
+            causes = [str(rule) for rule in before if _related(rule.old, conflict.old)]
+            since = f"since {' and '.join(causes)} is left out: " if causes else ""
+            lost.append(conflict.model_copy(update={"excerpt": since + conflict.excerpt}))
         for rule in left:
             others = (other for other in gone if other.old not in useless and of_one_name(other, rule, code))
             if rule.old not in harmful and (other := next(others, None)) is not None:
@@ -261,15 +261,6 @@ def _each_once(rules: Sequence[Rule]) -> tuple[tuple[Rule, ...], list[Conflict]]
     return tuple(kept.values()), lost
 
 
-def _because(conflict: Conflict, of: Sequence[Rule]) -> Conflict:
-    """Return the conflict with the rules whose removal brought it about."""
-    if not of:
-        return conflict
-    return conflict.model_copy(
-        update={"excerpt": f"since {' and '.join(map(str, of))} is left out: {conflict.excerpt}"}
-    )
-
-
 def _related(old: str, other: str) -> bool:
     return old.casefold() in other.casefold() or other.casefold() in old.casefold()
 
@@ -286,11 +277,10 @@ def objections(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
     way, lowered = replacer(sides, texts.language), text.casefold()
     standing = met(text, sides, texts.language)
     for old, new in standing:
-        yield Conflict(
-            old=old, kind=STANDS, excerpt=f"{new}: {excerpt(text, lowered.find(new.casefold()), texts.language)}"
-        )
+        where = texts.sentence_at(lowered.find(new.casefold()))
+        yield Conflict(old=old, kind=STANDS, excerpt=f"{new}: {where}")
     for old, _ in (rule for rule in way.unreturned(text) if rule not in standing):
-        yield Conflict(old=old, kind=UNDONE, excerpt=excerpt(text, lowered.find(old.casefold()), texts.language))
+        yield Conflict(old=old, kind=UNDONE, excerpt=texts.sentence_at(lowered.find(old.casefold())))
     edits = way.edits(text)
     yield from _of_something_else(sound, edits, texts)
     yield from _left_in_part(sound, edits, texts)
@@ -311,16 +301,12 @@ def _of_something_else(rules: Sequence[Rule], edits: Sequence[Edit], texts: Pair
         rule = _rule_of(edit, rules)
         if texts.language == "en" and rule.old not in common and is_common_word(edit.old, rule.old):
             common.add(rule.old)
-            yield Conflict(old=rule.old, kind=COMMON, excerpt=excerpt(text, edit.start, texts.language))
+            yield Conflict(old=rule.old, kind=COMMON, excerpt=texts.sentence_at(edit.start))
         longer = longer_name(text, edit.start, edit.end, texts.language, family=edit.old in families)
         beside = any(end in (edit.start - 1, edit.start) or start in (edit.end, edit.end + 1) for start, end in spans)
         if longer and not beside and rule.old not in inside:
             inside.add(rule.old)
-            yield Conflict(old=rule.old, kind=INSIDE, excerpt=f"{longer}: {excerpt(text, edit.start, texts.language)}")
-
-
-def _readable(rule: Rule) -> bool:
-    return readable(rule.old) and readable(rule.new)
+            yield Conflict(old=rule.old, kind=INSIDE, excerpt=f"{longer}: {texts.sentence_at(edit.start)}")
 
 
 def _rule_of(edit: Edit, rules: Sequence[Rule]) -> Rule:
@@ -338,14 +324,11 @@ def _left_in_part(rules: Sequence[Rule], edits: Sequence[Edit], texts: PairTexts
     text = texts.together
     starts, ends = [edit.start for edit in edits], [edit.end for edit in edits]
     for rule in rules:
-        by_kind = {
-            PART: forms_of(rule, text, texts.language),
-            OTHER: other_names(text, rule.old, texts.language),
-        }
-        for kind, forms in by_kind.items():
+        other_forms = other_names(text, rule.old, texts.language)
+        for kind, forms in ((PART, forms_of(rule, text, texts.language)), (OTHER, other_forms)):
             for start, end in forms:
                 if bisect_left(starts, end) <= bisect_right(ends, start):  # no edit reaches into it
-                    shown = f"{text[start:end]!r} in: {excerpt(text, start, texts.language)}"
+                    shown = f"{text[start:end]!r} in: {texts.sentence_at(start)}"
                     yield Conflict(old=rule.old, kind=kind, excerpt=shown)
                     break
 
@@ -366,14 +349,3 @@ def _unanswered(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
         put = replacer(sides_of(rules), texts.language).apply(answer)
         for rule in blamed or [rule for rule in rules if language.contains(answer, rule.old)] or rules:
             yield Conflict(old=rule.old, kind=FOLLOWS, excerpt=f"{answer} would be {put}")
-
-
-def excerpt(texts: str, place: int, code: str) -> str:
-    """Return the sentence at the place, in texts that are joined."""
-    place = max(0, place)
-    first, last = texts.rfind(BETWEEN, 0, place), texts.find(BETWEEN, place)
-    begin = first + len(BETWEEN) if first >= 0 else 0
-    text = texts[begin : last if last >= 0 else len(texts)]
-    ends = [0, *boundaries(text, code), len(text)]
-    sentence = next((text[start:end] for start, end in pairwise(ends) if start <= place - begin < end), text)
-    return " ".join(sentence.split())[:_SHOWN]

@@ -21,7 +21,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
-from flows.families.lveval.datasets import words_of
+from flows.families.lveval.datasets import VARIANTS, WITHOUT_RULES, Ablation, ablations_of, variants_of, words_of
 from flows.families.lveval.scored_reply import (
     AS_RELEASED,
     GATES,
@@ -34,7 +34,6 @@ from flows.families.lveval.scored_reply import (
     metric_of,
     read_blacklist,
 )
-from flows.families.lveval.variants import VARIANTS, WITHOUT_RULES, Ablation, ablations_of, variants_of
 from flows.scoring.metrics import METRICS
 from flows.scoring.scorer import (
     Account,
@@ -55,12 +54,10 @@ from flows.scoring.scorer import (
 from flows.scoring.words import WORDS
 
 COLUMNS = ("id", "dataset", "level", "depth", "language", "answers", "answer_keywords", "pair_id", "confusing_facts")
-FORM = {"id": "THE ROW'S id", "variant": "context", "prediction": "in Paris"}
-"""A row of predictions."""
+FORM = {"id": "THE ROW'S id", "variant": "context", "prediction": "in Paris"}  # a row of predictions
 ALL_LEVELS = "all levels"
 SHARED = "words shared with answers"
-FACTS = "confusing facts"
-"""This table and the one above hold counts; the others hold scores."""
+FACTS = "confusing facts"  # this table and the one above hold counts; the others hold scores
 MOST_SHARED = 100  # section 3.3: "the top 100 words that matched the GT answer most frequently"
 KPR = {AS_RELEASED: ", with KPR", "no-kpr": ", without KPR"}
 """Table 3's names of the ablations that it holds."""

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import NamedTuple
 
-from flows.families.lveval.datasets import BY_RELEASED, Dataset, words_of
-from flows.families.lveval.variants import ABLATIONS, WITHOUT_RULES, Ablation
+from flows.families.lveval.datasets import ABLATIONS, WITHOUT_RULES, Ablation, Dataset, dataset_at, words_of
 from flows.scoring.metrics import METRICS
 from flows.scoring.scorer import CannotScore, Row, group_of, model_of
 from flows.scoring.words import WORDS, released_blacklist
@@ -16,8 +15,7 @@ from flows.scoring.words import WORDS, released_blacklist
 ORIGINAL = "original"
 """The column with `answers` and `answer_keywords` from before the replacements, where they are known."""
 AS_RELEASED = "as released"
-STAGES = ("F1", "with keywords", "with keywords and blacklist")
-"""The rows of table A3."""
+STAGES = ("F1", "with keywords", "with keywords and blacklist")  # the rows of table A3
 CEILING = "ceiling Lm/Ld"
 PLAIN = {"en": "qa_f1_score", "zh": "qa_f1_zh_score"}
 GATED = {
@@ -71,7 +69,7 @@ def is_rouge(dataset: Dataset) -> bool:
 def dataset_of(row: Row) -> Dataset:
     """The dataset that the row is of. Raises `CannotScore` for any other."""
     try:
-        return BY_RELEASED[row["dataset"].removesuffix(f"_{row['level']}")]
+        return dataset_at(row["dataset"], row["level"])
     except KeyError as error:
         raise CannotScore(f"rows: {row['dataset']} is no dataset of LV-Eval; name the data of LV-Eval") from error
 
@@ -90,27 +88,21 @@ class Reply(NamedTuple):
     language: str
     variant: str
     group: str
-    base: str
-    """The group without its ablation."""
+    base: str  # the group without its ablation
     ablation: str
     changed: bool
     """Whether confusing facts stand in the row, if its dataset is to have some: of some pairs none was to be had."""
     score: float
-    stages: Mapping[str, float]
-    """The score at each stage of the metric, in the rows of table A3."""
-    shared: Set[str]
-    """The words that it has in common with its answer."""
+    stages: Mapping[str, float]  # the score at each stage of the metric, in the rows of table A3
+    shared: Set[str]  # the words that it has in common with its answer
 
 
 class Metrics(NamedTuple):
     """How replies are scored."""
 
-    variant: str
-    """"released" or "paper"."""
-    blacklists: Mapping[str, Blacklist]
-    """By language."""
-    windows: Mapping[str, int]
-    """By model, the words that it holds."""
+    variant: str  # "released" or "paper"
+    blacklists: Mapping[str, Blacklist]  # by language
+    windows: Mapping[str, int]  # by model, the words that it holds
 
     def reply(self, row: Row, prediction: Row) -> Reply:
         """A reply to a row under a variant, scored."""

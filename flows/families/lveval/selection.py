@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 
 from data.sources import SourceSpec
 from flows.construct.engine import Drop, Slot, StepContext
@@ -22,14 +21,13 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 def uses_of_questions(step: StepContext[LVEvalSettings]) -> SourceUses:
     """Return which datasets take questions from which source."""
-    settings = step.settings
-    return _uses({name: block.sources for name, block in settings.datasets.items() if not BY_NAME[name].recalls_fact})
+    blocks = step.settings.datasets
+    return _uses({name: block.sources for name, block in blocks.items() if not BY_NAME[name].recalls_fact})
 
 
 def uses_of_documents(step: StepContext[LVEvalSettings]) -> SourceUses:
     """Return which datasets take documents from which source."""
-    settings = step.settings
-    return _uses({name: (*block.sources, *block.distractors) for name, block in settings.datasets.items()})
+    return _uses({name: (*block.sources, *block.distractors) for name, block in step.settings.datasets.items()})
 
 
 def _uses(specs: Mapping[str, Sequence[SourceSpec]]) -> SourceUses:
@@ -72,20 +70,15 @@ def cleaned(title: str | None, text: str, dataset: Dataset) -> str:
 def refuse_control_characters(*texts: str) -> None:
     """Raise `Drop` for a text with control characters, which a reader of the context could not see."""
     for text in texts:
-        if (match := _CONTROL.search(text)) is not None:
+        if match := _CONTROL.search(text):
             raise Drop("control character", f"{match[0]!r} at character {match.start()}")
 
 
 def header_in(documents: Iterable[Document | PoolDocument], form: str) -> str | None:
     """Return a line of the documents that looks like a passage header."""
-    pattern = _header_pattern(form)
-    return next((match[0] for document in documents if (match := pattern.search(document.text)) is not None), None)
-
-
-@cache
-def _header_pattern(form: str) -> re.Pattern[str]:
     parts = [re.escape(part) for part in form.rstrip("\n").split("{number}")]
-    return re.compile(rf"^{'[0-9]+'.join(parts)}$", re.MULTILINE)
+    pattern = re.compile(rf"^{'[0-9]+'.join(parts)}$", re.MULTILINE)
+    return next((match[0] for document in documents if (match := pattern.search(document.text)) is not None), None)
 
 
 def fact_recall_pair(dataset: Dataset, configured: FactRecord | None, seed: int) -> Pair:
@@ -96,11 +89,7 @@ def fact_recall_pair(dataset: Dataset, configured: FactRecord | None, seed: int)
             f"families.lveval.datasets.{dataset.name}.fact: the fact does not hold the answer {fact.answers[0]!r}; "
             "write a fact that does"
         )
-    origin = (
-        SourceRef(source="the configuration's own fact", id=dataset.name)
-        if configured
-        else packaged_source(dataset.name)
-    )
+    own = SourceRef(source="the configuration's own fact", id=dataset.name)
     return Pair(
         key=key_of("lveval", "pairs", dataset.name),
         dataset=dataset.name,
@@ -111,5 +100,5 @@ def fact_recall_pair(dataset: Dataset, configured: FactRecord | None, seed: int)
         source="fact",
         row="fact",
         written=fact,
-        provenance=Provenance(seed=seed, sources=(origin,)),
+        provenance=Provenance(seed=seed, sources=(own if configured else packaged_source(dataset.name),)),
     )

@@ -7,8 +7,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from data.sources import SourceSpec
 from flows.construct.settings import FamilySettings
-from flows.families.lveval.datasets import BY_NAME, BY_RELEASED, LEVELS, words_of
-from flows.families.lveval.variants import Ablation
+from flows.families.lveval.datasets import BY_NAME, BY_RELEASED, LEVELS, Ablation, words_of
 from flows.llm.model import Model
 from flows.llm.rules import Rules
 from schemas.base import Frozen, odd_character

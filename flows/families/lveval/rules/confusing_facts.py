@@ -5,10 +5,9 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from flows.families.lveval.confusing_facts import CHANGES, fact_problem, subjects
+from flows.families.lveval.confusing_facts import CHANGES, CandidateFact, fact_problem, subjects
 from flows.families.lveval.inputs import ConfusingFacts, ToConfuse
-from flows.families.lveval.rules.candidate_fact import CandidateFact
-from flows.families.lveval.rules.facts_en import facts as english_facts
+from flows.families.lveval.rules.facts_en import EnglishFacts
 from flows.families.lveval.rules.facts_zh import facts as chinese_facts
 from flows.families.lveval.rules.sentences_en import Collection
 from flows.language import language_of
@@ -40,7 +39,8 @@ def candidate_facts(asked: ToConfuse, rng: random.Random) -> tuple[tuple[str, ..
     if asked.language == "zh":
         candidates = chinese_facts(asked, asked.documents, rng)
     else:
-        candidates = english_facts(asked, asked.documents, _collection(asked.collection), rng)
+        english = EnglishFacts(asked, asked.documents, _collection(asked.collection), rng)
+        candidates = english.subject_facts(), english.object_facts()
     subject_facts, object_facts = (_passing(asked, *of_kind) for of_kind in zip(CHANGES, candidates, strict=True))
     for first in subject_facts:
         if others := tuple(fact for fact in object_facts if not _says_no_more(asked.language, first, fact)):

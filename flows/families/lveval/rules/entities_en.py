@@ -1,15 +1,15 @@
-"""The entities that English questions name, their types, and invented names that take their place."""
+"""English entities and answers: their types, and invented ones that take their place."""
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from flows.families.lveval.rules.vocabulary import vocabulary
+from flows.families.lveval.rules.vocabulary import pattern, vocabulary
 from flows.language import en
-from flows.language.alternatives import persons
+from flows.language.alternatives import NUMBER, YEAR, counted_anew, moved, persons
 from flows.language.en.names import TITLES, classes, is_first_name, is_of_a_people, is_surname, place_class
 from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
 from flows.language.en.tokens import word_set
@@ -34,13 +34,15 @@ _NO_NAMES = word_set("along after before name both aside despite though although
 """Words with a capital at the beginning of a question that begin no name."""
 _LINKS = word_set("of the and de la von van for in")
 _FIRST = vocabulary("types_of_first_words")
+_ENDS_OF_NOUNS = pattern("ends_of_nouns")
 LEAST_LETTERS = 4
 LONGEST_TITLE = 80  # characters of a first line that is a title
 LEAST_IN_NAME = 2  # words of a name, without a lower-case word behind it
-
-
 _IN_NO_NAME = word_set("body service tank firm station place network organization organisation")
 """Nouns that tell a type and end few names."""
+_ASKS_WORK = re.compile(
+    r"\b(?:what|which)(?: [\w'’-]+){0,4} (?:novel|film|movie|opera|book|song|album|play|poem|journal)\b", re.IGNORECASE
+)
 
 
 class EntityType(NamedTuple):
@@ -76,16 +78,13 @@ def whole_names(question: str, documents: Sequence[str]) -> list[str]:
     """Return the names of the question in order, each whole; "Ed Wood and Jim Beam" one by one."""
     pages = "\n".join(documents)
     titles = [title for document in documents if (title := _about(document)) and title in question]
-    candidates = [
-        name
-        for name in dict.fromkeys((*(title for title in titles if title[0].isupper()), *names(question, ())))
-        if " and " not in name or name in pages
-    ]
-    return [
-        one
-        for one in candidates
-        if not any(one != other and stands_whole(other, one) is not None for other in candidates)
-    ]
+    named = dict.fromkeys((*(title for title in titles if title[0].isupper()), *names(question, ())))
+    whole = [name for name in named if " and " not in name or name in pages]
+
+    def is_part(name: str) -> bool:
+        return any(name != other and stands_whole(other, name) is not None for other in whole)
+
+    return [name for name in whole if not is_part(name)]
 
 
 def stands_whole(text: str, name: str) -> bool | None:
@@ -96,23 +95,19 @@ def stands_whole(text: str, name: str) -> bool | None:
 
 def _is_whole(before: str, after: str) -> bool:
     last = before.rsplit(maxsplit=1)[-1] if before.endswith(" ") else before[-1:]
-    joined = (
-        last[:1].isupper()
-        and last.casefold() not in (en.STOP_WORDS | PREPOSITIONS | TITLES)
-        and not is_first_name(last)
-    )
+    joined = last[:1].isupper() and last.casefold() not in en.STOP_WORDS | PREPOSITIONS | TITLES
+    joined = joined and not is_first_name(last)
     return not joined and last != "-" and re.match(r"-|\.\d| (?:of (?:the )?)?[A-Z0-9]", after) is None
 
 
 def _is_of_something(name: str) -> bool:
     """Return whether a name is of somebody or something, not of a people, a language or a belief."""
     words = name.split()
-    adjective = len(words) == 1 and (
-        is_of_a_people(name.removesuffix("s"))
-        or is_of_a_people(name)
-        or name.casefold().endswith(("ist", "ists", "ism", "islam"))
-    )
-    return words[0].casefold() not in _LINKS - {"the"} and not adjective
+    if len(words) == 1 and (is_of_a_people(name.removesuffix("s")) or is_of_a_people(name)):
+        return False
+    if len(words) == 1 and name.casefold().endswith(("ist", "ists", "ism", "islam")):
+        return False
+    return words[0].casefold() not in _LINKS - {"the"}
 
 
 def _about(document: str) -> str:
@@ -150,11 +145,7 @@ def entity_type(name: str, documents: tuple[str, ...], question: str = "") -> En
     pages = "\n".join(documents)
     if is_personal(name) and not re.search(rf"\b[Tt]he {re.escape(name)}", pages):
         return EntityType("person", "")
-    for word in (
-        words[-1],
-        words[0],
-        *(before for before, link in pairwise(words) if link in _LINKS),
-    ):
+    for word in (words[-1], words[0], *(before for before, link in pairwise(words) if link in _LINKS)):
         if len(words) > 1 and (type_ := _type_of_head(word.casefold())) is not None:
             return type_
     if place is not None:
@@ -175,9 +166,8 @@ def _type_of_word(name: str, pages: str, question: str) -> EntityType | None:
         return EntityType("person", "surname")
     if re.search(rf"\b[Tt]he {name}\b", f"{pages}\n{question}") and name.endswith("s"):
         return EntityType("people", "")
-    return EntityType(
-        "city" if re.search(rf"\b(?:in|at|near|from|to|attack\w*|invaded) {name}\b", pages) else "thing", ""
-    )
+    is_place = re.search(rf"\b(?:in|at|near|from|to|attack\w*|invaded) {name}\b", pages)
+    return EntityType("city" if is_place else "thing", "")
 
 
 def _type_by_page(name: str, documents: Sequence[str]) -> EntityType | None:
@@ -210,21 +200,16 @@ def _type_of_head(word: str) -> EntityType | None:
     type_ = _HEADS.get(group, group if group in _NOUNS_OF_TYPES else "")
     if word in ("tribes", "people", "peoples"):
         return EntityType("people", word)
-    return (
-        EntityType(type_, word)
-        if type_ and word not in ("town", "games", "olympics", "cup") and of != "person"
-        else None
-    )
+    if not type_ or of == "person" or word in ("town", "games", "olympics", "cup"):
+        return None
+    return EntityType(type_, word)
 
 
 def type_defined(what: str) -> EntityType | None:
     """Return the type of the first noun of a definition."""
     if re.match(r"(?:\w+ )?series of\b", what):
         return None
-    phrase = re.split(
-        r"\b(?:in|of|from|that|which|who|by|for|at|on|with|between|lasting|containing|starring|written|based|best|created|formed|located|produced|directed)\b|[.;]",
-        what,
-    )[0]
+    phrase = _ENDS_OF_NOUNS.split(what)[0]
     nouns = [word.casefold().strip(",") for word in re.split(r"[\s/]+", phrase)]
     nouns = [noun if noun in _TYPE_OF_NOUN else re.sub("ies$", "y", noun).removesuffix("s") for noun in nouns]
     known = [noun for noun in nouns if noun in _TYPE_OF_NOUN]
@@ -261,11 +246,9 @@ def _others_than_word(name: str, type_: EntityType, text: str, towns: list[str],
         return rng.sample(invented_names("en")["acronym"], TRIED)
     if type_.of in ("city", "river", "mountain", "water", "island", "region"):
         return towns
-    if type_.of == "team" and " " in name:
-        return [f"{town} {name.rsplit(maxsplit=1)[-1]}" for town in towns]
-    return (
-        [f"{town} {type_.noun.capitalize()}" for town in towns] if type_.noun and type_.noun not in _IN_NO_NAME else []
-    )
+    noun = type_.noun.capitalize() if type_.noun not in _IN_NO_NAME else ""
+    kind = name.rsplit(maxsplit=1)[-1] if type_.of == "team" and " " in name else noun
+    return [f"{town} {kind}" for town in towns] if kind else []
 
 
 def renamed(name: str, town: str) -> str | None:
@@ -292,3 +275,65 @@ def coined(word: str, rng: random.Random) -> str:
     start = "".join(rng.sample(invented_names("en")["syllable"], 2)).capitalize()
     ending = re.search(r"[aeiouy]+[^aeiouy]*$", word.casefold())
     return start + (ending[0] if ending else "a")
+
+
+def other_answers(answer: str, question: str, text: str, rng: random.Random) -> Iterator[str]:
+    """Yield other answers of the same kind."""
+    bare = re.sub(r"^(?:the|an?)\s+(?=\S+\s)", "", answer.strip(' ."“”'), flags=re.IGNORECASE)
+    if bare.endswith(("'s", "’s")):
+        yield from (f"{other}'s" for other in other_answers(bare[:-2], question, text, rng))
+        return
+    kind = en.kind(bare, question)
+    of, _, shape = kind.partition(":")
+    if of in ("number", "date") or NUMBER.search(bare):
+        yield from _counted(bare, rng)
+    elif of == "person" and not re.search(rf"\bthe {re.escape(bare)}(?!\w)", text):
+        yield from _persons(bare, text, shape, rng)
+    elif _ASKS_WORK.search(question) and bare[:1].isupper() and of == "other":
+        yield from rng.sample(invented_names("en")["title"], TRIED)
+    else:
+        yield from _named(bare, of, rng)
+
+
+def _counted(answer: str, rng: random.Random) -> Iterator[str]:
+    numbers = YEAR if len(YEAR.findall(answer)) == 1 else NUMBER
+    if len(numbers.findall(answer)) == 1:
+        yield from (other for _ in range(TRIED) if (other := moved(answer, numbers, rng)) != answer)
+    yield from counted_anew(answer, rng)
+
+
+def _persons(answer: str, text: str, shape: str, rng: random.Random) -> Iterator[str]:
+    words = answer.split()
+    if shape.strip(":").endswith(":titled") and len(words) == len(("Colonel", "Monckton")):
+        yield from (f"{words[0]} {surname}" for surname in rng.sample(invented_names("en")["surname"], TRIED))
+    elif not shape.startswith("alone"):
+        yield from persons(answer, text, shape.split(":"), rng)
+
+
+def _named(bare: str, of: str, rng: random.Random) -> Iterator[str]:
+    """Yield other places, bodies and things, by the words of the name; "within the borders of Dornwick"."""
+    words = bare.split()
+    places = [run["name"] for run in NAME.finditer(bare) if place_class(run["name"]) in ("city", "country")]
+    if (
+        len(places) == 1
+        and places[0] != bare
+        and (bare[0].islower() or bare.split(maxsplit=1)[0].casefold() in PREPOSITIONS)
+    ):
+        table = "town" if place_class(places[0]) == "city" else "country"
+        yield from (bare.replace(places[0], place) for place in rng.sample(invented_names("en")[table], TRIED))
+        return
+    if not bare[:1].isupper():
+        return
+    if of == "place" and place_class(bare) in ("country", "state"):
+        yield from rng.sample(invented_names("en")["country"], TRIED)
+    noun = en.head(bare)
+    towns = rng.sample(invented_names("en")["town"], TRIED)
+    made = [other for town in towns if (other := renamed(bare, town)) is not None] if len(words) > 1 else []
+    if made:
+        yield from made
+    elif len(words) > 1 and noun.casefold() in classes("head") and noun[:1].isupper():
+        yield from (f"{town} {noun}" for town in towns)
+    elif place_class(bare) == "city":
+        yield from towns
+    elif len(words) == 1 and bare.isalpha() and len(bare) > 3 and not is_dictionary_word(bare.casefold()):
+        yield from (coined(bare, rng) for _ in range(TRIED))

@@ -1,20 +1,22 @@
-"""The entities that Chinese questions name, their types, and invented names that take their place."""
+"""Chinese entities and answers: their types, and invented ones that take their place."""
 
 import random
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice, zip_longest
 
 from flows.families.lveval.confusing_facts import subjects
 from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.name_forms import TRANSCRIBED
 from flows.families.lveval.rules.entities_en import coined
-from flows.families.lveval.rules.vocabulary import pattern
+from flows.families.lveval.rules.vocabulary import pattern, vocabulary
 from flows.language import zh
+from flows.language.alternatives import NUMBER, YEAR, moved
 from flows.language.invented import invented_names
+from flows.language.zh.numbers import spelt, value_of
 from flows.language.zh.predicates import about, aliases
 from flows.language.zh.sisters import sisters
-from flows.language.zh.text import is_known_word, tagged
+from flows.language.zh.text import NUMERALS, is_known_word, tagged
 from flows.language.zh.types import is_personal_name, surname
 
 LIVING = "鱼-鳣鸟-鹴虫-蠲雀雉雁鹿狐猫狗狼熊猴鼠獴豹虎狮龟贝树草花竹藤果菌藻杉松柏柳榕桃梅菊莲葵麦豆瓜兰"
@@ -32,14 +34,16 @@ _PLANT = re.compile("(?:杜鹃|[树草花竹兰藤果藻杉松柏柳榕桃梅菊
 _COMPOUND = re.compile("[醇醛酸酯烷烯炔酮醚胺苯酚]$")
 TRIED = 3
 ASIDE = re.compile(r"[（(][^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*[）)]")
-TAILS = re.compile(
-    "(?:大学|学院|研究院|中学|小学|(?:股份|控股)?有限公司|公司|(?:保险)?集团|银行|铁路|(?:旅客)?铁道|(?:高速)?公路|大桥|机场|车站|医院|教堂|水库|"
-    "公园|频道|电视台|剧组|专线|出版社|(?:足球)?俱乐部|气象局|总司令部|组织|机构|乐队|海岸|签证|文明|克拉通|纪念馆|陆块|计划|协定|条约|条款|战争|战役|之战|事件|运动|效应|[龙鱼]科|龙属|龙类|语[族系支]|(?<!物)语|"
-    "[省市县郡州区镇乡村湖山岭峰河江溪湾岛站路街桥寺园塔宫城港庙线府厂党陵厦院馆社团队台属科目类龙案令奖杯人姓扇音经刀剑弓甲阀茶酒拳戏舞节法期堂音号]|"
-    f"[{LIVING}][属科]?)$"
-)
-"""Words for the kind of thing that a name is of."""
+TAILS = re.compile(f"(?:{''.join(vocabulary('zh_tails'))}|[{LIVING}][属科]?)$")
 Entity = tuple[str, str, bool]  # (name, type, whether it is a woman's)
+LONGEST_PART = 12  # characters of a list item that may be exchanged
+_SPELT = re.compile(
+    f"[{NUMERALS.strip('零〇万亿')}]+(?=[岁号年个间艘轮部层座次公米人支代种条名位期站级集章届])|元(?=年$)"
+)
+"""A number in Chinese figures."""
+_NAME_IN_ANSWER = re.compile(f"《[^》]+》|{DOTTED}|(?<![A-Za-z-])[A-Za-z]{{3,}}")
+LONGEST_COUNT = 20  # characters of an answer that is a number or a time, at most
+_TABLES = vocabulary("zh_answer_tables")
 
 
 def entities(asked: ToConfuse, documents: Sequence[str]) -> list[Entity]:
@@ -70,21 +74,22 @@ def _topics(question: str, documents: Sequence[str]) -> set[str]:
     """Return other names in a question: common beginnings with a page, and names whose last word tells their kind."""
     begun = {common_beginning(question, page) for page in documents} - {""}
     named = {subject for subject in subjects("zh", question) if not re.search("[年月日]$", subject)}
-    named = {name for name in named if _NUMBERED.search(name) or stem_of(name) not in ("", name)}
-    persons_named = (
-        word for word, tag in tagged(question) if tag == "nr" and len(word) == 3 and is_personal_name(word)
-    )
-    return begun or named | {person for person in persons_named if not TRANSCRIBED.fullmatch(person)}
+    tagged_names = (word for word, tag in tagged(question) if tag == "nr" and len(word) == 3)
+    people = {name for name in tagged_names if is_personal_name(name) and not TRANSCRIBED.fullmatch(name)}
+    return begun or set(filter(_has_kind, named)) | people
 
 
 def asked_about(question: str) -> str:
     """Return the only title in a question, or its beginning if that has a number or a word for its kind."""
     titles = re.findall("《[^》]+》", question)
     begins = (subject for subject in subjects("zh", question) if question.startswith(subject))
-    named = (
-        beginning for beginning in begins if _NUMBERED.search(beginning) or stem_of(beginning) not in ("", beginning)
-    )
+    named = filter(_has_kind, begins)
     return titles[0] if len(titles) == 1 else max(named, key=len, default="")
+
+
+def _has_kind(name: str) -> bool:
+    """Return whether a name has a number, or ends in a word for its kind."""
+    return _NUMBERED.search(name) is not None or stem_of(name) not in ("", name)
 
 
 def common_beginning(question: str, page: str) -> str:
@@ -143,18 +148,14 @@ def others_than(name: str, type_: str, rng: random.Random, *, female: bool = Fal
         return [other for other in rng.sample(invented_names("zh")[type_], TRIED) if other[0] != name[0]]
     if type_ == "japanese":
         given_names = invented_names("zh")["japanese-female" if female else "japanese-male"]
-        return [
-            family + rng.choice(given_names) for family in rng.sample(invented_names("zh")["japanese-surname"], TRIED)
-        ]
+        families = rng.sample(invented_names("zh")["japanese-surname"], TRIED)
+        return [family + rng.choice(given_names) for family in families]
     if type_ == "work":
         return rng.sample(invented_names("zh")["title"], TRIED)
     if type_ == "numbered" and (number := _NUMBERED.search(name)):
-        by = rng.sample([-3, -2, 2, 3, 4], TRIED)
-        return [
-            name.replace(number[0], str(int(number[0]) + other).zfill(len(number[0]) if number[0][0] == "0" else 1), 1)
-            for other in by
-            if int(number[0]) + other > 0
-        ]
+        width = len(number[0]) if number[0][0] == "0" else 1
+        others = (int(number[0]) + by for by in rng.sample([-3, -2, 2, 3, 4], TRIED))
+        return [name.replace(number[0], str(other).zfill(width), 1) for other in others if other > 0]
     is_kind = type_ == "kind" or (name.endswith("人") and is_known_word(name))
     return (() if is_kind else renamed(name, rng)) or [*islice(sisters(name), TRIED), *_next_in_a_series(name)]
 
@@ -198,3 +199,106 @@ def stem_of(name: str) -> str:
     last, tag = tagged(name)[-1]
     lengths = (0, len(tail[0]) if tail else 0, len(last) if tag in ("n", "vn", "nt", "nz") and len(last) > 1 else 0)
     return name[: len(name) - max(length for length in lengths if length < len(name))]
+
+
+def other_answers(answer: str, question: str, rng: random.Random) -> Iterator[str]:
+    """Yield other answers of the same kind; or else the answer with a part exchanged."""
+    bare = ASIDE.sub("", answer).strip("。 ")
+    others = [other for other in _of_its_kind(bare, question, rng) if other != bare]
+    yield from others or dict.fromkeys(other for other in _varied(bare, question, rng) if other != bare)
+
+
+def _varied(answer: str, question: str, rng: random.Random) -> Iterator[str]:
+    """Yield the answer with a name, a number or a word exchanged, or as a list without its first item."""
+    parts = re.split("(、|以及|[和与及或])", answer)
+    if len(parts) > 1 and all(1 < len(part) <= LONGEST_PART for part in parts[::2]):
+        others = [next(iter(_of_its_kind(part, question, rng)), "") for part in parts[::2]]
+        if all(others) and len(set(others)) == len(others):
+            yield "".join(chain(*zip_longest(others, parts[1::2], fillvalue="")))
+    if (count := _SPELT.search(answer)) and len(answer) <= LONGEST_PART:
+        value = 1 if count[0] == "元" else int(value_of(count[0]) or 0)
+        spelt_ = (spelt(value + by, before_measure="第" not in answer) for by in (2, 1, 3) if value)
+        yield from (answer[: count.start()] + number + answer[count.end() :] for number in spelt_)
+    if title := re.fullmatch("[一-龥]{2}((?:王|皇|太)后|亲王|公主|王子)", answer):
+        yield from ("".join(rng.sample(invented_names("zh")["given"], 2)) + title[1] for _ in range(TRIED))
+    yield from sisters(answer)
+    for name in islice(_NAME_IN_ANSWER.finditer(answer), 1):
+        if "·" in name[0] and name[0] != answer.rstrip("政府号队"):
+            continue
+        if name[0].startswith("《"):
+            others = rng.sample(invented_names("zh")["title"], TRIED)
+        else:
+            others = list(persons("·", rng)) if "·" in name[0] else [coined(name[0], rng) for _ in range(TRIED)]
+        yield from (answer.replace(name[0], other) for other in others)
+    if len(parts) > 3 and "，" not in answer and all(1 < len(part) <= LONGEST_PART for part in parts[::2]):
+        yield "".join(parts[2:])
+
+
+def _of_its_kind(answer: str, question: str, rng: random.Random) -> Iterator[str]:
+    """Yield near years and quantities, and invented names."""
+    of = zh.answer_type(answer, question)
+    numbers = YEAR if len(YEAR.findall(answer)) == 1 else NUMBER
+    if len(YEAR.findall(answer)) == 2 and not NUMBER.search(YEAR.sub("", answer)):
+        by = rng.choice((-3, -2, 2, 3))
+        yield YEAR.sub(lambda match: str(int(match[0]) + by), answer)
+    elif age := re.fullmatch(r"(\d\d)(世纪.{0,4})|(\d{3})(0年代.{0,4})", answer):
+        yield f"{int(age[1]) - 1}{age[2]}" if age[1] else f"{int(age[3]) - 1}{age[4]}"
+    elif re.fullmatch(r"[0-9.]+[至到~-][0-9.]+[一-龥]{1,3}", answer):
+        yield from (NUMBER.sub(lambda match: moved(match[0], NUMBER, rng), answer) for _ in range(TRIED))
+    elif about_ := re.fullmatch(r"([1-9])(0+)([多余].{1,2})", answer):
+        yield from (f"{int(about_[1]) + by}{about_[2]}{about_[3]}" for by in (1, -1) if 0 < int(about_[1]) + by < 10)
+    elif not numbers.search(answer) or re.search("[奖章]$", answer):
+        yield from _named(answer, of, question, rng)
+    elif len(answer) <= LONGEST_COUNT and len(numbers.findall(answer)) == 1 and "世纪" not in answer:
+        near = (moved(answer, numbers, rng) for _ in range(TRIED))
+        yield from (other for other in near if other != answer)
+
+
+def _named(answer: str, of: str, question: str, rng: random.Random) -> Iterator[str]:
+    """Yield other names of the type that the question asks for, or that the end of the answer tells."""
+    names = invented_names("zh")
+    table = next((table for table, form in _TABLES.items() if re.search(form, f"{question}\n{answer}")), "")
+    if table:
+        yield from (name for name in rng.sample(names[table], TRIED) if name not in answer)
+    elif re.fullmatch("[A-Z][a-z]+(?: [A-Z][a-z.]*)+", answer) and re.search("谁|什么名字", question):
+        yield from persons("·", rng)
+    elif (of == "person" and "、" not in answer and _is_person(answer, question)) or (
+        len(answer) == 3
+        and is_personal_name(answer)
+        and not TRANSCRIBED.fullmatch(answer)
+        and re.search("叫什么|是什么名字", question)
+    ):
+        yield from persons(answer, rng, female=re.search("母|妻|女友|女儿|皇后", question) is not None)
+    elif tail := re.search("(?:奖|勋章|奖章|统帅部|司令部|委员会)$", answer):
+        yield from (place + tail[0] for place in rng.sample(names["place"], TRIED))
+    elif of == "place" and re.fullmatch("[一-龥]{2,3}", answer) and [tag for _, tag in tagged(answer)] == ["ns"]:
+        yield from rng.sample(names["place"], TRIED)
+    elif re.fullmatch("[A-Z][a-z]{3,}", answer):
+        yield from (coined(answer, rng) for _ in range(TRIED))
+    elif answer in names["city"]:
+        yield from rng.sample(names["city"], TRIED)
+    elif (
+        re.fullmatch("[^及和与、的了在，到至从]{1,14}", answer)
+        and TAILS.search(answer)
+        and not re.search("分布|栖息", question)
+    ):
+        yield from renamed(answer, rng)
+    elif re.search("哪里|哪儿|什么地[方区]|何[处地]", question) and (
+        re.search("位于|坐落|在(?:哪里|什么地方)$", question.rstrip("？?"))
+        or any(tag == "ns" for _, tag in tagged(answer))
+    ):
+        if re.search("居住|生活|栖居|放在", question):
+            return
+        if re.search("分布|栖息|产于|生长|出没", question):
+            yield from list(sisters(answer)) or rng.sample(names["country"], TRIED)
+        else:
+            yield from (
+                f"{name}{'人' if answer.endswith('人') else '市'}" for name in rng.sample(names["place"], TRIED)
+            )
+
+
+def _is_person(name: str, question: str) -> bool:
+    """Return whether what looks like a name is a person's; a foreign one without a dot may be a place's."""
+    asked = re.search("谁|哪一?位|何人|什么人|[长人员家手后帝母父妻夫女子师主][^，]{0,2}[叫名是]", question) is not None
+    foreign = len(name) > 2 and TRANSCRIBED.fullmatch(name) is not None and "谁" in question
+    return "·" in name or (bool(surname(name)) and asked) or foreign

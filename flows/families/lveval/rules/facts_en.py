@@ -19,10 +19,10 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 
+from flows.families.lveval.confusing_facts import CandidateFact
 from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.rules import entities_en, sentences_en
-from flows.families.lveval.rules.answers_en import other_answers
-from flows.families.lveval.rules.candidate_fact import CandidateFact
+from flows.families.lveval.rules.entities_en import other_answers
 from flows.families.lveval.rules.search_en import UNIQUE, PairSearch, is_part
 from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import CannotReplace, en
@@ -51,18 +51,11 @@ _DEFINES = re.compile(r"(?:The )?,?.{0,30}? (?:is|was|are|were) (?:an?|the) ")
 _BEGINNING = re.compile(r"(?:The |In [\w ]+ |[^,]+, (?:the )?)?")  # may stand before the subject of a sentence
 
 
-def facts(
-    asked: ToConfuse, documents: Sequence[str], collection: sentences_en.Collection, rng: random.Random
-) -> tuple[Iterator[CandidateFact], Iterator[CandidateFact]]:
-    """Return candidates for subject facts and for object facts, best first."""
-    maker = _Maker(asked, documents, collection, rng)
-    return maker.subject_facts(), maker.object_facts()
-
-
-class _Maker(PairSearch):
-    """Makes the facts of one pair."""
+class EnglishFacts(PairSearch):
+    """Makes the facts of one pair, best first."""
 
     def subject_facts(self) -> Iterator[CandidateFact]:
+        """Yield candidates for subject facts."""
         asked = self.asked
         for text in self.supporting():
             for renamed in self._of_another(text):
@@ -83,6 +76,7 @@ class _Maker(PairSearch):
         yield from others
 
     def object_facts(self) -> Iterator[CandidateFact]:
+        """Yield candidates for object facts."""
         stated = list(statements(self.asked, self.rng))
         for text in stated:
             yield from (CandidateFact(fact, stated=True) for fact in _of_another_year(text, self.asked, self.rng))
@@ -140,11 +134,9 @@ class _Maker(PairSearch):
         ):
             entities_named = [(name, type_)] if type_.of not in ("thing", "people") else []
         for name, type_ in entities_named:
-            if not entities_en.stands_whole(text, name) or not (
-                stated or _BEGINNING.fullmatch(text[: text.index(name)])
-            ):
+            before = text.partition(name)[0]
+            if not entities_en.stands_whole(text, name) or not (stated or _BEGINNING.fullmatch(before)):
                 continue
-            before = text[: text.index(name)]
             if before.endswith((" a ", " an ")) or f'{name} "' in text:
                 return
             if stated and any(named != name and named in before and place_class(named) is None for named in self.names):
@@ -153,9 +145,7 @@ class _Maker(PairSearch):
                 bare = type_.of in ("work", "piece", "paper", "band", "country") or name.isupper()
                 the = "(?:[Tt]he )?" if bare else ""
                 changed = re.sub(rf"(?<!\w){the}{re.escape(name)}(?!\w)", other, text)
-                changed = re.sub(
-                    rf"(?<!\w)an? {re.escape(other)}", f"{article(other)} {other}", changed, flags=re.IGNORECASE
-                )
+                changed = re.sub(rf"(?i)(?<!\w)an? {re.escape(other)}", f"{article(other)} {other}", changed)
                 if not any(len(word) > 3 and word in changed for word in name.split() if word not in other):
                     yield changed[:1].upper() + changed[1:]
             return
@@ -181,11 +171,8 @@ def _answered(text: str, answer: str, others: Sequence[str]) -> Iterator[str]:
     for other in others[: entities_en.TRIED]:
         try:
             replaced = en.replace(text, answer, other).text
-            yield (
-                re.sub(rf"\b[Tt]he {other}\b", other, replaced)
-                if other in invented_names("en")["country"]
-                else replaced
-            )
+            is_country = other in invented_names("en")["country"]
+            yield re.sub(rf"\b[Tt]he {other}\b", other, replaced) if is_country else replaced
         except CannotReplace:
             continue
 
@@ -219,9 +206,8 @@ def _entities(text: str, asked: ToConfuse, documents: Sequence[str]) -> list[tup
             continue
         if (type_ := entities_en.entity_type(name, tuple(documents), asked.question)) is not None:
             matches.append((at.start(), at.end(), name, type_))
-    whole = [
-        match
-        for match in matches
-        if not any(o[0] <= match[0] and match[1] <= o[1] and o[2] != match[2] for o in matches)
+    return [
+        (name, type_)
+        for start, end, name, type_ in sorted(matches, key=lambda match: match[:2])
+        if not any(first <= start and end <= last and other != name for first, last, other, _ in matches)
     ]
-    return [(name, type_) for _, _, name, type_ in sorted(whole, key=lambda match: match[:2])]

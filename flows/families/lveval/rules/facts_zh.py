@@ -15,22 +15,10 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from flows.families.lveval.confusing_facts import subjects
+from flows.families.lveval.confusing_facts import CandidateFact, subjects
 from flows.families.lveval.inputs import ToConfuse
-from flows.families.lveval.rules.answers_zh import other_answers
-from flows.families.lveval.rules.candidate_fact import CandidateFact
-from flows.families.lveval.rules.entities_zh import (
-    TRIED,
-    Entity,
-    asked_about,
-    common_beginning,
-    entities,
-    entity_type,
-    is_womans,
-    others_than,
-    short_forms,
-    stem_of,
-)
+from flows.families.lveval.rules import entities_zh
+from flows.families.lveval.rules.entities_zh import TRIED, Entity, other_answers, others_than, stem_of
 from flows.families.lveval.rules.vocabulary import pattern, vocabulary
 from flows.language import CannotReplace, zh
 from flows.language.alternatives import NUMBER, YEAR, moved
@@ -69,7 +57,7 @@ def _clauses(page: str, names: tuple[str, ...]) -> tuple[Clause, ...]:
     """Return what a page tells of the subject that has these names."""
     name, at = names[0], page.find(names[0])
     told_of = page[at:] if at >= 0 else name + page
-    acts = entity_type(name, told_of) in ("person", "japanese") or _BODY.search(name)
+    acts = entities_zh.entity_type(name, told_of) in ("person", "japanese") or _BODY.search(name)
     return tuple(
         Clause(name, text, zh.content_words(text), told_of)
         for text in dict.fromkeys(predicates(page, names))
@@ -82,7 +70,7 @@ def facts(
 ) -> tuple[Iterator[CandidateFact], Iterator[CandidateFact]]:
     """Return candidates for subject facts and for object facts, best first."""
     asked = asked.model_copy(update={"question": _pointing_at_nothing(asked.question, documents)})
-    names = entities(asked, documents)[:1]
+    names = entities_zh.entities(asked, documents)[:1]
     stated = tuple(dict.fromkeys(statements(asked, names, rng)))
     clauses = [
         clause for page in documents if (spoken_of := _spoken_of(page, asked)) for clause in _clauses(page, spoken_of)
@@ -99,8 +87,10 @@ def _spoken_of(page: str, asked: ToConfuse) -> tuple[str, ...]:
     """Return the names of the question's subject: that of the page, or else the beginning of the question."""
     names = aliases(page)
     if names and _names_or_implies(asked.question, names, page):
-        return (*names, *short_forms(names[0], asked.question)[:1])
-    if begun := common_beginning(asked.question, page) or (is_unnamed(page) and asked_about(asked.question)):
+        return (*names, *entities_zh.short_forms(names[0], asked.question)[:1])
+    if begun := entities_zh.common_beginning(asked.question, page) or (
+        is_unnamed(page) and entities_zh.asked_about(asked.question)
+    ):
         return (begun,)
     topics = (subject for subject in subjects("zh", asked.question) if len(subject) > 2 and page.count(subject) > 1)
     if topic := max((topic for topic in topics if not is_known_word(topic)), key=len, default=""):
@@ -188,7 +178,7 @@ def _of_another(asked: ToConfuse, clauses: Sequence[Clause], rng: random.Random)
     answers = list(dict.fromkeys(other_answers(asked.answers[0], asked.question, rng)))
     for clause in (*clauses[1:], *clauses[:1]):
         stem = stem_of(clause.name)
-        type_, female = entity_type(clause.name, clause.page), is_womans(clause.page)
+        type_, female = entities_zh.entity_type(clause.name, clause.page), entities_zh.is_womans(clause.page)
         if _ALONE.search(clause.text) or (len(stem) > 1 and stem in clause.text) or not _bears_on(clause, asked):
             continue
         if type_ not in ("person", "japanese") and "《" in clause.text:

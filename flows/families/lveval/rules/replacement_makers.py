@@ -13,7 +13,7 @@ from schemas.lveval import Rule
 
 _NEIGHBOUR_YEARS = 3  # years by which a year moves, at most: nobody should play for his country at thirteen
 _YEAR = re.compile(r"(?<![\d.,])(?:1[0-9]{3}|20[0-2][0-9])(?![\d.,]*\d|s|年代)")
-_ONLY_DATE = re.compile(r"(?:约|于|在)?[0-9]{4}年(?:[0-9]{1,2}月)?(?:[0-9]{1,2}[日号])?")
+_ONLY_DATE_ZH = re.compile(r"(?:约|于|在)?[0-9]{4}年(?:[0-9]{1,2}月)?(?:[0-9]{1,2}[日号])?")
 _ONLY_DATE_EN = re.compile(
     rf"(?:(?:in|on|about|around|circa|c\.) )?(?:(?:early|late|mid) )?(?:(?:\d{{1,2}} )?(?:{'|'.join(MONTHS)})"
     r"(?: \d{1,2})?,? )?\d{4}",
@@ -29,10 +29,6 @@ _YEARS_LONG = re.compile(
 Maker = Callable[[random.Random], list[Rule]]  # makes rules for one name, different ones each time
 
 
-def texts_of(asked: ToRename) -> tuple[str, ...]:
-    return asked.documents or asked.sentences
-
-
 def asked_years(asked: ToRename) -> list[str]:
     """Return the year that is the answer, with or without day and month.
 
@@ -40,11 +36,11 @@ def asked_years(asked: ToRename) -> list[str]:
     """
     answer = asked.answers[0].strip(" .。")
     years = _YEAR.findall(answer)
-    dated = (_ONLY_DATE if asked.language == "zh" else _ONLY_DATE_EN).fullmatch(answer)
+    dated = (_ONLY_DATE_ZH if asked.language == "zh" else _ONLY_DATE_EN).fullmatch(answer)
     asks_date = language_of(asked.language).answer_type(answer, asked.question) == "date"
     if len(years) != 1 or not dated or not asks_date:
         return []
-    texts = "\n".join(texts_of(asked))
+    texts = "\n".join(asked.texts)
     sentences = [sentence for sentence in language_of(asked.language).sentences(texts) if years[0] in sentence]
     if any(_KNOWN_EVENT.search(sentence) for sentence in sentences) or _counted_from(int(years[0]), texts):
         return []
@@ -56,7 +52,7 @@ def asked_years(asked: ToRename) -> list[str]:
 
 def _counted_from(year: int, texts: str) -> bool:
     """Return whether the texts name another year, and the number of years between."""
-    others = {int(one) for one in _YEAR.findall(texts)} - {year}
+    others = set(map(int, _YEAR.findall(texts))) - {year}
     numbers = ((match[1] or match[2]).casefold() for match in _YEARS_LONG.finditer(texts))
     counts = {_COUNTS[number] for number in numbers if number in _COUNTS}
     return any(abs(year - other) in counts for other in others)
@@ -64,8 +60,8 @@ def _counted_from(year: int, texts: str) -> bool:
 
 def moved(year: str, unit: str, texts: str, rng: random.Random) -> list[Rule]:
     """Return a rule that moves the year by a few, between the same years of the texts as before."""
-    others = sorted({int(moved_year) for moved_year in _YEAR.findall(texts)} - {int(year)})
     value = int(year)
+    others = set(map(int, _YEAR.findall(texts))) - {value}
     least = max([value - _NEIGHBOUR_YEARS - 1, *(other for other in others if other < value)])
     most = min([value + _NEIGHBOUR_YEARS + 1, *(other for other in others if other > value)])
     free = [moved_year for moved_year in range(least + 1, most) if moved_year != value]

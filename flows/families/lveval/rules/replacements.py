@@ -4,7 +4,6 @@ import random
 
 from flows.families.lveval.inputs import RuleList, ToRename
 from flows.families.lveval.replacement_checks import rules_problem
-from flows.families.lveval.rules.replacement_makers import texts_of
 from flows.families.lveval.rules.replacements_en import in_english
 from flows.families.lveval.rules.replacements_zh import in_chinese
 from flows.llm.model import Invalid
@@ -17,12 +16,12 @@ TRIED = 6  # substitutes tried for a name
 def replacement_rules(asked: ToRename, rng: random.Random) -> RuleList:
     """Replace names of the question, then of the answers, each in all its forms in the documents."""
     rules: list[Rule] = []
-    texts = "\n".join((asked.question, *asked.answers, *texts_of(asked)))
+    texts = "\n".join((asked.question, *asked.answers, *asked.texts))
     renamed = 0
     for make in (in_chinese if asked.language == "zh" else in_english)(asked, texts):
         for _ in range(TRIED):
             made = make(rng)
-            fresh = [one for one in made if all(one.old != rule.old for rule in rules)]
+            fresh = [rule for rule in made if rule.old not in {earlier.old for earlier in rules}]
             if fresh and rules_problem(asked, [*rules, *fresh]) is None:
                 rules.extend(fresh)
                 renamed += 1

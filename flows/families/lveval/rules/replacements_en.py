@@ -8,7 +8,7 @@ from functools import partial
 
 from flows.families.lveval.candidates import named_entities
 from flows.families.lveval.inputs import ToRename
-from flows.families.lveval.rules.replacement_makers import Maker, asked_years, gender_of, moved, substituted, texts_of
+from flows.families.lveval.rules.replacement_makers import Maker, asked_years, gender_of, moved, substituted
 from flows.families.lveval.rules.vocabulary import pattern, vocabulary, words
 from flows.language import en
 from flows.language.en.names import TITLES, classes, is_familiar_place, is_first_name, is_surname, place_class
@@ -21,10 +21,7 @@ from schemas.lveval import Rule
 
 _DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|isms?|ists?|tions?|ity|ness|ology)$")
 """Ends of words for peoples, languages, ideas and actions, which are not replaced."""
-_TIMES_AND_TONGUES = frozenset(MONTHS) | word_set(
-    "sunday monday tuesday wednesday thursday friday saturday latin greek celsius fahrenheit kelvin sharia jihad koran "
-    "quran torah bible"
-)
+_TIMES_AND_TONGUES = frozenset(MONTHS) | words("times_and_tongues")
 _JOINING = words("joining_words")
 _SON_OF = word_set("al el abu bin ibn")
 _PEOPLES = words("peoples")
@@ -54,12 +51,12 @@ def in_english(asked: ToRename, texts: str) -> Iterator[Maker]:
         if _in_another_script(words[-1], texts):
             continue
         if _of_somebody(name, asked) and (_is_person(name) or _is_born(name, texts)):
-            yield partial(_person, name, (asked.question, *asked.answers, *texts_of(asked)))
-        elif _told_of_name(name, texts_of(asked)):
+            yield partial(_person, name, (asked.question, *asked.answers, *asked.texts))
+        elif _told_of_name(name, asked.texts):
             continue
         elif place_class(name) == "city" and _telling_town(name) and _stands_alone(name, texts):
             dwellers = _DWELLERS.get(name)
-            if not _acts(name, texts_of(asked)) and (dwellers is None or dwellers not in texts):
+            if not _acts(name, asked.texts) and (dwellers is None or dwellers not in texts):
                 yield partial(substituted, name, invented_names("en")["town"])
         elif (telling := _telling(words)) is not None and _stands_alone(telling, texts):
             yield partial(_coined, telling)
@@ -101,16 +98,16 @@ def _acts(name: str, documents: Sequence[str]) -> bool:
 
 def _is_person(name: str) -> bool:
     words = name.split()
+    first, last = words[0].casefold(), words[-1].casefold()
     return (
         len(words) in (2, 3)
         and personal_name(name) is not None
         and is_first_name(words[0])
-        and words[0].casefold() not in TITLES
-        and words[0].casefold() not in _SON_OF
-        and len(words[-1]) > 2
-        and not is_dictionary_word(words[0].casefold())
-        and (is_surname(words[-1]) or not is_dictionary_word(words[-1].casefold()))
-        and words[-1].casefold() not in classes("head")
+        and first not in TITLES | _SON_OF
+        and len(last) > 2
+        and not is_dictionary_word(first)
+        and (is_surname(words[-1]) or not is_dictionary_word(last))
+        and last not in classes("head")
         and all(word[:1].isupper() for word in words)
     )
 
@@ -118,17 +115,15 @@ def _is_person(name: str) -> bool:
 def _is_born(name: str, texts: str) -> bool:
     """Return whether a page begins with the name and a date of birth."""
     words = name.split()
-    unusual = not any(is_dictionary_word(word.casefold()) or place_class(word) for word in words)
-    return (
-        len(words) == 2
-        and unusual
-        and bool(re.search(rf"(?:^|\n){re.escape(name)} \((?:born |[^)]{{0,40}}; )?[^)]{{0,20}}\d{{4}}", texts))
-    )
+    if len(words) != 2 or any(is_dictionary_word(word.casefold()) or place_class(word) for word in words):
+        return False
+    dated = rf"(?:^|\n){re.escape(name)} \((?:born |[^)]{{0,40}}; )?[^)]{{0,20}}\d{{4}}"
+    return re.search(dated, texts) is not None
 
 
 def _of_somebody(name: str, asked: ToRename) -> bool:
     """Return whether a document with the name speaks of a person, who is born or called he or she."""
-    texts = texts_of(asked)
+    texts = asked.texts
     nicknamed = re.search(rf'{re.escape(name)} ["“]', "\n".join((asked.question, *asked.answers, *texts)))
     return not nicknamed and any(name.rpartition(" ")[2] in text and _SOMEBODY.search(text) for text in texts)
 
@@ -143,12 +138,12 @@ def _stands_alone(word: str, texts: str) -> bool:
     if re.search(rf"\b(?:al|bin|ibn|abu) {re.escape(word)}|{re.escape(word)} (?:al|el|bin|ibn)\b", texts):
         return False
     for match in re.finditer(rf"(?<!\w)(?:{_RUN} )?{re.escape(word)}(?: (?:{_LINK} )*{_RUN})?(?!\w)", texts):
-        beside = [one.strip(".'") for one in match[0].replace(word, " ", 1).split() if one[:1].isupper()]
+        beside = [other.strip(".'") for other in match[0].replace(word, " ", 1).split() if other[:1].isupper()]
         if not all(word.casefold() in classes("head") or is_dictionary_word(word.casefold()) for word in beside):
             return False
     if re.search(rf"(?<!\w){word[0]}\. ?[a-z]{{3}}|(?<!\w){word[0]}[A-Z]{{1,4}}(?!\w)", texts):
         return False  # the first letter of it stands for it: "A. pintoi", "RU"
-    others = {one for one in re.findall(r"[^\W\d_a-z][^\W\d_]{3,}", texts) if one != word}
+    others = set(re.findall(r"[^\W\d_a-z][^\W\d_]{3,}", texts)) - {word}
     return not any(_spelt_alike(word, other) for other in others)
 
 
@@ -167,10 +162,11 @@ def _telling(words: Sequence[str]) -> str | None:
         return None
     (word,) = rest
     fit = len(word) > 3 and word.isalpha() and word[:1].isupper() and word[1:].islower()
+    low = word.casefold()
     known = (
-        is_dictionary_word(word.casefold())
-        or word.casefold() in FUNCTION_WORDS | PREPOSITIONS | _JOINING
-        or not {word.casefold(), word.casefold().removesuffix("s")}.isdisjoint(_TIMES_AND_TONGUES | _PEOPLES)
+        is_dictionary_word(low)
+        or low in FUNCTION_WORDS | PREPOSITIONS | _JOINING
+        or not {low, low.removesuffix("s")}.isdisjoint(_TIMES_AND_TONGUES | _PEOPLES)
         or is_first_name(word)
         or place_class(word)
         or _DEMONYM.search(word)
@@ -200,13 +196,9 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
     by_pronouns, named = gender_of(about, (_MALE, _FEMALE)), en.gender(name)
     of = named if by_pronouns is None else by_pronouns
     before = re.findall(rf"({_NAME_WORD}) {re.escape(name)}", texts)
-    if (
-        of is None
-        or (named and of != named)
-        or not all(is_dictionary_word(word.casefold()) or word.casefold() in TITLES for word in before)
-    ):
+    if of is None or (named and of != named) or _named_otherwise(words, texts):
         return []
-    if _named_otherwise(words, texts):
+    if not all(is_dictionary_word(word.casefold()) or word.casefold() in TITLES for word in before):
         return []
     names = invented_names("en")
     new_first, middle = rng.sample(names[of], 2)

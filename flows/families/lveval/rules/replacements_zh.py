@@ -9,7 +9,7 @@ from functools import partial
 from flows.families.lveval.candidates import named_entities
 from flows.families.lveval.inputs import ToRename
 from flows.families.lveval.name_forms import TRANSCRIBED
-from flows.families.lveval.rules.replacement_makers import Maker, asked_years, gender_of, moved, substituted, texts_of
+from flows.families.lveval.rules.replacement_makers import Maker, asked_years, gender_of, moved, substituted
 from flows.families.lveval.rules.vocabulary import vocabulary
 from flows.language.invented import invented_names
 from flows.language.zh.text import is_known_word, tagged
@@ -43,7 +43,7 @@ def _chinese_names(asked: ToRename) -> list[str]:
     """Return the names in question and answers: subjects of documents, names with a dot, other entities."""
     asked_texts = (asked.question, *asked.answers)
     places: dict[str, int] = {}
-    for text in texts_of(asked):
+    for text in asked.texts:
         subject = _SUBJECT.match(text)
         if subject and any(subject[1] in text for text in asked_texts):
             places.setdefault(subject[1], 0)
@@ -66,19 +66,17 @@ def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # n
         return partial(_chinese_person, name, texts)
     if name in invented_names("zh")["city"] and _spelt_in_chinese(name, texts):
         return partial(substituted, name, invented_names("zh")["place"])
-    stem, tail = next(((name[: -len(tail)], tail) for tail in _KINDS if name.endswith(tail)), ("", ""))
-    if (
-        len(stem) < 2
-        or is_known_word(stem)
-        or not (_always_before_kind(stem, texts) and _spelt_in_chinese(stem, texts))
-    ):
+    tail = next((tail for tail in _KINDS if name.endswith(tail)), name)
+    stem = name.removesuffix(tail)
+    if len(stem) < 2 or is_known_word(stem):
+        return None
+    if not (_always_before_kind(stem, texts) and _spelt_in_chinese(stem, texts)):
         return None
     if "谁" in asked.question and any(name in answer for answer in asked.answers):
         return None  # somebody whose name looks like that of a place: 滨田省吾
     foreign = TRANSCRIBED.fullmatch(stem) is not None
-    place = [tag for _, tag in tagged(stem)] in (["ns"], ["nt"], ["nz"]) or any(
-        text.startswith(name) for text in texts_of(asked)
-    )
+    titled = any(text.startswith(name) for text in asked.texts)
+    place = titled or [tag for _, tag in tagged(stem)] in (["ns"], ["nt"], ["nz"])
     if not foreign and (tail in _WORDS_TOO or not place):
         return None
     others = invented_names("zh")["foreign-place" if foreign else "place"]
@@ -113,7 +111,7 @@ def _is_chinese_person(name: str, asked: ToRename, texts: str) -> bool:
     around = [texts[match.end() : match.end() + 1] for match in re.finditer(name, texts)]
     if len(set(around)) == 1 and around[0].isalpha() and len(around) > 1:
         return False  # what goes on in the same way everywhere is a longer name
-    born = any(text.startswith(name) and _BORN.search(text[:120]) for text in texts_of(asked))
+    born = any(text.startswith(name) and _BORN.search(text[:120]) for text in asked.texts)
     return born or ("谁" in asked.question and name in asked.answers)
 
 
@@ -124,11 +122,10 @@ def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
         return []  # it may be the family name alone, or the given name
     family = rng.choice([surname for surname in names["surname"] if surname != name[0]])
     gender = gender_of(texts, _PRONOUNS)
-    given = "".join(
-        rng.sample([*names["given"], *names[f"given-{gender}"]] if gender else names["given"], len(name) - 1)
-    )
+    given_names = [*names["given"], *names[f"given-{gender}"]] if gender else names["given"]
+    given = "".join(rng.sample(given_names, len(name) - 1))
     made = [Rule(old=name, new=family + given)]
-    if len(name) == 3 and name[1:] in texts.replace(name, ""):
+    if len(name) == 3 and name[1:] in bare:
         made.append(Rule(old=name[1:], new=given))
     return made
 

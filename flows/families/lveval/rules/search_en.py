@@ -5,21 +5,9 @@ import re
 from collections.abc import Sequence
 
 from flows.families.lveval.inputs import ToConfuse
-from flows.families.lveval.rules.entities_en import (
-    entity_type,
-    stands_whole,
-    whole_names,
-    without_asides,
-)
-from flows.families.lveval.rules.sentences_en import (
-    Collection,
-    Sentence,
-    lead,
-    leading_name,
-    parts,
-    sentences,
-    stands_alone,
-)
+from flows.families.lveval.rules import sentences_en
+from flows.families.lveval.rules.entities_en import entity_type, stands_whole, whole_names, without_asides
+from flows.families.lveval.rules.sentences_en import Collection, Sentence, lead, leading_name, stands_alone
 from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import en
 from flows.language.choices import is_yes_or_no
@@ -48,7 +36,7 @@ class PairSearch:
             if not any(answer and answer <= en.content_words(name) for answer in map(en.content_words, asked.answers))
             and (" " in name or not parts_of_speech(name) & {"ADJ", "ADV", "AUX"} or place_class(name))
         ]
-        self.own = [sentence for document in documents for sentence in sentences(document)]
+        self.own = [sentence for document in documents for sentence in sentences_en.sentences(document)]
         self.pages = {sentence.page for sentence in self.own if sentence.page}
         paged = [name for name in self.names if any(is_part(name, page) or is_part(page, name) for page in self.pages)]
         named = en.content_words(" ".join(whole_names(asked.question, documents)))
@@ -155,7 +143,9 @@ class PairSearch:
     def supporting(self) -> list[str]:
         """Return the sentences of the documents that hold the answer, the supporting sentence first."""
         answer, fact = self.asked.answers[0].strip(" ."), without_asides(self.asked.fact)
-        of_fact = [fact, *parts(fact)] if stands_alone(fact) else [part for part in parts(fact) if stands_alone(part)]
+        of_fact = [fact, *sentences_en.parts(fact)]
+        if not stands_alone(fact):
+            of_fact = list(filter(stands_alone, of_fact))
         candidates = (*of_fact, *(sentence.text for sentence in sorted(self.own, key=self.likeness, reverse=True)))
         if all(map(is_yes_or_no, self.asked.answers)):
             return []

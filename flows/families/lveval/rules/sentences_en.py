@@ -13,7 +13,7 @@ from math import log
 from typing import NamedTuple
 
 from flows.families.lveval.rules import entities_en
-from flows.families.lveval.rules.vocabulary import pattern
+from flows.families.lveval.rules.vocabulary import pattern, vocabulary
 from flows.language import en
 from flows.language.en.phrases import AUXILIARIES, PREPOSITIONS, is_dictionary_word
 from flows.language.en.statements import is_finite
@@ -31,13 +31,10 @@ _OWN = re.compile(r"\b(?:its|his|her|their|it|he|she|they|also|later|other|both|
 _GARBLED = re.compile(r',,|""|;|\[|\]|\n|\(|\bor ,|^[^"]*"[^"]*(?:"[^"]*"[^"]*)*$')
 """Leftovers of brackets, and quotation marks without their other half."""
 _LEANS = pattern("leaning_openings")
-_INTRODUCED = re.compile(
-    r"(?:(?:In|On|At|During|By|From|Under|For|Within|Throughout|Between|As of|According to|Around|Until)\b[^,]{1,60}, )"
-)
+_INTRODUCED = pattern("introductions")
 _TRAILING_DATE = re.compile(r" (?:in|on) (?:[A-Z][a-z]+ )?(?:\d{1,2} )?(?:1\d|20)\d\d\.$")
-_JOINED = re.compile(
-    r",| (?:and|is|are|has|have|that|which|who|but|or) "
-)  # a time at the end of such a sentence may belong to a part of it
+_JOINED = re.compile(r",| (?:and|is|are|has|have|that|which|who|but|or) ")
+"""A time at the end of such a sentence may belong to a part of it."""
 _LINKED = pattern("removable_links")
 _CLAUSE_ENDS = pattern("clause_ends")
 _SET_OFF = re.compile(rf"(?P<of>(?:The )?{entities_en.NAME.pattern}), [^,]+, (?P<verb>[a-z]+)(?= )")
@@ -45,13 +42,7 @@ _SET_OFF = re.compile(rf"(?P<of>(?:The )?{entities_en.NAME.pattern}), [^,]+, (?P
 _WHO = re.compile(rf"{entities_en.NAME.pattern}, who (?P<verb>[a-z]+)(?P<said> [^,;]+)(?=,|\.$)")
 _JOINS = re.compile(r", (?:and|but|while|whereas) (?=(?:the |an? )?[A-Z])")
 """Where a sentence goes on with another of another subject."""
-
-
-_DONE = (
-    "directed|written|published|produced|released|formed|founded|created|composed|recorded|established|built|designed|"
-    "developed|invented|launched|introduced|opened|completed|distributed"
-)
-_STATE = "located|headquartered|based|situated|known|owned|operated|set|used|native|endemic"
+_DONE, _STATE = ("|".join(vocabulary(name).split()) for name in ("done", "lasting"))
 _AFTER_NOUN = re.compile(
     rf",| (?:that|which|who|whose|where|in|from|best|most|widely|starring|featuring|located|(?:{_DONE}|{_STATE})"
     rf"(?: and (?:{_DONE}))?(?= (?:by|in|at|on|for|to|from|as)\b))(?= )"
@@ -69,15 +60,11 @@ class Sentence(NamedTuple):
     """A sentence that makes sense alone."""
 
     text: str
-    lead: str
-    """The words before its verb: its subject."""
-    page: str
-    """The title of its page; empty where its document has none."""
-    type: entities_en.EntityType | None
-    """The type of the page's subject."""
+    lead: str  # the words before its verb: its subject
+    page: str  # the title of its page; empty where its document has none
+    type: entities_en.EntityType | None  # the type of the page's subject
     words: frozenset[str]
-    leads: frozenset[str]
-    """The content words of the sentence, and of its lead."""
+    leads: frozenset[str]  # the content words of the sentence, and of its lead
 
 
 class Collection:
@@ -288,9 +275,7 @@ def _is_whole(text: str) -> bool:
 
 def within(text: str) -> str:
     """Return a sentence as it goes on from other words: with a small letter, unless it begins with a name."""
-    first = text.split(maxsplit=1)[0]
-    return (
-        text[0].lower() + text[1:]
-        if first.lower() in en.STOP_WORDS or (is_dictionary_word(first.lower()) and not text.split()[1][:1].isupper())
-        else text
-    )
+    low = text.split(maxsplit=1)[0].lower()
+    if low not in en.STOP_WORDS and (not is_dictionary_word(low) or text.split()[1][:1].isupper()):
+        return text
+    return text[0].lower() + text[1:]

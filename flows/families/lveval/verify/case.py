@@ -1,14 +1,79 @@
-"""One row with what several checks of it need."""
+"""One row with what several checks of it need, and how the verifier reads texts."""
 
-from collections.abc import Sequence
+import hashlib
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from flows.families.lveval.datasets import Dataset
-from flows.families.lveval.verify.texts import says_something
 from flows.language import Language, keywords
 from schemas.lveval import LongContext, Position
+
+YES_OR_NO = frozenset(
+    ("yes", "no", "是", "否", "是的", "不是", "对", "不对", "有", "没有", "能", "不能", "可以", "不可以", "会", "不会")
+)
+_NO_LETTERS = re.compile(r"[\W_]+")
+_WIDE = re.compile("[０-９Ａ-Ｚａ-ｚ]")
+_NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+LONGEST_SENTENCE = {"en": 60, "zh": 120}  # words (characters) by which a short context may miss its level
+CLOSING = r"[\"'”’」』）)》〉\]*_]*"  # quotation marks and brackets behind the end of a sentence
+BORDER = "\n\0\n"  # between texts that are searched together: no phrase stands across it
+
+
+def count(text: str, code: str) -> int:
+    """Return the number of words; in Chinese, of characters, without white space."""
+    words = text.split()
+    return sum(map(len, words)) if code == "zh" else len(words)
+
+
+def plain(text: str) -> str:
+    """Return the text without difference of case and white space."""
+    return " ".join(text.split()).casefold()
+
+
+def says_something(text: str) -> bool:
+    return any(character.isalnum() for character in text)
+
+
+def yes_or_no(answer: str) -> bool:
+    return plain(answer).strip(" .,!。，！") in YES_OR_NO
+
+
+def short(text: str) -> str:
+    return repr(textwrap.shorten(text, 60, placeholder=" ...") if " " in text[:60] else text[:60])
+
+
+def around(text: str, phrase: str) -> str:
+    """Return what stands around the phrase, or around its first word."""
+    at = text.casefold().find(phrase.split(maxsplit=1)[0].casefold())
+    return repr(" ".join(text[max(0, at - 30) : at + len(phrase) + 30].split()))
+
+
+def listed(numbers: Iterable[int | None]) -> str:
+    names = [str(number) for number in sorted(number for number in numbers if number is not None)]
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def units(text: str, code: str) -> Sequence[str]:
+    """Return the words of a text in lower case, or its characters: the units of shingles."""
+    if code == "zh":
+        return "".join(text.split())
+    return text.replace("İ", "I").replace("ſ", "s").replace("’", "'").lower().replace("ς", "σ").split()
+
+
+def folded(units: Sequence[str], code: str) -> str:
+    """Return a form in which spellings meet: no case or width, one kind of white space (in Chinese, no punctuation)."""
+    if code == "zh":
+        letters = _NO_LETTERS.sub("", str(units))
+        return (letters.translate(_NARROW) if _WIDE.search(letters) else letters).lower()
+    return " ".join(units)
 
 
 class Span(NamedTuple):

@@ -1,20 +1,128 @@
-"""Proves that a row agrees with the other parts and with its sources."""
+"""Proves that a row agrees with the other rows of its pair, with the other parts and with its sources."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 
+import numpy as np
 from pydantic import ValidationError
 
 from flows.construct.verification import Fault, VerifyContext
 from flows.families.lveval import datasets
 from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.facts import packaged_fact
-from flows.families.lveval.verify.texts import sha256
+from flows.families.lveval.verify.case import LONGEST_SENTENCE, count, listed, sha256
 from flows.language import keywords
+from flows.language.boundaries import boundaries
+from schemas.base import content_hash
 from schemas.lveval import LongContext, Pair, Rule, RuleConflicts
 from schemas.source import QASource
 from schemas.verdict import Verdict
+
+PLACE_TOLERANCE = 0.015  # share of the context by which a recalled fact may miss its place
+_SHARED = ("input", "answers", "answer_keywords", "replacements", "sources", "confusing_facts")
+"""The fields that are the same at all levels of a pair."""
+
+
+@dataclass
+class Levels:
+    """The rows so far: which pairs stand at which levels, and what they share."""
+
+    shared: dict[tuple[str, str], tuple[str, dict[str, str]]] = field(default_factory=dict)
+    """By dataset and pair: the first row's level, and the checksums of what is the same at all levels."""
+    rows: dict[str, dict[str, dict[str, dict[int | None, str]]]] = field(default_factory=dict)
+    """The rows' ids by dataset, level, pair and depth."""
+    places: dict[tuple[str, str, str], list[tuple[int, int, str]]] = field(default_factory=dict)
+    """By dataset, level and pair: the depth of each recalled fact, the words before it, and its row's id."""
+    contexts: dict[tuple[str, str, str], dict[str, int]] = field(default_factory=dict)
+    """By dataset, level and pair: the checksum of each context of a recalled fact, and its depth."""
+    depths: dict[tuple[str, str, str], frozenset[int]] = field(default_factory=dict)
+    """By dataset, level and pair: the depths that are to be there."""
+
+    def add(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
+        """Remember the row; yield where it disagrees with those before it."""
+        values = row.model_dump(mode="json", include=set(_SHARED))
+        sums = {name: content_hash(value) for name, value in values.items()}
+        level, first = self.shared.setdefault((dataset.name, row.pair_id), (row.level, sums))
+        for name in _SHARED:
+            if sums[name] != first[name]:
+                yield f"the field {name!r} is not as it is at level {level}"
+        depths = self.rows.setdefault(dataset.name, {}).setdefault(row.level, {}).setdefault(row.pair_id, {})
+        if row.depth in depths:
+            where = "" if row.depth is None else f", depth {row.depth}"
+            yield f"the pair {row.pair_id} has a second row at level {row.level}{where}"
+        depths[row.depth] = row.id
+        if (row.depth is not None) != dataset.recalls_fact:
+            yield f"its depth is {row.depth}, expected {'a number' if dataset.recalls_fact else 'none'}"
+        elif row.depth is not None:
+            same = self.contexts.setdefault((dataset.name, row.level, row.pair_id), {})
+            if (other := same.setdefault(row.context_xxh3, row.depth)) != row.depth:
+                yield f"its context is that of depth {other}"
+            yield from self._place(row, row.depth, dataset)
+
+    def _place(self, row: LongContext, depth: int, dataset: Dataset) -> Iterator[str]:
+        """Check that the fact stands in its share of the book, as evenly as the sentences allow.
+
+        Measured without what was put into the book; by words or by characters, whichever is closer.
+        """
+        if not 0 <= depth < datasets.DEPTHS:
+            yield f"its depth is {depth}, expected 0 to {datasets.DEPTHS - 1}"
+            return
+        start = next((position.start for position in row.positions if position.kind == "support"), None)
+        if start is None:
+            return
+        put_in = [(position, row.context[position.start : position.end]) for position in row.positions]
+        before = [text for position, text in put_in if position.end <= start]
+        words = count(row.context[:start], dataset.language) - sum(count(text, dataset.language) for text in before)
+        place = dataset.name, row.level, row.pair_id
+        if place not in self.depths:
+            self.depths[place] = _depths(row, dataset.language)
+        book = row.length - sum(count(text, dataset.language) for _, text in put_in)
+        signs = start - sum(map(len, before)), len(row.context) - sum(len(text) for _, text in put_in)
+        self.places.setdefault(place, []).append((depth, words, row.id))
+        allowed = max(PLACE_TOLERANCE, LONGEST_SENTENCE[dataset.language] / max(1, book))
+        least, most = depth / datasets.DEPTHS - allowed, (depth + 1) / datasets.DEPTHS + allowed
+        shares = (words / max(1, book), signs[0] / max(1, signs[1]))
+        if not any(least <= share <= most for share in shares):
+            wanted = f"{max(0, least):.1%} to {min(1, most):.1%}"
+            yield f"at depth {depth} the fact stands at {shares[0]:.1%} of the book, expected {wanted}"
+
+    def faults(self) -> Iterator[Fault]:
+        """Yield the rows that are missing at a level, and facts that do not move forward with their depth."""
+        for name, levels in self.rows.items():
+            recalls = datasets.BY_NAME[name].recalls_fact
+            known: dict[str, str] = {}
+            for pairs in levels.values():
+                known.update((pair, next(iter(depths.values()))) for pair, depths in pairs.items())
+            for level, pairs in levels.items():
+                for pair, id_ in known.items():
+                    wanted = self.depths.get((name, level, pair), range(datasets.DEPTHS)) if recalls else (None,)
+                    missing = set(wanted) - pairs.get(pair, {}).keys()
+                    at = f" at depths {listed(missing)}" if recalls and pair in pairs else ""
+                    if missing:
+                        yield Fault(id=id_, problem=f"its pair {pair} has no row at level {level} of {name}{at}")
+        for (_, level, _), places in self.places.items():
+            for place, following in pairwise(sorted(places)):
+                if following[1] < place[1]:
+                    stands = f"the fact at depth {following[0]} stands before that at depth {place[0]}"
+                    yield Fault(id=following[2], problem=f"at level {level} {stands}")
+
+
+def _depths(row: LongContext, language: str) -> frozenset[int]:
+    """Return the depths expected: the first of those whose nearest boundary of two sentences is the same."""
+    joint = "" if language == "zh" else " "
+    book, done = "", 0
+    for position in sorted(row.positions, key=lambda place: place.start):
+        book += row.context[done : position.start]
+        done = position.end + len(joint)
+    book += row.context[done:]
+    ends = np.array([0, *boundaries(book, language), len(book)])
+    firsts: dict[int, int] = {}
+    for depth in range(datasets.DEPTHS):
+        away = np.abs(ends - depth / (datasets.DEPTHS - 1) * len(book))
+        firsts.setdefault(int(len(ends) - 1 - np.argmin(away[::-1])), depth)
+    return frozenset(firsts.values())
 
 
 @dataclass(frozen=True)
@@ -24,10 +132,8 @@ class Origins:
     pairs: Mapping[str, Pair]
     facts: Mapping[str, list[str]]
     rules: Mapping[str, set[tuple[str, str]]]
-    marked: frozenset[str]
-    """The pairs whose answer has keywords."""
-    sources: Mapping[str, list[tuple[str, str]]]
-    """Id and checksum of a pair's documents."""
+    marked: frozenset[str]  # the pairs whose answer has keywords
+    sources: Mapping[str, list[tuple[str, str]]]  # id and checksum of a pair's documents
     needed: Mapping[str, Sequence[Rule]]
     """The rules of a pair that nothing is known to speak against: none may be missing."""
 
@@ -118,7 +224,11 @@ def verify_against_sources(
     rows: Iterable[LongContext], sources: Iterable[QASource], ctx: VerifyContext
 ) -> Iterator[Fault]:
     """Run `verify_sources` on the questions, read again, and the fact records."""
-    plain = {f"{name}#fact": _fact_of(name, ctx) for name, one in datasets.BY_NAME.items() if one.recalls_fact}
+    plain: dict[str, str] = {}
+    for dataset in filter(lambda dataset: dataset.recalls_fact, datasets.DATASETS):
+        block = ctx.settings.datasets.get(dataset.name)
+        fact = (block and block.fact) or packaged_fact(dataset.language)
+        plain[f"{dataset.name}#fact"] = fact.fact
     titled: dict[str, str] = {}
     for source in sources:
         name = source.source.source
@@ -128,13 +238,5 @@ def verify_against_sources(
             plain[f"{name}#{number}"] = cleaned
             titled[f"{name}#{number}"] = f"{title}\n{cleaned}" if title else cleaned
     for row in rows:
-        dataset = datasets.BY_RELEASED[row.dataset.removesuffix(f"_{row.level}")]
+        dataset = datasets.dataset_at(row.dataset, row.level)
         yield from verify_sources([row], titled if dataset.titled else plain)
-
-
-def _fact_of(name: str, ctx: VerifyContext) -> str:
-    block = ctx.settings.datasets.get(name)
-    fact = (
-        block.fact if block is not None and block.fact is not None else packaged_fact(datasets.BY_NAME[name].language)
-    )
-    return fact.fact

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.families.lveval.datasets import BY_NAME, DATASETS
-from flows.families.lveval.inference import ANSWERS, Direct, InContext, context_of, requests
-from flows.families.lveval.variants import ABLATIONS, Ablation, ablations_of
+from flows.families.lveval.datasets import ABLATIONS, BY_NAME, DATASETS, Ablation, ablations_of
+from flows.families.lveval.evaluation import ANSWERS, Direct, InContext, context_of, requests
 from flows.llm.model import with_templates
 from schemas.base import Provenance
 from schemas.lveval import LongContext, Position, Rule
