@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from flows.construct.engine import Family
 from flows.construct.evaluation import ChunkedText, DialogueCases
 from flows.evaluate.rows import EvaluatedRows
+from flows.llm.likelihood import TooLong
 from flows.llm.local import LocalModel, TurnsAttended
-from flows.llm.options import TooLong
 from flows.scoring.tables import Layout, ScoreTables
 
 BEFORE = "s"

@@ -22,9 +22,9 @@ from flows.evaluate.predictions import NothingAnswered
 from flows.evaluate.records import dialogue_context, given_context
 from flows.evaluate.report import show_tables
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows, settings_now
+from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent
-from flows.llm.options import LikelihoodModel
 from flows.project.console import make_console
 from flows.project.output_files import open_build
 from flows.project.project import Project

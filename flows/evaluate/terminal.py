@@ -21,9 +21,9 @@ from flows.evaluate.records import Written, beside, dialogue_context, rows_in, w
 from flows.evaluate.report import show_tables
 from flows.evaluate.rows import EvaluatedRows, GivenRows, evaluated_rows, settings_now
 from flows.evaluate.score import counted_before, read_predictions, score_answered, score_predictions, tell_left
+from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent, Usage
-from flows.llm.options import LikelihoodModel
 from flows.project.console import LogInterval, make_console, money
 from flows.project.locks import building, one_evaluation
 from flows.project.output_files import open_build
