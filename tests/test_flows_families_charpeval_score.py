@@ -187,6 +187,7 @@ def project(place: Path) -> Any:
         build=build,
         models=models,
         loop=SimpleNamespace(run=asyncio.run),
+        family=lambda name: build.families[name].family,
         out=place / "out",
         state=place / "state",
         config=config,
