@@ -40,7 +40,7 @@ class Levels:
         """The depth of each recalled fact, the words before it, and its row's id."""
         self.contexts: dict[_Place, dict[str, int]] = defaultdict(
             dict
-        )  # checksum of a recalled fact's context -> depth
+        )  # checksum of a context -> its depth
         self.depths: dict[_Place, frozenset[int]] = {}  # the depths that are to be there
 
     def add(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
