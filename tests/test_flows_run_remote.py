@@ -17,7 +17,6 @@ pytest.importorskip("prefect_dask", reason="the dask extra is not installed")
 pytest.importorskip("moto", reason="the dev extra is not installed")
 
 from tests.clusters import Cluster
-from tests.prefect_server import served, with_database
 from tests.s3 import BUCKET, SECRET, Faults, S3Server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -47,23 +46,16 @@ def families_of_all_samples() -> dict[str, Any]:
     return families
 
 
-@pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory, prefect_database: Path) -> Iterator[str]:
-    """One Prefect server for all machines; without, each worker starts one."""
-    with served(with_database(tmp_path_factory.mktemp("prefect"), prefect_database)) as api:
-        yield api
-
-
-def test_two_workers_and_a_bucket_make_the_bytes_of_one_process(tmp_path: Path, api: str) -> None:
+def test_two_workers_and_a_bucket_make_the_bytes_of_one_process(tmp_path: Path) -> None:
     families = families_of_all_samples()
     here = write_config(tmp_path / "here", families=families)
-    done = touchstone("run", here, "--out", "out", folder=here.parent, PREFECT_API_URL=api)
+    done = touchstone("run", here, "--out", "out", folder=here.parent)
     assert done.returncode == 0, done.stdout + done.stderr
     expected = bytes_of(here.parent / "out")
     assert {name.split("/")[1].split("-")[0] for name in expected} == set(families)
     vectors = here.parent / ".touchstone" / "embeddings.sqlite"
     with S3Server() as server:
-        shared = {**server.environment, "PREFECT_API_URL": api}
+        shared = server.environment
         with Cluster(tmp_path / "cluster", shared, vectors=vectors) as cluster:
             there = write_config(tmp_path / "there", families=families, **REMOTE)
             cluster_of = {**shared, "DASK_SCHEDULER_ADDRESS": cluster.address}
@@ -81,15 +73,15 @@ def test_two_workers_and_a_bucket_make_the_bytes_of_one_process(tmp_path: Path, 
     assert not [path for path in files_below(tmp_path) if SECRET.encode() in path.read_bytes()]
 
 
-def test_a_killed_worker_and_a_store_that_falters_change_no_byte(tmp_path: Path, api: str) -> None:
+def test_a_killed_worker_and_a_store_that_falters_change_no_byte(tmp_path: Path) -> None:
     families = {"uraq": {"statements": 40, "context_counts": list(range(1, 31))}}
     here = write_config(tmp_path / "here", families=families)
-    done = touchstone("run", here, "--out", "out", folder=here.parent, PREFECT_API_URL=api)
+    done = touchstone("run", here, "--out", "out", folder=here.parent)
     assert done.returncode == 0, done.stdout + done.stderr
     faults = Faults(seed=5, unavailable=0.06, dropped=0.03, answer_lost=0.03, answer_cut=0.03)
     vectors = here.parent / ".touchstone" / "embeddings.sqlite"
     with S3Server(faults) as server:
-        shared = {**server.environment, "PREFECT_API_URL": api}
+        shared = server.environment
         with Cluster(tmp_path / "cluster", shared, vectors=vectors) as cluster:
             there = write_config(tmp_path / "there", families=families, **REMOTE)
             process = subprocess.Popen(
@@ -113,10 +105,10 @@ def test_a_killed_worker_and_a_store_that_falters_change_no_byte(tmp_path: Path,
         assert SECRET not in said + cluster.log(0) + cluster.log(1)
 
 
-def test_a_store_that_is_not_to_be_had_is_one_line_before_anything_is_built(tmp_path: Path, api: str) -> None:
+def test_a_store_that_is_not_to_be_had_is_one_line_before_anything_is_built(tmp_path: Path) -> None:
     config = write_config(tmp_path, store=f"s3://{BUCKET}/x", families={"uraq": {"statements": 15}})
     with S3Server() as server:
-        environment = {**server.environment, "AWS_ACCESS_KEY_ID": "AKIAOTHER", "PREFECT_API_URL": api}
+        environment = {**server.environment, "AWS_ACCESS_KEY_ID": "AKIAOTHER"}
         done = touchstone("run", config, "--out", "out", folder=tmp_path, **environment)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from flows.families.lveval.distractor_index import count
 from flows.families.lveval.inputs import ToConfuse
 from flows.language import AnswerType, language_of
-from flows.language.beside import speaks_of_another
 from flows.language.choices import is_yes_or_no
 from flows.language.en.names import is_of_a_people, same_name
 from flows.language.en.tokens import word_set
+from flows.language.matter import speaks_of_another
 from flows.language.zh.text import normal, tagged
 from flows.llm.model import Problem
 from schemas.base import odd_character

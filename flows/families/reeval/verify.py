@@ -14,11 +14,10 @@ from flows.construct.verification import Fault, VerifyContext
 from flows.language import Language, language_of
 from flows.language.agreement import contradiction, foreign_number, unexplained
 from flows.language.explained import explanation, only_within_names
-from flows.language.matter import matter_of, speaks_of
+from flows.language.matter import matter_of, page_name, speaks_of
 from flows.language.other_names import names_of
 from flows.language.pointing import leans_on_what_is_asked, points_outside, question_points_outside, unlinked
 from flows.language.quotes import holds
-from flows.language.titles import page_name
 from schemas.reeval import Edit, EnrichedCase, PassageRef, SwapCase
 from schemas.source import Passage
 

@@ -10,8 +10,8 @@ from flows.families.lveval.verify.answers import keyword_problems, rule_problems
 from flows.families.lveval.verify.case import BORDER, CLOSING, LONGEST_SENTENCE, count, plain, says_something, yes_or_no
 from flows.families.lveval.verify.origins import is_corrected, missing_rules
 from flows.language import Language, keywords, language_of
-from flows.language.beside import speaks_of_another
 from flows.language.en.names import is_of_a_people, same_name
+from flows.language.matter import speaks_of_another
 from schemas.base import content_hash, key_of
 from schemas.lveval import AnswerKeywords, ConfusingFact, Pair, PoolDocument, Replacements, RuleConflicts
 

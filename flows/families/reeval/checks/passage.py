@@ -12,9 +12,9 @@ from flows.families.reeval.checks.sentence import LEAST_SUPPORT, begins_leaning,
 from flows.families.reeval.filters import LANGUAGES
 from flows.language import Language, language_of
 from flows.language.agreement import WORD
+from flows.language.matter import page_name
 from flows.language.pointing import points_outside, unlinked
 from flows.language.quotes import holds, stretch_of
-from flows.language.titles import page_name
 from flows.llm.model import Problem
 
 MOST_CONDENSED = 0.5

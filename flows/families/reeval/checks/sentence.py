@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 
 from flows.language import Language, language_of
+from flows.language.matter import page_name
 from flows.language.pointing import leans_on_what_is_asked, points_outside
 from flows.language.quotes import holds, stretch_of
-from flows.language.titles import page_name
 from flows.llm.model import Problem
 
 LEAST_SUPPORT = 0.8

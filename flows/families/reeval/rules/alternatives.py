@@ -13,10 +13,17 @@ from itertools import islice
 from flows.families.reeval.checks.alternative import Answered, alternative_problem
 from flows.language import language_of
 from flows.language.alternatives import CENTURY, FEW, NUMBER, YEAR, counted_anew, is_plausible, moved, persons
-from flows.language.en.countries import Country, countries, country_of_city, named_in
-from flows.language.en.names import classes, is_common_surname, place_class
+from flows.language.en.names import (
+    Country,
+    classes,
+    countries,
+    country_of_city,
+    is_common_surname,
+    named_in,
+    place_class,
+)
 from flows.language.en.phrases import is_dictionary_word
-from flows.language.invented import invented_names
+from flows.language.tables import invented_names
 from flows.language.zh.types import is_personal_name, surname
 
 CANDIDATES = 24

@@ -8,8 +8,8 @@ from flows.families.reeval import prompts
 from flows.families.reeval.checks.passage import MOST_CONDENSED, merged_problem, opening
 from flows.families.reeval.checks.sentence import is_whole, short_name
 from flows.language import Language, language_of
+from flows.language.matter import BRACKET, page_name
 from flows.language.pointing import leans_on_what_is_asked, points_outside
-from flows.language.titles import BRACKET, page_name
 from flows.llm.model import Invalid
 
 EXTRACTED = {"en": 50, "zh": 90}
