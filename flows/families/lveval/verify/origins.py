@@ -38,9 +38,7 @@ class Levels:
         """The rows' ids by dataset, level, pair and depth."""
         self.places: dict[_Place, list[tuple[int, int, str]]] = defaultdict(list)
         """The depth of each recalled fact, the words before it, and its row's id."""
-        self.contexts: dict[_Place, dict[str, int]] = defaultdict(
-            dict
-        )  # checksum of a context -> its depth
+        self.contexts: dict[_Place, dict[str, int]] = defaultdict(dict)  # checksum of a context -> its depth
         self.depths: dict[_Place, frozenset[int]] = {}  # the depths that are to be there
 
     def add(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
