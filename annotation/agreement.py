@@ -32,15 +32,15 @@ def agreement_of(
     last = _last(annotations)
     rows: list[Agreement] = []
     for ask in rubric.asks:
-        answers = _items({place: one.answers.get(ask.name) for place, one in last.items()})
+        answers = _items({place: work.answers.get(ask.name) for place, work in last.items()})
         for measure, function in _measures(ask).items():
             used = measures.of_one_size(answers) if measure == "Fleiss' kappa" else answers
             rows.append(_row(ask.name, measure, used, function, seed, draws))
     for write in (write for write in rubric.writes if not write.note):
-        texts = _items({place: " ".join(one.answers.get(write.name, "").split()) for place, one in last.items()})
+        texts = _items({place: " ".join(work.answers.get(write.name, "").split()) for place, work in last.items()})
         rows.append(_row(write.name, "identical texts", texts, measures.percent_agreement, seed, draws))
     for mark in rubric.marks:
-        spans = _items({place: one.marks.get(mark.name, ()) for place, one in last.items()})
+        spans = _items({place: work.marks.get(mark.name, ()) for place, work in last.items()})
         rows.append(_row(mark.name, "token F1", spans, measures.mean_token_f1, seed, draws))
     return rows
 
@@ -50,7 +50,7 @@ def agreement_by_person(rubric: Rubric, annotations: Iterable[Annotation]) -> di
     last = _last(annotations)
     same: dict[str, list[bool]] = {by: [] for _, by in last}
     for ask in rubric.asks:
-        for item in _items({place: one.answers.get(ask.name) for place, one in last.items()}):
+        for item in _items({place: work.answers.get(ask.name) for place, work in last.items()}):
             for pair in combinations(item, 2):
                 for by in pair:
                     same[by].append(item[pair[0]] == item[pair[1]])
@@ -169,7 +169,7 @@ def _measured(
 
 def _last(annotations: Iterable[Annotation]) -> dict[tuple[str, str], Annotation]:
     """Return the last annotation of each task by each person, sorted by (task, person)."""
-    return dict(sorted({(one.task, one.by): one for one in annotations}.items(), key=lambda item: item[0]))
+    return dict(sorted({(work.task, work.by): work for work in annotations}.items(), key=lambda item: item[0]))
 
 
 def _items(answers: Mapping[tuple[str, str], measures.T | None]) -> list[Mapping[str, measures.T]]:
@@ -184,7 +184,7 @@ def _items(answers: Mapping[tuple[str, str], measures.T | None]) -> list[Mapping
 def _scales(rubric: Rubric, samples: Mapping[str, str]) -> Iterator[tuple[str, Choice]]:
     """Yield the rubric's scales for each of its samples that has tasks."""
     used = set(samples.values())
-    for sample in [one.name for one in rubric.samples] or [""]:
+    for sample in [sample.name for sample in rubric.samples] or [""]:
         yield from ((sample, ask) for ask in rubric.asks if ask.ordered and sample in used)
 
 
@@ -193,9 +193,9 @@ def _ratings(
 ) -> dict[str, dict[str, int]]:
     """Return the ratings on a scale, 1, 2, ..., by task of a sample and by person or program."""
     rated: dict[str, dict[str, int]] = defaultdict(dict)
-    for (task, by), one in last.items():
-        if samples.get(task) == sample and ask.name in one.answers:
-            rated[task][by] = ask.options.index(one.answers[ask.name]) + 1
+    for (task, by), work in last.items():
+        if samples.get(task) == sample and ask.name in work.answers:
+            rated[task][by] = ask.options.index(work.answers[ask.name]) + 1
     return dict(rated)
 
 

@@ -33,7 +33,7 @@ class Assignment(Frozen):
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What could not be assigned, a line for each kind of shortage."""
+        """A line for each kind of shortage."""
         lacking_people = Counter((short.wanted, short.assigned) for short in self.shortages if short.key)
         return (
             *(

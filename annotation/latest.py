@@ -64,7 +64,9 @@ def latest(
         else:
             excluded.append(exclude(annotation, *problem, key=key))
     for (key, _), versions in valid.items():
-        excluded.extend(exclude(one, OLDER, f"a later one is of {versions[-1].at}", key=key) for one in versions[:-1])
+        excluded.extend(
+            exclude(version, OLDER, f"a later one is of {versions[-1].at}", key=key) for version in versions[:-1]
+        )
     return Counted([versions[-1] for _, versions in sorted(valid.items()) if versions], excluded)
 
 
@@ -131,7 +133,9 @@ def unwritten(annotation: Annotation, rubric: Rubric) -> list[str]:
     """Return the names of the required texts that are missing. Someone who rejects the record need not write any."""
     if decision_of(annotation.answers, rubric) == "reject":
         return []
-    return [one.name for one in rubric.writes if one.required and not annotation.answers.get(one.name, "").strip()]
+    return [
+        write.name for write in rubric.writes if write.required and not annotation.answers.get(write.name, "").strip()
+    ]
 
 
 def _incomplete(annotation: Annotation, rubric: Rubric) -> tuple[str, str] | None:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from itertools import zip_longest
 
-from annotation.derived import same_form
+from annotation.review import same_form
 from schemas.annotation import Annotation
 from schemas.base import content_hash, key_of
 from schemas.rubric import Rubric, Shown, Task
@@ -15,10 +15,10 @@ FEEDBACK = "feedback"
 NO_FEEDBACK = "If your answer is wrong, you will find the right one here afterwards."
 
 
-def practice_of(gold: Iterable[Task], rubric: Rubric, seed: int, size: int = PRACTICE_TASKS) -> list[Task]:
+def practice_of(gold: Iterable[Task], rubric: Rubric, seed: int) -> list[Task]:
     """Return a practice set made of gold tasks, under keys of its own, with the different right answers in turn.
 
-    It is smaller than `size` if there are fewer gold tasks. Do not use its tasks as gold tasks too: see
+    It is smaller than `PRACTICE_TASKS` if there are fewer gold tasks. Do not use its tasks as gold tasks too: see
     `not_practised`.
     """
     by_answer: dict[str, list[Task]] = defaultdict(list)
@@ -29,7 +29,7 @@ def practice_of(gold: Iterable[Task], rubric: Rubric, seed: int, size: int = PRA
     in_turn = [task for tasks in rounds for task in tasks if task]
     return [
         task.model_copy(update={"key": key_of("task", rubric.name, task.key, {"sample": PRACTICE}), "sample": PRACTICE})
-        for task in in_turn[:size]
+        for task in in_turn[:PRACTICE_TASKS]
     ]
 
 
@@ -66,7 +66,7 @@ def passed_practice(by: str, practice: Iterable[Task], annotations: Iterable[Ann
 def _last_answers(by: str, annotations: Iterable[Annotation], rubric: Rubric) -> dict[str, Annotation]:
     """Return a person's last answer to each practice task, by the task's key."""
     form = practice_rubric(rubric).name
-    answers = [one for one in annotations if one.by == by and one.rubric == form and not one.cancelled]
+    answers = [answer for answer in annotations if answer.by == by and answer.rubric == form and not answer.cancelled]
     return {answer.key: answer for answer in sorted(answers, key=lambda answer: (answer.at, answer.source))}
 
 

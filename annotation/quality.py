@@ -51,7 +51,7 @@ def gold_scores(tasks: Iterable[Task], annotations: Iterable[Annotation]) -> dic
     A person's last annotation of a task counts. A gold question left open is wrong.
     """
     known = {task.id: task.known for task in tasks if task.known}
-    last = {(one.by, one.task): one.answers for one in annotations if one.task in known}
+    last = {(work.by, work.task): work.answers for work in annotations if work.task in known}
     right: Counter[str] = Counter()
     answered: Counter[str] = Counter()
     for (by, task), answers in last.items():
@@ -124,7 +124,7 @@ def work_statistics(
     for by in sorted({*queues, *by_person}):
         queue, done = queues.get(by, ()), by_person[by]
         back, good = (sum(author == by for _, author in work) for work in (sent_back, accepted))
-        minutes = [min(one.seconds / 60, MOST_MINUTES) for one in done.values() if one.seconds]
+        minutes = [min(work.seconds / 60, MOST_MINUTES) for work in done.values() if work.seconds]
         statistics.append(
             WorkStatistics(
                 by=by,
@@ -134,7 +134,9 @@ def work_statistics(
                 returned=back + good,
                 rejected=back / (back + good) if back + good else None,
                 gold=gold.get(by, GoldScore()),
-                unchanged=sum(len(unchanged(tasks[task], one, rubric)) for task, one in done.items() if task in tasks),
+                unchanged=sum(
+                    len(unchanged(tasks[task], work, rubric)) for task, work in done.items() if task in tasks
+                ),
             )
         )
     return statistics

@@ -5,14 +5,15 @@ They are rubrics like any other, so every form, check and queue works for them t
 
 from collections.abc import Iterable
 
-from annotation.derived import derived_name, same_form
 from schemas.annotation import Annotation, Finding
-from schemas.base import key_of
+from schemas.base import content_hash, key_of
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Written
 
 ACCEPT, FIX, REJECT = "accept", "fix", "reject"
 RIGHT, WRONG = "right", "wrong"
 COMMENT, WARNINGS, CHOSEN = "review_comment", "warnings", "chosen"
+LONGEST_NAME = 40
+"""Characters of a rubric's name."""
 
 
 def review_of(rubric: Rubric, guideline: str = "") -> Rubric:
@@ -172,5 +173,33 @@ def _task(rubric: Rubric, task: Task, by: str, **content: object) -> Task:
             "item_key": task.item_key,
             "item_view": task.item_view,
             **content,
+        }
+    )
+
+
+# ---- rubrics made from another: their names, and what they have in common ----
+
+
+def derived_name(name: str, suffix: str) -> str:
+    """Return the rubric's name with the suffix, shortened if necessary, and still unique."""
+    if len(name) + len(suffix) <= LONGEST_NAME:
+        return name + suffix
+    mark = f"-{content_hash(name)[:6]}"
+    return name[: LONGEST_NAME - len(suffix) - len(mark)].rstrip("-") + mark + suffix
+
+
+def same_form(rubric: Rubric, suffix: str, title: str, first: Shown) -> Rubric:
+    """Return the rubric's form with one more text at the top, for one person per task and without samples."""
+    return rubric.model_copy(
+        update={
+            "name": derived_name(rubric.name, suffix),
+            "title": f"{title}: {rubric.title or rubric.name}",
+            "shows": (first, *rubric.shows),
+            "listed": rubric.lists_by,
+            "people_per_item": 1,
+            "overlaps": False,
+            "samples": (),
+            "validation_share": 0.0,
+            "pass_share": 0.0,
         }
     )

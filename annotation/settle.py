@@ -93,7 +93,7 @@ def settle(
         task = by_key[annotation.key or keys[annotation.task]]
         if not task.known:
             courses[task.key].append(settling.follow(task, annotation))
-    touched = {one.key for one in submissions.excluded}
+    touched = {excluded.key for excluded in submissions.excluded}
     outcomes = [
         outcome_of(
             task,
@@ -146,29 +146,29 @@ class _Submissions:
     def take_revision(self, task: Task, rubric: Rubric, author: str) -> Annotation | None:
         """Return the author's revision; anybody else's is excluded."""
         submitted = self._pop([task], rubric)
-        self.excluded.extend(exclude(one, ANOTHERS_REVISION, author) for one in submitted if one.by != author)
-        counted = self._count([one for one in submitted if one.by == author], [task], rubric)
+        self.excluded.extend(exclude(work, ANOTHERS_REVISION, author) for work in submitted if work.by != author)
+        counted = self._count([work for work in submitted if work.by == author], [task], rubric)
         return counted[0] if counted else None
 
     def take_reviews(self, task: Task, rubric: Rubric, author: str) -> list[Annotation]:
         """Return the valid reviews of the author's work by others, the last first; the caller says which one counts."""
         submitted = self._pop([task], rubric)
         self.excluded.extend(
-            exclude(one, REVIEWER_IS_AUTHOR, author, key=task.key) for one in submitted if one.by == author
+            exclude(work, REVIEWER_IS_AUTHOR, author, key=task.key) for work in submitted if work.by == author
         )
-        others = [one for one in submitted if one.by != author]
+        others = [work for work in submitted if work.by != author]
         valid, excluded = latest(others, [task], rubric, self.people, self.suspended)
         self.excluded.extend(excluded)
-        return sorted(valid, key=lambda one: (time_of(one.at), one.by), reverse=True)
+        return sorted(valid, key=lambda work: (time_of(work.at), work.by), reverse=True)
 
     def exclude_rest(self) -> None:
         """Exclude the annotations that no task took."""
         for left in self.left.values():
-            self.excluded.extend(exclude(one, UNKNOWN_TASK, one.task) for rest in left.values() for one in rest)
+            self.excluded.extend(exclude(work, UNKNOWN_TASK, work.task) for rest in left.values() for work in rest)
 
     def _pop(self, tasks: Iterable[Task], rubric: Rubric) -> list[Annotation]:
         left = self.left[rubric.name]
-        return [one for task in tasks for name in (task.key, task.id) for one in left.pop(name, ())]
+        return [work for task in tasks for name in (task.key, task.id) for work in left.pop(name, ())]
 
     def _count(self, submitted: Iterable[Annotation], tasks: Iterable[Task], rubric: Rubric) -> list[Annotation]:
         counted, excluded = latest(submitted, tasks, rubric, self.people, self.suspended)
@@ -207,7 +207,9 @@ class _Settling:
             return Course(work.by, "done", "", "reject", work, _notes(self.rubric, work), at=work.at)
         findings = self._findings(first, task, work)
         if any(finding.rejects for finding in findings):
-            problems = [f"{title_of(self.rubric, one.name)}: {one.problem}" for one in findings if one.rejects]
+            problems = [
+                f"{title_of(self.rubric, finding.name)}: {finding.problem}" for finding in findings if finding.rejects
+            ]
             return Course(work.by, "back", "sent back by a check", "reject", work, "\n".join(dict.fromkeys(problems)))
         if self.review is None:
             return self._finished(first, work, _notes(self.rubric, work))
@@ -257,7 +259,9 @@ class _Settling:
             self._exclude(review, asked, NOTHING_FIXED, ", ".join(unfixed))
             return None
         findings = self.check(first, corrected)
-        if problems := [f"{one.name}: {one.problem}" for one in findings if one.rejects and one.name in changed]:
+        if problems := [
+            f"{finding.name}: {finding.problem}" for finding in findings if finding.rejects and finding.name in changed
+        ]:
             self._exclude(review, asked, BROKEN_FIX, "; ".join(problems))
             return None
         return self._finished(first, corrected, comment, review)
@@ -292,4 +296,4 @@ def _with_texts(work: Annotation, texts: Mapping[str, str], rubric: Rubric) -> A
 
 
 def _notes(rubric: Rubric, work: Annotation) -> str:
-    return "\n".join(text for one in rubric.writes if one.note and (text := work.answers.get(one.name, "").strip()))
+    return "\n".join(text for note in rubric.writes if note.note and (text := work.answers.get(note.name, "").strip()))

@@ -81,9 +81,9 @@ def _verdict(task: Task, chosen: Sequence[Course], rubric: Rubric) -> Verdict:
         texts={} if rejected else {name: text for name, text in course.work.answers.items() if name in extra},
         marks={} if rejected else course.work.marks,
         comment=course.comment,
-        by=", ".join(sorted(one.by for one in chosen)),
+        by=", ".join(sorted(course.by for course in chosen)),
         reviewed_by=course.reviewer,
-        at=max((one.at for one in chosen), key=time_of),
+        at=max((course.at for course in chosen), key=time_of),
     )
 
 

@@ -210,7 +210,6 @@ def task_of(
     suggested: Iterable[str] = (),
     left_out: Mapping[str, str] | None = None,
     known: Mapping[str, str] | None = None,
-    why: str = "",
 ) -> Task:
     """Return the task of a record.
 
@@ -230,5 +229,4 @@ def task_of(
         suggested=tuple(sorted(suggested)),
         left_out=left_out or {},
         known=known or {},
-        why=why,
     )

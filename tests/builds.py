@@ -80,16 +80,22 @@ def touchstone(
     )  # fmt: skip
 
 
+def begun(
+    *arguments: str | Path, folder: Path, out: str | Path = os.devnull, err: str | Path = os.devnull, **environment: str
+) -> Forked:
+    """Start the command line; what it prints goes to two files."""
+    command = [str(TOUCHSTONE), *map(str, arguments)]
+    return Forked(command, folder, {**os.environ, **environment}, str(out), str(err))
+
+
 def killed(*arguments: str | Path, folder: Path, when: Callable[[], bool], **environment: str) -> bool:
     """Start the command line and kill it, with all it started, when `when()` holds; False if it was done by then."""
-    process = Forked(
-        [str(TOUCHSTONE), *map(str, arguments)], folder, {**os.environ, **environment}, os.devnull, os.devnull
-    )
+    process = begun(*arguments, folder=folder, **environment)
     while process.poll() is None:
         if when():
             process.kill()
             return True
-        time.sleep(0.002)
+        time.sleep(0.01)
     return False
 
 
@@ -180,9 +186,9 @@ def served(table: Mapping[str, str]) -> Callable[[Messages], str]:
     return answer
 
 
-def wait_for(condition: Any, seconds: float = 60.0) -> None:
-    """Wait until `condition()` holds."""
+def wait_for(condition: Any, seconds: float = 60.0, every: float = 0.2) -> None:
+    """Wait until `condition()` holds, which is asked `every` so many seconds."""
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "it did not come about"
-        time.sleep(0.2)
+        time.sleep(every)

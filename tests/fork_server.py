@@ -9,14 +9,20 @@ What is read when a module is imported:
 - `huggingface_hub` is not imported before the fork.
 - A command whose environment differs in another such variable (`READ_AT_IMPORT`) runs as a real process.
 All forks of one run share the seed of string hashes; where a test is about that, it starts the real program.
+
+`stand_in` is a command line that another program can start instead of `python -m MODULE`: it has the module run in a
+fork, which is killed when it ends itself.
 """
 
 import atexit
+import contextlib
 import gc
 import importlib
+import inspect
 import json
 import os
 import pkgutil
+import runpy
 import select
 import signal
 import socket
@@ -26,14 +32,19 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
 ADDRESS = "TOUCHSTONE_TESTS_FORKS"
 """The variable that tells the processes of a test run where the server listens."""
 ROOMS = ("schemas", "data", "annotation", "flows")
-ON_FIRST_USE = ("fastapi.encoders", "prefect.server.schemas.core", "prefect.task_engine", "prefect.flow_engine")
-"""What Prefect imports when a flow runs."""
+ON_FIRST_USE = (
+    "anyio._backends._asyncio", "faiss", "fastapi.encoders", "fsspec.implementations.chained", "httpcore2",
+    "prefect.flow_engine", "prefect.server.schemas.core", "prefect.task_engine", "prefect.utilities.visualization",
+    "pyarrow.pandas_compat", "torch",
+)  # fmt: skip
+"""What is imported when a flow runs, a model is loaded or a table is read."""
 NOT_YET = "huggingface_hub"
 """Its constants are read from the environment, which tests set, when it is imported."""
 READ_AT_IMPORT = ("LANG", "LC_", "LD_", "MALLOC_", "MKL_", "OMP_", "OPENBLAS_", "PREFECT_LOGGING_", "PYTHON", "TZ")
@@ -44,13 +55,21 @@ class Forked:
     """A command that was asked for, and its exit status once it has ended."""
 
     def __init__(
-        self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], out: str, err: str
+        self,
+        arguments: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        out: str,
+        err: str,
+        module: str | None = None,
     ) -> None:
+        """`module` runs instead of the command line."""
         self._connection = socket.socket(socket.AF_UNIX)
         self._connection.connect(os.environ[ADDRESS])
         self._answers = self._connection.makefile("r")
         request = {"arguments": [*arguments], "folder": str(folder.resolve()), "environment": {**environment}}
-        self._connection.sendall(json.dumps({**request, "out": out, "err": err}).encode() + b"\n")
+        request |= {"out": out, "err": err, "module": module}
+        self._connection.sendall(json.dumps(request).encode() + b"\n")
         self.pid = self._answer()
         self.returncode: int | None = None
 
@@ -64,6 +83,10 @@ class Forked:
         if status is None:
             raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
         return status
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to it alone."""
+        os.kill(self.pid, number)
 
     def kill(self) -> None:
         """Kill it with all it started that is in its session."""
@@ -81,6 +104,11 @@ class Forked:
         line = self._answers.readline()
         assert line, "the fork server has ended"
         return int(line)
+
+
+def stand_in(module: str) -> str:
+    """The command line that runs a module in a fork."""
+    return f"{sys.executable} -S {__file__} {module}"
 
 
 def can_fork(environment: Mapping[str, str]) -> bool:
@@ -149,12 +177,23 @@ def _import_all(home: Path) -> None:
             if NOT_YET not in str(error):
                 raise
     sys.meta_path.remove(guard)
+    _fill_caches()
     gc.collect()
     gc.freeze()  # a collection in a fork would copy every page
 
 
+def _fill_caches() -> None:
+    """Read what the modules keep once it is first asked for, such as dictionaries: seconds for each command else."""
+    cached = type(cache(gc.collect))
+    for name, module in [*sys.modules.items()]:
+        if name.partition(".")[0] in ROOMS:
+            for thing in [*vars(module).values()]:
+                if isinstance(thing, cached) and not inspect.signature(thing).parameters:
+                    thing()
+
+
 def _serve(listener: socket.socket, home: Path) -> dict[str, Any]:
-    """Fork for each request, until standard input ends. Returns the request, in the fork."""
+    """Fork for each request until standard input ends; kill what nobody waits for. Returns the request, in the fork."""
     woken, wakes = os.pipe()
     os.set_blocking(wakes, False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
@@ -162,11 +201,10 @@ def _serve(listener: socket.socket, home: Path) -> dict[str, Any]:
     running: dict[int, socket.socket] = {}
     imported = False
     while True:
-        ready = select.select([0, listener, woken], [], [])[0]
+        ready = select.select([0, listener, woken, *running.values()], [], [])[0]
         if 0 in ready:
             for pid in running:
-                os.killpg(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
+                _kill(pid)
             sys.exit()
         if woken in ready:
             os.read(woken, 4096)
@@ -176,6 +214,9 @@ def _serve(listener: socket.socket, home: Path) -> dict[str, Any]:
                     break
                 with running.pop(pid) as connection:
                     _answer(connection, os.waitstatus_to_exitcode(status))
+        for pid in [pid for pid, connection in running.items() if connection in ready]:
+            _kill(pid)
+            running.pop(pid).close()
         if listener in ready:
             connection, _ = listener.accept()
             with connection.makefile("r") as lines:
@@ -194,6 +235,13 @@ def _serve(listener: socket.socket, home: Path) -> dict[str, Any]:
                 return request
             running[pid] = connection
             _answer(connection, pid)
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it leads no group yet
+        os.killpg(pid, signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
 
 
 def _answer(connection: socket.socket, number: int) -> None:
@@ -231,22 +279,39 @@ def _forget_settings() -> None:
     prefect.context.SettingsContext.get = read_and_get  # type: ignore[method-assign, assignment]
 
 
+def _wait_for_fork(module: str) -> NoReturn:
+    """Have a module run in a fork that writes where this process does, and end with its status."""
+    out, err = (f"/proc/{os.getpid()}/fd/{number}" for number in (1, 2))
+    sys.exit(Forked([module], Path.cwd(), os.environ, out, err, module).wait())
+
+
 def main() -> None:
     """Serve; in a fork, run the command and end with its status."""
     sys.path[0] = str(Path(sys.executable).parent)  # as for the real program, not the folder of the tests
     listener = socket.socket(fileno=int(sys.argv[1]))
-    _become(_serve(listener, Path(sys.argv[2]) / "prefect"))
+    request = _serve(listener, Path(sys.argv[2]) / "prefect")
+    _become(request)
     from flows import cli
 
     status: object = None
     try:
-        cli.main()
+        if request["module"]:
+            _run_module(request["module"])
+        else:
+            cli.main()
     except SystemExit as end:
         status = end.code
     except BaseException:  # noqa: BLE001 - as the interpreter ends
         traceback.print_exc()
         status = 1
     _end(status)
+
+
+def _run_module(name: str) -> None:
+    from prefect.logging.configuration import setup_logging
+
+    setup_logging()  # as the environment says now
+    runpy.run_module(name, run_name="__main__")
 
 
 def _end(status: object) -> NoReturn:
@@ -261,4 +326,6 @@ def _end(status: object) -> NoReturn:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        _wait_for_fork(sys.argv[1])
     main()

@@ -11,18 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from annotation.guideline import guideline_page
 from annotation.label_studio.accounts import Owner, read_owner
-from annotation.label_studio.config import QUESTION, hotkeys, label_config
+from annotation.label_studio.config import QUESTION, guideline_page, hotkeys, label_config
 from annotation.label_studio.sync import KEY, VIEW, Queue, QueuedTask, push_queue
 from annotation.label_studio.task_data import data_fields, task_data
 from annotation.practice import practice_for, practice_of, practice_rubric
 from annotation.review import review_of, review_task, revision_of, revision_task
-from flows.annotate.queues import LONGEST_TITLE
-from flows.annotate.rubrics import HERE, rubrics
+from flows.annotate.push import LONGEST_TITLE
+from flows.annotate.work import HERE
 from schemas.annotation import Annotation, Finding
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Turn, Written
 from tests.label_studio import Served, copy_seed, make_seed, served
+from tests.rubrics import rubrics
 
 PAGE = {"width": 1366, "height": 768}
 FLAGS = ("no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",

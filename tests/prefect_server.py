@@ -59,7 +59,7 @@ def served(home: Path) -> Iterator[str]:
 
     def healthy() -> bool:
         try:
-            return httpx.get(f"{api}/health", timeout=2).status_code == 200
+            return CLIENT.get(f"{api}/health").status_code == 200
         except httpx.HTTPError:
             return False
 
@@ -71,10 +71,20 @@ def served(home: Path) -> Iterator[str]:
         process.wait(30)
 
 
+CLIENT = httpx.Client(timeout=10, verify=False)
+"""One for all requests: to make another takes ten times as long as an answer."""
+
+
+def read(api: str, path: str) -> dict[str, Any]:
+    """One thing that the server holds."""
+    thing: dict[str, Any] = CLIENT.get(f"{api}/{path}").raise_for_status().json()
+    return thing
+
+
 def listed(api: str, what: str, **query: Any) -> list[dict[str, Any]]:
     """All of something that the server holds: `flow_runs`, `deployments`, `artifacts`, `logs`, ..."""
-    found = httpx.post(f"{api}/{what}/filter", json={"limit": 200, **query}, timeout=10)
-    rows: list[dict[str, Any]] = found.raise_for_status().json()
+    reply = CLIENT.post(f"{api}/{what}/filter", json={"limit": 200, **query})
+    rows: list[dict[str, Any]] = reply.raise_for_status().json()
     return rows
 
 

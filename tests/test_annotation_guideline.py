@@ -1,9 +1,8 @@
 """The guideline as annotators read it."""
 
-from annotation.guideline import guideline_page
-from annotation.label_studio.config import hotkeys
-from flows.annotate.rubrics import rubrics
+from annotation.label_studio.config import guideline_page, hotkeys
 from schemas.rubric import Choice, Rubric, Shown
+from tests.rubrics import rubrics
 
 RUBRIC = Rubric(
     name="r",

@@ -7,9 +7,8 @@ from xml.etree import ElementTree as Xml
 import pytest
 from pydantic import ValidationError
 
-from annotation.guideline import guideline_page
 from annotation.label_studio.answers import Answers, Unusable, answers_of
-from annotation.label_studio.config import QUESTION, hotkeys, label_config
+from annotation.label_studio.config import QUESTION, guideline_page, hotkeys, label_config
 from annotation.label_studio.task_data import (
     EDGE_CHARACTERS,
     LISTED,

@@ -24,11 +24,12 @@ import pytest
 
 from annotation.label_studio import server
 from annotation.label_studio.accounts import accounts, make_owner, read_owner, write_private
-from annotation.label_studio.client import connect
-from annotation.label_studio.install import MARK, install, last_line
+from annotation.label_studio.client import Unanswered, connect
+from annotation.label_studio.install import MARK, _mark, install, last_line
 from schemas.errors import Failed, WrongInput
-from tests.builds import TOUCHSTONE, touchstone, wait_for, write_config
-from tests.label_studio import Served, served
+from tests.builds import ROOT, TOUCHSTONE, killed, touchstone, wait_for, write_config
+from tests.fork_server import Forked
+from tests.label_studio import Served
 
 CONFIG = '<View><Text name="text" value="$text"/><TextArea name="answer" toName="text"/></View>'
 PEOPLE = {"a1": "Anna@example.org", "a2": "ben@example.org"}
@@ -59,20 +60,27 @@ def logins(folder: Path) -> dict[str, tuple[str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_down_and_up_again_keeps_address_projects_and_accounts(label_studio_folder: Path) -> None:
-    with served(label_studio_folder) as first:
-        project = first.client.make_project("Kept", CONFIG)
-        first.client.import_tasks(project, [{"data": {"text": "Kept as well"}}])
-        numbers = accounts(first.client, PEOPLE, label_studio_folder)
-        assert set(numbers.values()) == {"a1", "a2"}
-        again = server.up(label_studio_folder)
-        assert (again.url, again.before) == (first.url, True)
-    assert server.running(label_studio_folder) is None
-    with served(label_studio_folder) as second:
-        assert (second.url, second.token) == (first.url, first.token)
-        assert [row["data"] for row in second.client.list_tasks(project)] == [{"text": "Kept as well"}]
-        assert accounts(second.client, PEOPLE, label_studio_folder) == numbers
-    assert server.down(label_studio_folder) is False
+def test_down_is_one_line_to_a_client_and_up_again_keeps_address_projects_and_accounts(label_studio: Served) -> None:
+    first, folder = label_studio, label_studio.folder
+    project = first.client.make_project("Kept", CONFIG)
+    first.client.import_tasks(project, [{"data": {"text": "Kept as well"}}])
+    numbers = accounts(first.client, PEOPLE, folder)
+    assert set(numbers.values()) == {"a1", "a2"}
+    again = server.up(folder)
+    assert (again.url, again.before) == (first.url, True)
+    assert server.down(folder)
+    assert server.running(folder) is None
+    assert server.down(folder) is False
+    with pytest.raises(Unanswered, match="no server answers there") as caught:
+        first.client.projects()
+    assert first.token not in str(caught.value)
+    with pytest.raises(Unanswered, match=r"start it, or correct annotation\.url"):
+        connect(first.url, first.token)
+    second = server.up(folder)
+    assert (second.url, second.owner.token, second.before) == (first.url, first.token, False)
+    with connect(second.url, second.owner.token) as client:
+        assert [row["data"] for row in client.list_tasks(project)] == [{"text": "Kept as well"}]
+        assert accounts(client, PEOPLE, folder) == numbers
 
 
 @pytest.mark.slow
@@ -119,118 +127,24 @@ def test_a_server_that_was_killed_comes_up_where_it_was(label_studio: Served) ->
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_two_ups_at_once_start_one_server(label_studio_folder: Path) -> None:
-    # Locks are of open files, so that two threads meet at them as two processes do.
-    with ThreadPoolExecutor() as pool:
-        both = list(pool.map(lambda _: server.up(label_studio_folder), range(2)))
-    try:
-        assert both[0].url == both[1].url
-        assert sorted(one.before for one in both) == [False, True]
-    finally:
-        assert server.down(label_studio_folder)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_a_port_that_was_taken_meanwhile_is_said_and_one_asked_for_is_refused(label_studio_folder: Path) -> None:
-    with socket.socket() as other:
-        other.bind((server.HOST, 0))
-        other.listen()
-        port = other.getsockname()[1]
-        with pytest.raises(WrongInput, match=f"--port {port}: another program has it"):
-            server.up(label_studio_folder, port)
-        (label_studio_folder / server.PORT).write_text(str(port))
-        running = server.up(label_studio_folder)
-        try:
-            assert running.moved_from == port
-            assert running.url != f"http://{server.HOST}:{port}"
-            with pytest.raises(WrongInput, match=f"--port {port}: Label Studio is already running at {running.url}"):
-                server.up(label_studio_folder, port)
-        finally:
-            server.down(label_studio_folder)
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_first_start_that_was_killed_with_its_server_is_begun_anew(label_studio_seed: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "label-studio"
-    folder.mkdir()
-    (folder / "env").symlink_to(label_studio_seed / "env")
-    code = f"from annotation.label_studio import server; from pathlib import Path; server.up(Path({str(folder)!r}))"
-    starting = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent.parent)
-    database = folder / server.DATA / server.DATABASE
-    wait_for(lambda: database.exists() and database.stat().st_size > 400_000, 120)
-    starting.kill()
-    starting.wait()
-    half_made = pid_of(folder)
-    os.kill(half_made, signal.SIGKILL)
-    assert not server._has_accounts(database)
-    upload = folder / server.DATA / "media" / "kept.txt"
-    upload.parent.mkdir(exist_ok=True)
-    upload.write_text("of no database")
-    with served(folder) as anew:
-        assert anew.client.projects() == []
-        assert upload.exists()
-        assert pid_of(folder) != half_made
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_an_up_that_was_killed_leaves_its_server_to_the_next(label_studio_folder: Path) -> None:
-    code = (
-        f"from annotation.label_studio import server; from pathlib import Path; "
-        f"server.up(Path({str(label_studio_folder)!r}))"
-    )
-    starting = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent.parent)
-    wait_for(lambda: (label_studio_folder / server.LOCK).exists() and server._pid(label_studio_folder) is not None, 60)
-    starting.kill()
-    starting.wait()
-    left = pid_of(label_studio_folder)
-    with served(label_studio_folder):
-        assert pid_of(label_studio_folder) == left
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_a_start_that_is_stopped_leaves_nothing_running(label_studio_folder: Path) -> None:
-    place = label_studio_folder.parent.parent
-    write_config(place, store="state", families={"uraq": {}})
-    starting = subprocess.Popen(
-        [TOUCHSTONE, "label-studio", "up", "config.yaml"], cwd=place, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    wait_for(lambda: (label_studio_folder / server.LOCK).exists() and server._pid(label_studio_folder) is not None, 60)
-    starting.send_signal(signal.SIGINT)
-    _, said = starting.communicate(timeout=60)
-    assert (starting.returncode, said) == (130, "touchstone: stopped; run the same command again to go on from here\n")
-    assert not server._is_held(label_studio_folder)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_an_installation_that_was_killed_is_done_again(tmp_path: Path) -> None:
+def test_an_installation_that_was_killed_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that is done again is of a small package: the tests' own Label Studio is a whole one."""
     write_config(tmp_path, families={"uraq": {"statements": 10}})
     folder = tmp_path / ".touchstone" / "label-studio"
-    process = subprocess.Popen(
-        [TOUCHSTONE, "label-studio", "up", "config.yaml"],
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    wait_for((folder / "env" / "bin" / "python").exists, 120)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    begun = (folder / "env" / "bin" / "python").exists
+    assert killed("label-studio", "up", "config.yaml", folder=tmp_path, when=begun)
     assert not (folder / "env" / MARK).exists()
+    monkeypatch.setattr("annotation.label_studio.install.PACKAGES", ("iniconfig==2.1.0",))
     told: list[str] = []
     with (folder / server.LOCK).open("a") as lock:
         programs = install(folder, lock, told.append)
-        assert "installing label-studio==1.23.2" in told[0]
+        assert "installing iniconfig==2.1.0" in told[0]
         assert install(folder, lock, told.append) == programs
     assert len(told) == 1
-    version = "import importlib.metadata; print(importlib.metadata.version('label-studio'))"
-    said = subprocess.run([programs / "python", "-c", version], capture_output=True, text=True, check=True)
-    assert said.stdout == "1.23.2\n"
+    version = "import importlib.metadata; print(importlib.metadata.version('iniconfig'))"
+    printed = subprocess.run([programs / "python", "-c", version], capture_output=True, text=True, check=True).stdout
+    assert printed == "2.1.0\n"
 
 
 @pytest.mark.slow
@@ -358,11 +272,18 @@ def damaged(folder: Path) -> None:
     (folder / server.DATA / server.DATABASE).write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
 
 
-def without_owner(folder: Path) -> None:
+def half_made(folder: Path) -> Path:
+    """A database as a first start has it before it makes the owner."""
     (folder / server.DATA).mkdir()
-    with sqlite3.connect(folder / server.DATA / server.DATABASE) as database:
+    path = folder / server.DATA / server.DATABASE
+    with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE organization (id)")
         database.execute("CREATE TABLE htx_user (active_organization_id)")
+    return path
+
+
+def without_owner(folder: Path) -> None:
+    with sqlite3.connect(half_made(folder)) as database:
         database.execute("INSERT INTO organization VALUES (1)")
         database.execute("INSERT INTO htx_user VALUES (1)")
 
@@ -415,20 +336,34 @@ def test_a_database_is_whole_once_its_owner_has_an_organisation(
     assert server._has_accounts(tmp_path / "some.sqlite3") is whole
 
 
-def stand_in(folder: Path, script: str) -> Path:
-    """A program in the place of Label Studio."""
+ANSWERING = f"""exec {sys.executable} -c '
+import http.server, sys, time
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+time.sleep(0.5)
+http.server.HTTPServer(("{server.HOST}", int(sys.argv[-1])), Handler).serve_forever()
+' "$@"
+"""
+"""A server that accepts every key."""
+SILENT = "exec sleep 60"
+
+
+def stand_in(folder: Path, script: str) -> None:
+    """Install a program in the place of Label Studio."""
     programs = folder / "env" / "bin"
     programs.mkdir(parents=True)
+    (programs / "python").symlink_to(sys.executable)
     (programs / "label-studio").write_text(f"#!/bin/sh\n{script}\n")
     (programs / "label-studio").chmod(0o755)
-    return programs
+    (folder / "env" / MARK).write_text(_mark())
 
 
-def test_a_server_that_ends_at_once_is_one_line_with_its_last_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    programs = stand_in(tmp_path, "echo sqlite3.OperationalError: database or disk is full; exit 1")
-    monkeypatch.setattr(server, "install", lambda folder, lock, tell: programs)
+def test_a_server_that_ends_at_once_is_one_line_with_its_last_words(tmp_path: Path) -> None:
+    stand_in(tmp_path, "echo sqlite3.OperationalError: database or disk is full; exit 1")
     with pytest.raises(
         Failed, match=r"did not start: sqlite3.OperationalError: database or disk is full; .*server.log"
     ):
@@ -437,12 +372,86 @@ def test_a_server_that_ends_at_once_is_one_line_with_its_last_words(
 
 
 def test_a_server_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    programs = stand_in(tmp_path, "exec sleep 60")
-    monkeypatch.setattr(server, "install", lambda folder, lock, tell: programs)
+    stand_in(tmp_path, SILENT)
     monkeypatch.setattr(server, "START_S", 1.0)
     with pytest.raises(Failed, match="did not answer at http"):
         server.up(tmp_path)
     assert server._is_held(tmp_path) is False
+
+
+def test_two_ups_at_once_start_one_server(tmp_path: Path) -> None:
+    stand_in(tmp_path, ANSWERING)
+    # Locks are of open files, so that two threads meet at them as two processes do.
+    with ThreadPoolExecutor() as pool:
+        both = list(pool.map(lambda _: server.up(tmp_path), range(2)))
+    assert server.down(tmp_path)
+    assert both[0].url == both[1].url
+    assert sorted(running.before for running in both) == [False, True]
+
+
+def test_a_port_that_was_taken_meanwhile_is_said_and_one_asked_for_is_refused(tmp_path: Path) -> None:
+    stand_in(tmp_path, ANSWERING)
+    with socket.socket() as other:
+        other.bind((server.HOST, 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(WrongInput, match=f"--port {port}: another program has it"):
+            server.up(tmp_path, port)
+        (tmp_path / server.PORT).write_text(str(port))
+        running = server.up(tmp_path)
+        try:
+            assert running.moved_from == port
+            assert running.url != f"http://{server.HOST}:{port}"
+            with pytest.raises(WrongInput, match=f"--port {port}: Label Studio is already running at {running.url}"):
+                server.up(tmp_path, port)
+        finally:
+            server.down(tmp_path)
+
+
+def has_started(folder: Path) -> bool:
+    return (folder / server.LOCK).exists() and server._pid(folder) is not None
+
+
+def test_an_up_that_was_killed_leaves_its_server_to_the_next(tmp_path: Path) -> None:
+    stand_in(tmp_path, ANSWERING)
+    code = f"from annotation.label_studio import server; from pathlib import Path; server.up(Path({str(tmp_path)!r}))"
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) as starting:
+        wait_for(lambda: has_started(tmp_path))
+        starting.kill()
+    left = pid_of(tmp_path)
+    try:
+        assert server.up(tmp_path).before
+        assert pid_of(tmp_path) == left
+    finally:
+        server.down(tmp_path)
+
+
+def test_a_start_that_is_stopped_leaves_nothing_running(tmp_path: Path) -> None:
+    folder = tmp_path / ".touchstone" / "label-studio"
+    stand_in(folder, SILENT)
+    write_config(tmp_path, families={"uraq": {}})
+    starting = Forked(
+        [str(TOUCHSTONE), "label-studio", "up", "config.yaml"], tmp_path, os.environ, os.devnull, str(tmp_path / "err")
+    )
+    wait_for(lambda: has_started(folder))
+    os.kill(starting.pid, signal.SIGINT)
+    assert starting.wait(60) == 130
+    said = (tmp_path / "err").read_text()
+    assert said == "touchstone: stopped; run the same command again to go on from here\n"
+    assert not server._is_held(folder)
+
+
+def test_a_first_start_that_was_killed_with_its_server_is_begun_anew(tmp_path: Path) -> None:
+    """Its database has tables but no organisation; what was uploaded belongs to no database, and stays."""
+    stand_in(tmp_path, ANSWERING)
+    database = half_made(tmp_path)
+    upload = tmp_path / server.DATA / "media" / "kept.txt"
+    upload.parent.mkdir()
+    upload.write_text("of no database")
+    server.up(tmp_path)
+    assert server.down(tmp_path)
+    assert not database.exists(), "the stand-in makes none"
+    assert upload.exists()
 
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:

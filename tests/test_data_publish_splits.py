@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.publish.splits import is_held_out
+from data.publish.rows import is_held_out
 from schemas.base import content_hash
 
 KEYS = [content_hash(number) for number in range(4000)]

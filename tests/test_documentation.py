@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -11,8 +12,10 @@ import pytest
 import yaml
 
 from annotation.label_studio import server
+from flows.prefect_server.embedded import API
 from tests import configuration_reference
 from tests.builds import ROOT, TOUCHSTONE, share_vectors, touchstone
+from tests.fork_server import READ_AT_IMPORT, run_forked
 from tests.label_studio import copy_seed
 from tests.prefect_server import with_database
 
@@ -46,12 +49,21 @@ def commands(page: Path) -> list[str]:
 RUN = [page for page in PAGES if commands(page)]
 
 
-def sh(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    path = f"{TOUCHSTONE.parent}:/usr/bin:/bin"
-    return subprocess.run(
-        ["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False, timeout=600,
-        env={"PATH": path, "HOME": str(folder), "COLUMNS": "200", **environment},
-    )  # fmt: skip
+def reader(folder: Path, columns: str) -> dict[str, str]:
+    """The environment of a reader with a new account."""
+    return {"PATH": f"{TOUCHSTONE.parent}:/usr/bin:/bin", "HOME": str(folder), "COLUMNS": columns}
+
+
+def sh(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a line of a page: the program as a fork that uses the tests' Prefect server, anything else in a shell."""
+    environment = reader(folder, "200")
+    program, *arguments = shlex.split(command)
+    if program != TOUCHSTONE.name:
+        return subprocess.run(
+            ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+    kept = {name: value for name, value in os.environ.items() if name.startswith((API, *READ_AT_IMPORT))}
+    return run_forked([str(TOUCHSTONE), *arguments], folder, {**kept, **environment}, timeout=600)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +84,9 @@ def folder(
     copy_seed(label_studio_seed, state / "label-studio")
     shutil.copytree(ROOT / "data" / "samples", folder / "data" / "samples")
     shutil.copy(ROOT / "data" / "samples" / "sample.yaml", folder / "my.yaml")
-    done = sh("touchstone run", folder, COLUMNS=WIDTH)
+    done = subprocess.run(
+        [TOUCHSTONE, "run"], cwd=folder, env=reader(folder, WIDTH), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     first_run += done.stdout.splitlines()
     yield folder
@@ -104,29 +118,26 @@ def test_every_command_of_a_page_works(folder: Path, page: Path) -> None:
 
 @pytest.mark.slow
 def test_every_help_example_works(folder: Path) -> None:
-    def run(command: str) -> subprocess.CompletedProcess[str]:
-        return sh(command, folder, PREFECT_API_URL=os.environ["PREFECT_API_URL"])
-
     shutil.copy(ROOT / "data" / "samples" / "sample.yaml", folder / "my.yaml")
-    run("touchstone run my.yaml --out out")
+    sh("touchstone run my.yaml --out out", folder)
     (folder / "rows.jsonl").write_text('{"id": "1", "prediction": "a", "answers": ["a"]}\n')
     import pyarrow.parquet as pq
 
     some_id = pq.read_table(folder / "out" / "accepted" / "uraq-items.parquet")["id"][0].as_py()
-    evaluated = run("touchstone evaluate uraq --model evaluated")
+    evaluated = sh("touchstone evaluate uraq --model evaluated", folder)
     assert evaluated.returncode == 0, evaluated.stderr
     shutil.copy(folder / "out" / "predictions" / "uraq-evaluated.jsonl", folder / "predictions.jsonl")
     for command in COMMANDS:
-        text = run(f"touchstone {command} --help").stdout
+        text = sh(f"touchstone {command} --help", folder).stdout
         examples = re.findall(r"Example:\s*(touchstone [^│\n]*)", text)
         assert examples, f"{command} --help has no example"
         for example in examples:
-            done = run(example.strip().replace("0a1b2c3d4e5f6071", some_id))
+            done = sh(example.strip().replace("0a1b2c3d4e5f6071", some_id), folder)
             assert done.returncode == 0, f"{example}\n{done.stdout}{done.stderr}"
         if command == "release":  # the next one compares with a later version
-            assert run("touchstone release --to releases --version 1.1.0").returncode == 0
+            assert sh("touchstone release --to releases --version 1.1.0", folder).returncode == 0
         if command == "run":  # its example is a pilot; the others read the whole build
-            run("touchstone run my.yaml --out out")
+            sh("touchstone run my.yaml --out out", folder)
 
 
 def test_every_command_has_help_with_an_example() -> None:

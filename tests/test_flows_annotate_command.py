@@ -22,7 +22,8 @@ from flows.project.output_files import remember, write_output_files
 from flows.project.project import Project
 from flows.project.settings import packaged
 from tests.builds import TOUCHSTONE, practised, touchstone, write_config
-from tests.label_studio import Served, copy_seed, served
+from tests.fork_server import Forked
+from tests.label_studio import Served, SharedServer
 from tests.prefect_server import listed
 from tests.toy import run_all
 
@@ -31,11 +32,10 @@ PEOPLE = {"a1": "anna@example.org", "a2": "ben@example.org"}
 
 
 @pytest.fixture(scope="module")
-def server(label_studio_seed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server that the tests of this file share; each has a benchmark of its own on it."""
-    folder = copy_seed(label_studio_seed, tmp_path_factory.mktemp("served") / "state" / "label-studio")
-    with served(folder) as one:
-        yield one
+def server(shared_label_studio: SharedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The tests of this file each have a benchmark of their own on the server."""
+    with shared_label_studio.emptied(tmp_path_factory.mktemp("served") / "state" / "label-studio") as served:
+        yield served
 
 
 def build(folder: Path, name: str, store: Path, **annotation: object) -> Path:
@@ -194,19 +194,17 @@ def test_a_full_disk_is_said_and_leaves_files_whole(server: Served, tmp_path: Pa
 def test_ctrl_c_during_a_push_leaves_what_the_next_push_completes(server: Served, tmp_path: Path, queues: int) -> None:
     name = f"stopped{queues}"
     build(tmp_path, name, server.folder.parent)
-    process = subprocess.Popen(
-        [TOUCHSTONE, "annotate", "push"], cwd=tmp_path, env={**os.environ}, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    errors = tmp_path / "errors"
+    process = Forked([str(TOUCHSTONE), "annotate", "push"], tmp_path, os.environ, os.devnull, str(errors))
     until = time.monotonic() + 120
     lock = server.folder.parent / "annotate.lock"
     while time.monotonic() < until and process.poll() is None:
-        if len(projects_of(server.client, name)) >= queues and is_held(lock):
-            process.send_signal(signal.SIGINT)
+        if is_held(lock) and len(projects_of(server.client, name)) >= queues:
+            os.kill(process.pid, signal.SIGINT)
             break
         time.sleep(0.01)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 130, said
+    status, said = process.wait(120), errors.read_text()
+    assert status == 130, said
     assert said.splitlines()[-1] == "touchstone: stopped; run the same command again to go on from here"
     for _ in range(2):
         done = touchstone("annotate", "push", folder=tmp_path)

@@ -10,12 +10,13 @@ from annotation.label_studio.config import label_config
 from annotation.label_studio.task_data import task_data
 from annotation.practice import practice_of
 from annotation.review import review_of
-from flows.annotate.rubrics import HERE, Shipped, rubrics
+from flows.annotate.work import HERE
 from flows.families import load_family
 from schemas.rubric import Rubric
 from tests.forms import AUTHORING, result
+from tests.rubrics import Shipped, rubrics
 
-SHIPPED = dict(rubrics())
+SHIPPED = rubrics()
 NAMES = (
     "lveval-confusing-facts", "lveval-replacements", "lveval-conflicts", "lveval-keywords", "lveval-blacklist",
     "answerable-without-context", "reeval-support", "uraq-check", "refute-rating", "charpeval-utterance",

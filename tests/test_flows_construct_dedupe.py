@@ -17,8 +17,10 @@ from flows.construct.dedupe import (
     Rule,
     deduplicate,
 )
-from flows.construct.embed import FloatMatrix, SentenceBert
+from flows.construct.embed import CachedEmbedder, FloatMatrix, SentenceBert
+from flows.project.project import EMBEDDINGS
 from schemas.base import content_hash
+from tests.builds import share_vectors
 
 EVERY_PAIR: dict[str, int] = {}
 BY_BLOCKS = {"most_pairs": 1}
@@ -223,11 +225,12 @@ def test_a_threshold_lies_between_0_and_1(above: float) -> None:
 
 
 @pytest.mark.slow
-def test_more_facts_survive_than_components_leave(shared: Path) -> None:
+def test_more_facts_survive_than_components_leave(shared: Path, tmp_path: Path) -> None:
     with gzip.open(shared / "data/strategyqa_en/train.jsonl.gz", "rt", encoding="utf-8") as lines:
         facts = sorted({fact for line in lines for fact in json.loads(line)["facts"]})
     ids = [content_hash(fact) for fact in facts]
-    vectors = SentenceBert().embed(facts)
+    share_vectors(tmp_path)
+    vectors = CachedEmbedder(SentenceBert(), tmp_path / EMBEDDINGS).embed(facts)
     result = deduplicate(ids, vectors)
     assert_maximal_independent(result, ids, vectors, 0.5)
     assert len(facts) == 4116

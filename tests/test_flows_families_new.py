@@ -5,12 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from annotation.label_studio.sync import projects_of, tasks_of
-from tests.builds import ROOT, share_vectors
+from tests.builds import ROOT, TOUCHSTONE, share_vectors
+from tests.fork_server import ADDRESS, Forks, run_forked
 from tests.label_studio import Served
 
 PACKAGES = ("schemas", "data", "annotation", "flows")
@@ -25,15 +27,18 @@ STATEMENTS = (
 
 
 class Checkout:
-    """The product with the family copied in, and a folder to work in."""
+    """The product with the family copied in, a folder to work in, and a process that forks this product's commands."""
 
-    def __init__(self, folder: Path, server: Served) -> None:
+    def __init__(self, folder: Path, server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
         self.code, self.folder = folder / "code", folder / "work"
         for package in PACKAGES:
             shutil.copytree(ROOT / package, self.code / package, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copytree(ROOT / "tests" / "new_family", self.code, dirs_exist_ok=True)
         self.folder.mkdir()
-        self._environment = {**os.environ, "PYTHONPATH": str(self.code), "COLUMNS": "160"}
+        monkeypatch.setenv("PYTHONPATH", str(self.code))
+        monkeypatch.setenv("COLUMNS", "160")
+        monkeypatch.setenv(ADDRESS, "")  # that of the tests' own product is there again afterwards
+        self.forks = Forks()
         lines = (json.dumps({"id": text[:20], "text": text}) for text in STATEMENTS)
         (self.folder / "statements.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         source = {
@@ -48,25 +53,28 @@ class Checkout:
 
     def touchstone(self, *arguments: str) -> str:
         """Run a command, which succeeds; its output."""
-        code = "import sys; from flows.cli import main; sys.argv = ['touchstone', *sys.argv[1:]]; main()"
-        return self._run([sys.executable, "-P", "-c", code, *arguments])
+        return self._output(run_forked([str(TOUCHSTONE), *arguments], self.folder, os.environ, timeout=300))
 
     def scorer(self, *arguments: str) -> str:
         """Run a Python file in an isolated process, which succeeds; its output."""
-        return self._run([sys.executable, "-I", *arguments])
+        command = [sys.executable, "-I", *arguments]
+        return self._output(subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False))
 
-    def _run(self, command: list[str]) -> str:
-        done = subprocess.run(
-            command, cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False, timeout=300
-        )
+    def _output(self, done: subprocess.CompletedProcess[str]) -> str:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
 
+@pytest.fixture
+def checkout(tmp_path: Path, label_studio: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checkout]:
+    checkout = Checkout(tmp_path, label_studio, monkeypatch)
+    yield checkout
+    checkout.forks.stop()
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_family_is_one_folder_and_one_schema_file(tmp_path: Path, label_studio: Served) -> None:
-    checkout = Checkout(tmp_path, label_studio)
+def test_a_family_is_one_folder_and_one_schema_file(checkout: Checkout, label_studio: Served) -> None:
     built = checkout.touchstone("run", "config.yaml", "--out", "out")
     assert "not one year" in built
     assert "In which year does this fall" in checkout.touchstone("show", "misdate-items", "--sample", "2")

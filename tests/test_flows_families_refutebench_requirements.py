@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.families.refutebench.lexicon import TABLE, packaged
 from flows.families.refutebench.manners import Manner, register
 from flows.families.refutebench.requirements import (
     LEAST_LENGTH,
+    LEXICON,
     Requirement,
     SentenceLength,
     apply_all,
     conflicts,
     is_standing,
     of_style,
+    packaged_lexicon,
     parse,
     same,
 )
@@ -327,9 +328,9 @@ def test_nothing_that_a_register_puts_in_gives_way_itself(manner: str) -> None:
 
 
 def test_the_table_has_common_words_with_translations_in_chinese_characters() -> None:
-    lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    assert len(lines) == len(packaged()) >= 230  # no word stands twice
-    for word, translations in packaged().items():
+    lines = [line for line in LEXICON.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    assert len(lines) == len(packaged_lexicon()) >= 230  # no word stands twice
+    for word, translations in packaged_lexicon().items():
         assert re.fullmatch("[a-z]+", word), word
         assert 2 <= len(translations) <= 5, word
         assert len(set(translations)) == len(translations), word
@@ -339,4 +340,4 @@ def test_the_table_has_common_words_with_translations_in_chinese_characters() ->
 def test_the_table_is_written_in_simplified_characters() -> None:
     from flows.language.zh.script import script
 
-    assert script("".join(one for translations in packaged().values() for one in translations)) == "simplified"
+    assert script("".join(one for translations in packaged_lexicon().values() for one in translations)) == "simplified"

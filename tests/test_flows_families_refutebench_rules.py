@@ -18,10 +18,14 @@ from flows.families.refutebench.prompts import (
     rating_of,
 )
 from flows.families.refutebench.requirements import Requirement, parse
-from flows.families.refutebench.rules import RULES
-from flows.families.refutebench.rules.evaluated import respond
-from flows.families.refutebench.rules.evaluator import rate_refutation, rate_task
-from flows.families.refutebench.rules.refuter import check_refutation, refute
+from flows.families.refutebench.rules import (
+    RULES,
+    check_refutation,
+    rate_refutation,
+    rate_task,
+    refute,
+    respond,
+)
 from flows.families.refutebench.rules.wordings import TABLE, wordings
 from flows.families.refutebench.sentences import language
 from flows.language import en

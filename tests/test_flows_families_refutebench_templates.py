@@ -5,9 +5,8 @@ import random
 import pytest
 
 from flows.construct.engine import Drop
-from flows.families.refutebench.lexicon import packaged
-from flows.families.refutebench.requirements import parse
-from flows.families.refutebench.templates import refute
+from flows.families.refutebench.conversation import refute_by_template
+from flows.families.refutebench.requirements import packaged_lexicon, parse
 
 LEXICON = {"see": ("看到", "看见", "目睹"), "church": ("教堂", "教会")}
 SENTENCE = "He sees two churches and a bar."
@@ -16,7 +15,8 @@ ANSWER = "他看到了两座教堂和一家酒吧。"
 
 def translations(answer: str = ANSWER, earlier: tuple[str, ...] = ()) -> set[str]:
     return {
-        refute(SENTENCE, "translation", answer, earlier, LEXICON, random.Random(seed), False)[0] for seed in range(40)
+        refute_by_template(SENTENCE, "translation", answer, earlier, LEXICON, random.Random(seed), False)[0]
+        for seed in range(40)
     }
 
 
@@ -35,7 +35,7 @@ def test_a_word_is_used_once_in_a_dialogue() -> None:
 
 
 def test_it_is_about_word_usage_and_can_be_standing() -> None:
-    said, focus = refute(SENTENCE, "translation", ANSWER, (), LEXICON, random.Random(0), True)
+    said, focus = refute_by_template(SENTENCE, "translation", ANSWER, (), LEXICON, random.Random(0), True)
     assert focus == "word usage"
     assert said.startswith('From now on, the word "')
 
@@ -52,15 +52,17 @@ def test_a_dialogue_ends_where_no_translation_can_be_asked_for(
     sentence: str, answer: str, earlier: tuple[str, ...], reason: str
 ) -> None:
     with pytest.raises(Drop) as dropped:
-        refute(sentence, "translation", answer, earlier, LEXICON, random.Random(0), False)
+        refute_by_template(sentence, "translation", answer, earlier, LEXICON, random.Random(0), False)
     assert dropped.value.reason == reason
 
 
 def test_the_packaged_table_serves_as_well() -> None:
-    said, _ = refute("The president said so.", "translation", "总统这样说。", (), packaged(), random.Random(0), False)
+    said, _ = refute_by_template(
+        "The president said so.", "translation", "总统这样说。", (), packaged_lexicon(), random.Random(0), False
+    )
     wanted = parse(said)
     assert wanted is not None
-    assert wanted.new in packaged()[wanted.old]
+    assert wanted.new in packaged_lexicon()[wanted.old]
     assert wanted.new not in "总统这样说。"
 
 
@@ -69,7 +71,7 @@ def test_writing_is_asked_for_what_it_does_not_meet_until_nothing_is_left() -> N
 
     def go_on(answer: str) -> None:
         for seed in range(20):
-            said, focus = refute("Go", "writing", answer, earlier, {}, random.Random(seed), False)
+            said, focus = refute_by_template("Go", "writing", answer, earlier, {}, random.Random(seed), False)
             wanted = parse(said)
             assert wanted is not None
             assert focus == "style"

@@ -16,7 +16,7 @@ from flows.families.uraq.rubric import CHECK
 from flows.project.locks import building, no_build, one_rebuild
 from flows.project.project import EMBEDDINGS
 from flows.project.settings import packaged
-from tests.builds import TOUCHSTONE, bytes_of, scribed, served, touchstone, write_config
+from tests.builds import begun, bytes_of, scribed, served, touchstone, write_config
 from tests.chat_server import ChatServer
 from tests.forms import result
 from tests.hub import HubServer
@@ -103,6 +103,7 @@ def test_a_changed_row_is_previewed_limited_and_released(tmp_path: Path, hub: Hu
     assert "rows since nothing: there is no build yet: uraq-items: 12 added" in first
     assert not (tmp_path / "out").exists()
     assert not (tmp_path / ".touchstone").exists()
+    dataset(tmp_path, schedule={"max_changed_items": 3})
     succeeds(rebuild(tmp_path, "--hub", REPO, **on(hub)))
     (tmp_path / "facts.jsonl").write_bytes(facts(ANOTHER, without=1))
     before = written(tmp_path)
@@ -127,22 +128,12 @@ def test_of_two_rebuilds_at_once_one_declines(tmp_path: Path, hub: HubServer) ->
     with one_rebuild(tmp_path / ".touchstone", "test"):
         fails(rebuild(tmp_path), "another rebuild of test is running here; this one did nothing")
     assert not (tmp_path / "out").exists()
-    command = [TOUCHSTONE, "rebuild", "config.yaml", "--hub", REPO]
-    both = [
-        subprocess.Popen(command, cwd=tmp_path, env={**on(hub), "PATH": "/usr/bin:/bin", **pythonpath()},
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]  # fmt: skip
-    said = [one.communicate(timeout=600) for one in both]
-    assert 0 in [one.returncode for one in both], said
+    command = ("rebuild", "config.yaml", "--hub", REPO)
+    both = [begun(*command, folder=tmp_path, err=tmp_path / name, **on(hub)) for name in ("err-1", "err-2")]
+    statuses = [process.wait(600) for process in both]
+    assert 0 in statuses, [(tmp_path / name).read_text() for name in ("err-1", "err-2")]
     assert versions(tmp_path) == ["1.0.0"]
     assert [commit.title for commit in hub.repos[REPO].commits] == ["initial commit", "Version 1.0.0"]
-
-
-def pythonpath() -> dict[str, str]:
-    import os
-
-    return {name: os.environ[name] for name in ("PYTHONPATH", "HOME") if name in os.environ}
 
 
 def test_a_label_studio_that_is_down_stops_nothing_else(tmp_path: Path) -> None:

@@ -207,30 +207,49 @@ def test_each_scorer_runs_alone_on_the_released_rows(sample: Path, tmp_path: Pat
         assert done.returncode == 0, done.stderr
 
 
+def evaluate_section(sample: Path) -> str:
+    """What the card says of evaluating a model."""
+    card = (sample / "releases" / "1.0.0" / "README.md").read_text()
+    return card.partition("## Evaluate")[2].partition("## Configurations")[0]
+
+
+@pytest.fixture(scope="module")
+def exported(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with each configuration as JSONL, written by the card's code for one of them."""
+    folder, release = tmp_path_factory.mktemp("exported"), sample / "releases" / "1.0.0"
+    loads = evaluate_section(sample).partition("```python\n")[2].partition("\n```")[0]
+    code = loads.replace("path/to/this/folder", str(release))
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(code.replace("uraq-evaluation", config) for config in configs_of(release))],
+        cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, "HF_DATASETS_CACHE": str(folder / "cache"), "HF_HUB_OFFLINE": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def configs_of(release: Path) -> list[str]:
+    return [config.name for config in read_release(release).manifest.configs]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["uraq", "reeval", "lveval", "charpeval"])
-def test_what_the_card_says_of_predictions_is_scored(name: str, sample: Path, tmp_path: Path) -> None:
+def test_what_the_card_says_of_predictions_is_scored(name: str, sample: Path, exported: Path, tmp_path: Path) -> None:
     """Its example, of every row and variant that it names; as Parquet, and as the JSONL that it tells how to write."""
     folder = sample / "releases" / "1.0.0"
-    card = (folder / "README.md").read_text().partition("## Evaluate")[2].partition("## Configurations")[0]
-    (told,) = (one for one in re.split(r"\n\*\*.*\*\*\n", card) if f"python scorers/{name}.py" in one)
+    (told,) = (
+        part for part in re.split(r"\n\*\*.*\*\*\n", evaluate_section(sample)) if f"python scorers/{name}.py" in part
+    )
     form = json.loads(told.partition("```json\n")[2].partition("\n```")[0])
     command = re.findall(r"^python (.*)$", told, re.MULTILINE)[0].split()
     variants = {
         place: re.findall(r"`([^`]+)`", names)
         for place, names in re.findall(r"- `variant`(?: in `(.*?)`)?: (.*)", told)
     }
-    loads = card.partition("```python\n")[2].partition("\n```")[0]
-    exported, predictions = [], {}
+    rows, predictions = [], {}
     for path in command[2:]:
         config = Path(path).parent.name
-        code = loads.replace("path/to/this/folder", str(folder)).replace("uraq-evaluation", config)
-        done = subprocess.run(
-            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False,
-            env={**os.environ, "HF_DATASETS_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        exported.append(str(tmp_path / f"{config}.jsonl"))
+        rows.append(str(exported / f"{config}.jsonl"))
         for row in pq.read_table(folder / path, columns=["id"]).to_pylist():
             for variant in variants.get(config) or variants[""]:
                 predictions[row["id"], variant] = {**form, "id": row["id"], "variant": variant}
@@ -239,7 +258,7 @@ def test_what_the_card_says_of_predictions_is_scored(name: str, sample: Path, tm
         subprocess.run(
             [sys.executable, command[0], given, *files], cwd=folder, capture_output=True, text=True, check=False
         )
-        for files in (command[2:], exported)
+        for files in (command[2:], rows)
     )
     assert from_parquet.returncode == 0, from_parquet.stderr
     assert from_parquet.stdout == from_jsonl.stdout

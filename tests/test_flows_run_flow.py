@@ -1,85 +1,49 @@
-"""Against a real Prefect server: what a build shows there, what a kill leaves, and a scheduled run."""
+"""Against a real Prefect server: what a build shows there, and what a kill leaves."""
 
 import os
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
-from tests.builds import TOUCHSTONE, bytes_of, touchstone, wait_for, write_config
-from tests.prefect_server import flow_runs, served, with_database
+from tests.builds import begun, bytes_of, touchstone, wait_for, write_config
+from tests.prefect_server import flow_runs, listed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 URAQ = {"statements": 15, "context_counts": [1, 3]}
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, prefect_database: Path) -> Iterator[str]:
-    """The API of a `prefect server start` with a home of its own."""
-    with served(with_database(tmp_path_factory.mktemp("prefect"), prefect_database)) as api:
-        yield api
-
-
-def test_a_build_shows_its_stages_and_tables(server: str, tmp_path: Path) -> None:
+def test_a_build_shows_its_stages_and_tables(prefect_api: str, tmp_path: Path) -> None:
     config = write_config(tmp_path, families={"uraq": URAQ})
-    done = touchstone("run", config, "--out", "out", folder=tmp_path, PREFECT_API_URL=server)
+    done = touchstone("run", config, "--out", "out", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert flow_runs(server)[0]["state_type"] == "COMPLETED"
-    artifacts = httpx.post(f"{server}/artifacts/filter", json={"limit": 100}, timeout=10).json()
-    tables = {one["key"] for one in artifacts if one["type"] == "table"}
-    bars = {one["key"]: one["data"] for one in artifacts if one["type"] == "progress"}
+    last = flow_runs(prefect_api)[0]
+    assert last["state_type"] == "COMPLETED"
+    artifacts = listed(prefect_api, "artifacts", artifacts={"flow_run_id": {"any_": [last["id"]]}})
+    tables = {artifact["key"] for artifact in artifacts if artifact["type"] == "table"}
+    bars = {artifact["key"]: artifact["data"] for artifact in artifacts if artifact["type"] == "progress"}
     assert {"uraq-items-ask-question-counts", "uraq-evaluation-arrange-contexts-counts"} <= tables
     assert bars["uraq-items-ask-question-progress"] == 100.0
     secrets = [value for name, value in os.environ.items() if name.endswith("_KEY") and value]
     assert not any(secret in str(artifacts) for secret in secrets)
 
 
-def test_what_a_kill_left_running_is_marked_crashed(server: str, tmp_path: Path) -> None:
+def test_what_a_kill_left_running_is_marked_crashed(prefect_api: str, tmp_path: Path) -> None:
     config = write_config(tmp_path, families={"uraq": {**URAQ, "statements": 200}})
-    before = {run["id"] for run in flow_runs(server)}
-    process = subprocess.Popen(
-        [TOUCHSTONE, "run", config, "--out", "out"], cwd=tmp_path, env={**os.environ, "PREFECT_API_URL": server},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    wait_for(lambda: any(run["id"] not in before and run["state_type"] == "RUNNING" for run in flow_runs(server)))
+    before = {run["id"] for run in flow_runs(prefect_api)}
+
+    def running() -> set[str]:
+        return {run["id"] for run in flow_runs(prefect_api) if run["state_type"] == "RUNNING"} - before
+
+    process = begun("run", config, "--out", "out", folder=tmp_path)
+    wait_for(running)
     process.kill()
-    process.wait()
-    left = [run for run in flow_runs(server) if run["state_type"] == "RUNNING"]
-    assert len(left) == 1
-    done = touchstone("run", config, "--out", "out", folder=tmp_path, PREFECT_API_URL=server)
+    (left,) = running()
+    done = touchstone("run", config, "--out", "out", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    states = {run["id"]: run["state_type"] for run in flow_runs(server)}
-    assert states[left[0]["id"]] == "CRASHED"
+    states = {run["id"]: run["state_type"] for run in flow_runs(prefect_api)}
+    assert states[left] == "CRASHED"
     assert "RUNNING" not in states.values()
-
-
-def test_a_scheduled_run_happens(server: str, tmp_path: Path) -> None:
-    """The versions that make Prefect's scheduler fail fail silently: one run on schedule is the proof."""
-    config = write_config(tmp_path, families={"uraq": {**URAQ, "parts": ["statements"]}})
-    code = (
-        "from datetime import timedelta\n"
-        "from flows.run.flow import build\n"
-        f"build.serve(name='often', interval=timedelta(seconds=30), parameters={{'config': {str(config)!r}, "
-        f"'out': {str(tmp_path / 'out')!r}}})\n"
-    )
-    log = (tmp_path / "serve.log").open("w")
-    serving = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, "PREFECT_API_URL": server},
-        stdout=log, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    try:
-        wait_for(
-            lambda: any(run["auto_scheduled"] and run["state_type"] == "COMPLETED" for run in flow_runs(server)),
-            180,
-        )
-    finally:
-        serving.terminate()
-        serving.wait(30)
-    assert (tmp_path / "out" / "manifest.json").exists()
 
 
 def test_dask_workers_make_the_same_bytes(tmp_path: Path) -> None:
@@ -93,12 +57,12 @@ def test_dask_workers_make_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("embedded_prefect")
-def test_without_a_server_a_build_is_quiet(tmp_path: Path) -> None:
+def test_without_a_server_a_build_is_quiet(prefect_api: str, tmp_path: Path) -> None:
     config = write_config(tmp_path, families={"uraq": URAQ})
     done = touchstone("run", config, "--out", "out", folder=tmp_path)
     assert done.returncode == 0
     assert done.stderr == ""
     for noise in ("prefect", "INFO", "WARNING", "Traceback", "127.0.0.1"):
         assert noise not in done.stdout, done.stdout
-    second = touchstone("run", config, "--out", "out", folder=tmp_path)
+    second = touchstone("run", config, "--out", "out", folder=tmp_path, PREFECT_API_URL=prefect_api)
     assert second.stdout.count("done before") == 9

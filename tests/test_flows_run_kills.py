@@ -9,15 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.builds import TOUCHSTONE, bytes_of, killed, stage_files, touchstone, wait_for, write_config
+from tests.builds import begun, bytes_of, killed, stage_files, touchstone, wait_for, write_config
+from tests.fork_server import Forked
+from tests.prefect_server import with_database
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.usefixtures("embedded_prefect")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 URAQ = {"statements": 120, "context_counts": [1, 10, 25, 50, 100]}
 """As in the packaged sample."""
+KILLS_OF_A_BUILD = 5
+"""Kills that one build goes through before it is let to its end."""
 
 
-def servers_of(process: subprocess.Popen[str]) -> list[str]:
+def servers_of(process: Forked) -> list[str]:
     """The process ids of the build's servers."""
     listing = ["ps", "-ww", "-eo", "pid=,ppid=,args="]
     listed = subprocess.run(listing, capture_output=True, text=True, check=True).stdout
@@ -30,70 +34,74 @@ def is_gone(pid: str) -> bool:
     return not state.strip() or state.startswith("Z")
 
 
-@pytest.mark.parametrize("whole_group", [False, True])
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.usefixtures("embedded_prefect")
+@pytest.mark.parametrize(("stop", "whole_group"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
 def test_a_build_that_is_told_to_stop_says_so_and_leaves_nothing_running(
     tmp_path: Path, stop: signal.Signals, whole_group: bool
 ) -> None:
-    """Ctrl-C on a terminal and `timeout` tell the whole group."""
+    """Ctrl-C on a terminal tells the whole group."""
     write_config(tmp_path, families={"uraq": {"statements": 1000}})
-    process = subprocess.Popen(
-        [TOUCHSTONE, "run", "config.yaml", "--out", "out"], cwd=tmp_path, env={**os.environ},
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+    process = begun("run", "config.yaml", "--out", "out", folder=tmp_path, err=tmp_path / "stderr")
     wait_for(lambda: stage_files(tmp_path / ".touchstone") > 3, 120)
     (server,) = servers_of(process)
     if whole_group:
         os.killpg(process.pid, stop)
     else:
         process.send_signal(stop)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert said == "touchstone: stopped; run the same command again to go on from here\n"
+    assert process.wait(60) == 130
+    assert (tmp_path / "stderr").read_text() == "touchstone: stopped; run the same command again to go on from here\n"
     left = subprocess.run(["ps", "-eo", "pgid="], capture_output=True, text=True, check=True).stdout.split()
     assert str(process.pid) not in left
     assert is_gone(server)
 
 
+@pytest.mark.usefixtures("embedded_prefect")
 def test_a_killed_build_leaves_no_server_running(tmp_path: Path) -> None:
     write_config(tmp_path, families={"uraq": {"statements": 1000}})
-    narrow = {**os.environ, "COLUMNS": "80"}  # ps cuts its lines to it
-    process = subprocess.Popen(
-        [TOUCHSTONE, "run", "config.yaml", "--out", "out"], cwd=tmp_path, env=narrow,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
-    )  # fmt: skip
+    narrow = {"COLUMNS": "80"}  # ps cuts its lines to it
+    process = begun("run", "config.yaml", "--out", "out", folder=tmp_path, **narrow)
     wait_for(lambda: servers_of(process), 120)
     (server,) = servers_of(process)
     wait_for(lambda: stage_files(tmp_path / ".touchstone") > 3, 120)
     process.kill()
-    process.wait()
     wait_for(lambda: is_gone(server), 60)
 
 
-def test_kills_at_random_moments_change_no_byte(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+def test_kills_at_random_moments_change_no_byte(
+    tmp_path: Path, prefect_database: Path, pytestconfig: pytest.Config
+) -> None:
+    """The first run of a build that is killed, and the last, have a Prefect server of their own; the others share one.
+
+    Moments are told by what is written: by the clock, most kills of a quick build would hit its start.
+    """
     kills = int(pytestconfig.getoption("--kills"))
+    own = {"PREFECT_API_URL": "", "PREFECT_HOME": str(with_database(tmp_path / "prefect", prefect_database))}
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    write_config(whole, embeds=True, families={"uraq": URAQ})
-    done = touchstone("run", "config.yaml", "--out", "out", folder=whole, fork=False)
+    write_config(whole, families={"uraq": URAQ})
+    command = ("run", "config.yaml", "--out", "out")
+    done = touchstone(*command, folder=whole, fork=False)
     assert done.returncode == 0, done.stdout + done.stderr
     expected = bytes_of(whole / "out")
     assert len(expected) == 12
     total = stage_files(whole / ".touchstone")
     moments = random.Random(20)
-    for number in range(kills):
-        store = broken / f"store-{number}"
-        write_config(broken, embeds=number % 5 == 0, store=store.name, families={"uraq": URAQ})
-        # Moments are told by what is written: by the clock, most kills of a quick build would hit its start.
-        reached, delay_s = moments.randrange(total), moments.uniform(0, 0.3)
+    for first in range(0, kills, KILLS_OF_A_BUILD):
+        store = broken / f"store-{first}"
+        computes = first == KILLS_OF_A_BUILD  # in the soak, one build computes the vectors: that takes a minute
+        write_config(broken, embeds=computes, store=store.name, families={"uraq": URAQ})
+        number = min(KILLS_OF_A_BUILD, kills - first)
+        for reached in sorted(moments.sample(range(total), number)):
+            delay_s = moments.uniform(0, 0.3)
 
-        def now(store: Path = store, reached: int = reached, delay_s: float = delay_s) -> bool:
-            if stage_files(store) < reached:
-                return False
-            time.sleep(delay_s)
-            return True
+            def now(store: Path = store, reached: int = reached, delay_s: float = delay_s) -> bool:
+                if stage_files(store) < reached:
+                    return False
+                time.sleep(delay_s)
+                return True
 
-        was_killed = killed("run", "config.yaml", "--out", "out", folder=broken, when=now)
-        print(f"kill {number + 1}: {'after' if was_killed else 'too late for'} {reached} of {total} files")
-        done = touchstone("run", "config.yaml", "--out", "out", folder=broken)
+            environment = {} if stage_files(store) else own
+            was_killed = killed(*command, folder=broken, when=now, **environment)
+            print(f"{'killed after' if was_killed else 'too late for'} {reached} of {total} files")
+        done = touchstone(*command, folder=broken, **own)
         assert done.returncode == 0, done.stdout + done.stderr
-        assert bytes_of(broken / "out") == expected, f"after kill {number + 1}"
+        assert bytes_of(broken / "out") == expected, f"after kill {first + number}"

@@ -1,7 +1,5 @@
 """Several machines and one store: an S3 server on loopback, and Dask workers that share nothing else."""
 
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,14 +8,13 @@ import pytest
 import yaml
 
 from flows.project.settings import packaged
-from tests.builds import TOUCHSTONE, bytes_of, touchstone, wait_for, write_config
+from tests.builds import begun, bytes_of, touchstone, wait_for, write_config
 
 pytest.importorskip("s3fs", reason="the s3 extra is not installed")
 pytest.importorskip("prefect_dask", reason="the dask extra is not installed")
 pytest.importorskip("moto", reason="the dev extra is not installed")
 
 from tests.clusters import Cluster
-from tests.prefect_server import served, with_database
 from tests.s3 import BUCKET, SECRET, Faults, S3Server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -47,23 +44,16 @@ def families_of_all_samples() -> dict[str, Any]:
     return families
 
 
-@pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory, prefect_database: Path) -> Iterator[str]:
-    """One Prefect server for all machines; without, each worker starts one."""
-    with served(with_database(tmp_path_factory.mktemp("prefect"), prefect_database)) as api:
-        yield api
-
-
-def test_two_workers_and_a_bucket_make_the_bytes_of_one_process(tmp_path: Path, api: str) -> None:
+def test_two_workers_and_a_bucket_make_the_bytes_of_one_process(tmp_path: Path) -> None:
     families = families_of_all_samples()
     here = write_config(tmp_path / "here", families=families)
-    done = touchstone("run", here, "--out", "out", folder=here.parent, PREFECT_API_URL=api)
+    done = touchstone("run", here, "--out", "out", folder=here.parent)
     assert done.returncode == 0, done.stdout + done.stderr
     expected = bytes_of(here.parent / "out")
     assert {name.split("/")[1].split("-")[0] for name in expected} == set(families)
     vectors = here.parent / ".touchstone" / "embeddings.sqlite"
     with S3Server() as server:
-        shared = {**server.environment, "PREFECT_API_URL": api}
+        shared = server.environment
         with Cluster(tmp_path / "cluster", shared, vectors=vectors) as cluster:
             there = write_config(tmp_path / "there", families=families, **REMOTE)
             cluster_of = {**shared, "DASK_SCHEDULER_ADDRESS": cluster.address}
@@ -81,21 +71,21 @@ def test_two_workers_and_a_bucket_make_the_bytes_of_one_process(tmp_path: Path, 
     assert not [path for path in files_below(tmp_path) if SECRET.encode() in path.read_bytes()]
 
 
-def test_a_killed_worker_and_a_store_that_falters_change_no_byte(tmp_path: Path, api: str) -> None:
+def test_a_killed_worker_and_a_store_that_falters_change_no_byte(tmp_path: Path) -> None:
     families = {"uraq": {"statements": 40, "context_counts": list(range(1, 31))}}
     here = write_config(tmp_path / "here", families=families)
-    done = touchstone("run", here, "--out", "out", folder=here.parent, PREFECT_API_URL=api)
+    done = touchstone("run", here, "--out", "out", folder=here.parent)
     assert done.returncode == 0, done.stdout + done.stderr
     faults = Faults(seed=5, unavailable=0.06, dropped=0.03, answer_lost=0.03, answer_cut=0.03)
     vectors = here.parent / ".touchstone" / "embeddings.sqlite"
     with S3Server(faults) as server:
-        shared = {**server.environment, "PREFECT_API_URL": api}
+        shared = server.environment
         with Cluster(tmp_path / "cluster", shared, vectors=vectors) as cluster:
             there = write_config(tmp_path / "there", families=families, **REMOTE)
-            process = subprocess.Popen(
-                [TOUCHSTONE, "run", there, "--out", "out"], cwd=there.parent,
-                env={**os.environ, **shared, "DASK_SCHEDULER_ADDRESS": cluster.address},
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            printed = [tmp_path / name for name in ("stdout", "stderr")]
+            process = begun(
+                "run", there, "--out", "out", folder=there.parent, out=printed[0], err=printed[1],
+                **shared, DASK_SCHEDULER_ADDRESS=cluster.address,
             )  # fmt: skip
 
             def first_upload_of_the_last_stage() -> bool:
@@ -105,18 +95,19 @@ def test_a_killed_worker_and_a_store_that_falters_change_no_byte(tmp_path: Path,
             wait_for(first_upload_of_the_last_stage, 300)
             assert process.poll() is None
             cluster.kill(0)
-            said, _ = process.communicate(timeout=300)
-            assert process.returncode == 0, said
+            status = process.wait(300)
+            said = "".join(path.read_text() for path in printed)
+            assert status == 0, said
             assert bytes_of(there.parent / "out") == bytes_of(here.parent / "out")
             assert all(server.done[fault] for fault in ("unavailable", "dropped", "answer_lost", "answer_cut"))
         assert "arrange contexts" in cluster.log(1), "the other worker went on"
         assert SECRET not in said + cluster.log(0) + cluster.log(1)
 
 
-def test_a_store_that_is_not_to_be_had_is_one_line_before_anything_is_built(tmp_path: Path, api: str) -> None:
+def test_a_store_that_is_not_to_be_had_is_one_line_before_anything_is_built(tmp_path: Path) -> None:
     config = write_config(tmp_path, store=f"s3://{BUCKET}/x", families={"uraq": {"statements": 15}})
     with S3Server() as server:
-        environment = {**server.environment, "AWS_ACCESS_KEY_ID": "AKIAOTHER", "PREFECT_API_URL": api}
+        environment = {**server.environment, "AWS_ACCESS_KEY_ID": "AKIAOTHER"}
         done = touchstone("run", config, "--out", "out", folder=tmp_path, **environment)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()

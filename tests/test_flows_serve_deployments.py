@@ -20,8 +20,9 @@ from annotation.label_studio.install import PACKAGES
 from flows.project.settings import load_config
 from flows.serve.deployments import deployed_name, schedule_of
 from schemas.errors import WrongInput
-from tests.builds import TOUCHSTONE, bytes_of, touchstone, wait_for, write_config
-from tests.prefect_server import PREFECT, QUIET, flow_runs, listed, served, with_database
+from tests.builds import TOUCHSTONE, begun, bytes_of, touchstone, wait_for, write_config
+from tests.fork_server import Forked, stand_in
+from tests.prefect_server import CLIENT, PREFECT, QUIET, flow_runs, listed, read, served, with_database
 from tests.rebuilds import ANOTHER, facts
 
 URAQ = {"statements": 15, "context_counts": [1, 3]}
@@ -71,23 +72,30 @@ def dataset(folder: Path, name: str, **config: Any) -> Path:
 
 
 @contextlib.contextmanager
-def serving(config: Path, **environment: str) -> Iterator[tuple["subprocess.Popen[bytes]", Callable[[], str]]]:
-    """A `touchstone serve` that has begun to serve, and what it has printed."""
-    folder = config.parent
-    log = folder / "serve.out"
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            [TOUCHSTONE, "serve", config, "--out", "out"], cwd=folder, stdout=out, stderr=subprocess.STDOUT,
-            env={**os.environ, "COLUMNS": "160", **environment},
-        )  # fmt: skip
+def serving(
+    config: Path, *, fork: bool = True, **environment: str
+) -> Iterator[tuple["Forked | subprocess.Popen[bytes]", Callable[[], str]]]:
+    """A `touchstone serve` that has begun to serve, and what it has printed; without `fork` the installed program."""
+    out, err = config.parent / "serve.out", config.parent / "serve.err"
+    command, variables = ("serve", str(config), "--out", "out"), {"COLUMNS": "160", **environment}
+    process: Forked | subprocess.Popen[bytes]
+    out.unlink(missing_ok=True)  # an earlier one's
+    if fork:
+        process = begun(*command, folder=config.parent, out=out, err=err, **variables)
+    else:
+        with out.open("wb") as opened, err.open("wb") as opened_err:
+            process = subprocess.Popen(
+                [TOUCHSTONE, *command], cwd=config.parent, stdout=opened, stderr=opened_err,
+                env={**os.environ, **variables},
+            )  # fmt: skip
 
-    def begun() -> bool:
-        assert process.poll() is None, log.read_text()
-        return "Ctrl-C stops it" in log.read_text()
+    def serves() -> bool:
+        assert process.poll() is None, out.read_text() + err.read_text()
+        return out.exists() and "Ctrl-C stops it" in out.read_text()
 
     try:
-        wait_for(begun, 240)
-        yield process, log.read_text
+        wait_for(serves, 240)
+        yield process, out.read_text
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
@@ -95,12 +103,13 @@ def serving(config: Path, **environment: str) -> Iterator[tuple["subprocess.Pope
 
 
 def start(api: str, deployment: str) -> str:
-    """Ask for a run of a deployment now; its id."""
-    found = httpx.get(f"{api}/deployments/name/{deployment}", timeout=10).raise_for_status().json()
+    """Ask for a run of a deployment now, in a fork; its id."""
+    deployed = read(api, f"deployments/name/{deployment}")["id"]
+    wanted = {"job_variables": {"command": stand_in("prefect.engine")}}
     replies: list[httpx.Response] = []
 
     def taken() -> bool:  # a busy server's database is locked at times, and it asks to be asked again
-        replies.append(httpx.post(f"{api}/deployments/{found['id']}/create_flow_run", json={}, timeout=10))
+        replies.append(CLIENT.post(f"{api}/deployments/{deployed}/create_flow_run", json=wanted))
         return replies[-1].status_code != httpx.codes.SERVICE_UNAVAILABLE
 
     wait_for(taken, 30)
@@ -108,7 +117,7 @@ def start(api: str, deployment: str) -> str:
 
 
 def state(api: str, run: str) -> str:
-    return str(httpx.get(f"{api}/flow_runs/{run}", timeout=10).raise_for_status().json()["state_type"])
+    return str(read(api, f"flow_runs/{run}")["state_type"])
 
 
 def groups(folder: Path) -> list[int]:
@@ -134,32 +143,31 @@ def files_with(secret: str, *folders: Path) -> list[Path]:
 @pytest.mark.timeout(900)
 def test_a_scheduled_rebuild_happens_on_a_server_that_serve_starts_and_ends(tmp_path: Path) -> None:
     config = dataset(tmp_path, "small one", families={"uraq": URAQ}, release=LICENCE, schedule={"cron": "* * * * *"})
-    environment = {name: "" for name in ("PREFECT_API_URL",) if name in os.environ}
-    with serving(config, PLANTED_KEY=KEY, **environment) as (process, said):
+    with serving(config, fork=False, PLANTED_KEY=KEY, PREFECT_API_URL="") as (process, said):
         assert "small one is served: build, push, collect, release, rebuild" in said()
         assert "UTC  (* * * * *)" in said()
         api = next(line.split()[1] for line in said().splitlines() if line.split()[:1] == ["at"]) + "/api"
-        assert {one["name"] for one in listed(api, "deployments")} == {"small-one"}
-        assert {one["name"] for one in listed(api, "flows")} == DEPLOYED
-        rebuild = httpx.get(f"{api}/deployments/name/rebuild/small-one", timeout=10).json()
+        assert {deployment["name"] for deployment in listed(api, "deployments")} == {"small-one"}
+        assert {flow["name"] for flow in listed(api, "flows")} == DEPLOYED
+        rebuild = read(api, "deployments/name/rebuild/small-one")
         assert rebuild["parameters"] == {"config": str(config), "out": str(tmp_path / "out")}
         assert rebuild["global_concurrency_limit"]["limit"] == 1
-        scheduled = {one["name"]: one["schedules"] for one in listed(api, "deployments") if one["schedules"]}
-        assert [one["schedule"]["cron"] for one in scheduled["small-one"]] == ["* * * * *"]
+        schedules = [schedule for deployment in listed(api, "deployments") for schedule in deployment["schedules"]]
+        assert [schedule["schedule"]["cron"] for schedule in schedules] == ["* * * * *"]
 
         def happened() -> bool:
             return any(run["auto_scheduled"] and run["state_type"] == "COMPLETED" for run in flow_runs(api))
 
-        wait_for(happened, 300)
+        wait_for(happened, 300, every=1)
         assert (tmp_path / "out" / "manifest.json").exists()
         second = touchstone("serve", config, folder=tmp_path)
         assert (second.returncode, "served from here already" in second.stderr) == (1, True)
-        begun = groups(tmp_path)
-        assert len(begun) == 2
+        started = groups(tmp_path)
+        assert len(started) == 2
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
         assert "stopped" in said().splitlines()[-1]
-    assert all(map(is_gone, begun))
+    assert all(map(is_gone, started))
     assert groups(tmp_path) == []
     assert files_with(KEY, tmp_path) == []
     again = touchstone("run", config, "--out", "again", folder=tmp_path)
@@ -170,9 +178,17 @@ def test_a_scheduled_rebuild_happens_on_a_server_that_serve_starts_and_ends(tmp_
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_rebuilds_wait_for_each_other_and_what_a_killed_one_left_is_cleared(server: str, tmp_path: Path) -> None:
-    config = dataset(tmp_path, "pair", families={"uraq": URAQ}, release=LICENCE)
-    with serving(config, PREFECT_API_URL=server) as (process, said):
-        assert "none: set `schedule.cron`" in said()
+    """One that stops itself is not tried again, and the terminal tells it."""
+    block = {"statements_from": {"format": "jsonl", "path": "facts.jsonl"}, "context_counts": [1, 3]}
+
+    def change(allowed: int, source: bytes) -> Path:
+        (tmp_path / "facts.jsonl").write_bytes(source)
+        schedule = {"max_changed_items": allowed}
+        return dataset(tmp_path, "pair", families={"uraq": block}, release=LICENCE, schedule=schedule)
+
+    config = change(1, facts())
+    with serving(config, PREFECT_API_URL=server, TOUCHSTONE_NOTICE_URL="http://127.0.0.1:9/") as (process, said):
+        assert len(listed(server, "automations")) == 1
         two = [start(server, "rebuild/pair") for _ in range(2)]
 
         def both() -> bool:
@@ -180,25 +196,42 @@ def test_rebuilds_wait_for_each_other_and_what_a_killed_one_left_is_cleared(serv
             assert states.count("RUNNING") < 2
             return states == ["COMPLETED", "COMPLETED"]
 
-        wait_for(both, 300)
-        runs = sorted((run for run in flow_runs(server) if run["id"] in two), key=lambda run: run["start_time"])
+        wait_for(both, 300, every=0.5)
+        runs = sorted((read(server, f"flow_runs/{run}") for run in two), key=lambda run: str(run["start_time"]))
         assert runs[0]["end_time"] <= runs[1]["start_time"]
+        assert runs[0]["state"]["message"] == "version 1.0.0 is new"
 
-        config.write_text(config.read_text().replace('"seed": 7', '"seed": 8').replace("15", "300"))
+        change(1, facts(ANOTHER, without=1))
+        stopped = start(server, "rebuild/pair")
+        wait_for(lambda: "schedule.max_changed_items allows 1" in said(), 400)
+        assert (state(server, stopped), read(server, f"flow_runs/{stopped}")["run_count"]) == ("FAILED", 1)
+        ended = r"^[✓✗](?= \d{4}-\d\d-\d\d \d\d:\d\d UTC  rebuild: )"
+        assert re.findall(ended, said(), re.MULTILINE) == ["✓", "✓", "✗"]
+        assert "next      none: set `schedule.cron`" in said()
+        log = (tmp_path / ".touchstone" / "serve" / "worker.log").read_text()
+        assert log.count("it is built, nothing went to people") == 2, (
+            "as it is raised, and in Prefect's word of the end"
+        )
+        assert "Traceback" not in log
+        assert f"Aborted submission of flow run '{stopped}'" not in log
+
+        config.write_text(config.read_text().replace(json.dumps(block), json.dumps({**URAQ, "statements": 300})))
         third = start(server, "rebuild/pair")
-        wait_for(lambda: len([run for run in flow_runs(server) if run["state_type"] == "RUNNING"]) == 2, 120)
+        wait_for(lambda: len([run for run in flow_runs(server) if run["state_type"] == "RUNNING"]) == 2, 120, every=0.5)
         left = groups(tmp_path)
         process.kill()
         process.wait()
     assert state(server, third) == "RUNNING"
     assert not any(map(is_gone, left))
+    change(300, facts(ANOTHER, without=1))
     with serving(config, PREFECT_API_URL=server) as (_, said):
         assert all(map(is_gone, left))
         assert state(server, third) == "CRASHED"
         assert not any(run["state_type"] == "RUNNING" for run in flow_runs(server))
         assert "are marked as crashed" in said()
+        assert listed(server, "automations") == [], "without an address nobody is told any more"
         fourth = start(server, "rebuild/pair")
-        wait_for(lambda: state(server, fourth) == "COMPLETED", 300)
+        wait_for(lambda: state(server, fourth) == "COMPLETED", 300, every=0.5)
 
 
 @pytest.mark.slow
@@ -210,42 +243,40 @@ def test_a_run_that_fails_for_good_is_told_with_no_secret(server: str, server_ho
     place = f"http://127.0.0.1:{listener.server_address[1]}"
     model = {"provider": "endpoint", "name": "m", "base_url": f"{place}/v1", "api_key_env": "PLANTED_KEY"}
     config = dataset(tmp_path, "failing", model=model, budget_usd=None, families={"uraq": URAQ})
-    given = {"PLANTED_KEY": KEY, "TOUCHSTONE_NOTICE_URL": place + PATH_OF_NOTICES, "PREFECT_API_URL": server}
-    with serving(config, **given) as (_, said):
+    environment = {"PLANTED_KEY": KEY, "TOUCHSTONE_NOTICE_URL": place + PATH_OF_NOTICES, "PREFECT_API_URL": server}
+    with serving(config, **environment) as (_, said):
         assert "a failure is posted to the address" in said()
         run = start(server, "build/failing")
         wait_for(lambda: Posted.notices, 400)
         assert state(server, run) == "FAILED"
-        assert httpx.get(f"{server}/flow_runs/{run}", timeout=10).json()["run_count"] == 3  # it was tried again
+        assert read(server, f"flow_runs/{run}")["run_count"] == 3  # it was tried again
         told = json.loads(Posted.notices[0])["text"]
         assert told.startswith("touchstone: build of failing has failed: ")
         assert "401" in told
-        what = ("flow_runs", "deployments", "artifacts", "logs", "block_documents", "automations", "task_runs")
-        known = json.dumps([listed(server, one) for one in what])
+        kinds = ("flow_runs", "deployments", "artifacts", "logs", "block_documents", "automations", "task_runs")
+        known = json.dumps([listed(server, kind) for kind in kinds])
     listener.shutdown()
     assert len(Posted.notices) == 1
     for secret in (KEY, PATH_OF_NOTICES):
         assert secret not in known
         assert secret not in Posted.notices[0]
         assert files_with(secret, tmp_path, server_home) == []
-    with serving(config, PREFECT_API_URL=server) as (_, said):  # without an address nobody is told any more
-        assert listed(server, "automations") == []
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_prefect_deploy_takes_the_file_at_the_root(server: str, tmp_path: Path) -> None:
     environment = {**os.environ, **QUIET, "PREFECT_HOME": str(tmp_path), "PREFECT_API_URL": server}
-    for command in (["work-pool", "create", "touchstone", "--type", "process"], ["--no-prompt", "deploy", "--all"]):
-        done = subprocess.run(
-            [PREFECT, *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    there = [one for one in listed(server, "deployments") if one["name"] == "sample"]
-    assert {one["entrypoint"] for one in there} == {f"flows.serve.deployments.{name}" for name in DEPLOYED}
-    assert {one["work_pool_name"] for one in there} == {"touchstone"}
-    scheduled = [one for one in there if one["schedules"]]
-    assert [one["entrypoint"] for one in scheduled] == ["flows.serve.deployments.rebuild"]
+    CLIENT.post(f"{server}/work_pools/", json={"name": "touchstone", "type": "process"}).raise_for_status()
+    command = [PREFECT, "--no-prompt", "deploy", "--all"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    deployments = [deployment for deployment in listed(server, "deployments") if deployment["name"] == "sample"]
+    entries = {deployment["entrypoint"] for deployment in deployments}
+    assert entries == {f"flows.serve.deployments.{name}" for name in DEPLOYED}
+    assert {deployment["work_pool_name"] for deployment in deployments} == {"touchstone"}
+    scheduled = [deployment for deployment in deployments if deployment["schedules"]]
+    assert [deployment["entrypoint"] for deployment in scheduled] == ["flows.serve.deployments.rebuild"]
     assert scheduled[0]["global_concurrency_limit"]["limit"] == 1
 
 
@@ -284,27 +315,3 @@ def test_containers_hold_no_secret_and_listen_here_alone() -> None:
     lines = [line for line in (ROOT / ".env.example").read_text().splitlines() if not line.startswith("#")]
     assert {line.removesuffix("=") for line in lines} == named
     assert compose["services"]["label-studio"]["image"].split(":")[1] in PACKAGES[0]
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_a_rebuild_that_stops_itself_is_not_tried_again_and_the_terminal_tells_it(server: str, tmp_path: Path) -> None:
-    (tmp_path / "facts.jsonl").write_bytes(facts())
-    block = {"statements_from": {"format": "jsonl", "path": "facts.jsonl"}, "context_counts": [1, 3]}
-    schedule = {"max_changed_items": 1}
-    config = dataset(tmp_path, "careful", families={"uraq": block}, release=LICENCE, schedule=schedule)
-    with serving(config, PREFECT_API_URL=server) as (_, said):
-        first = start(server, "rebuild/careful")
-        wait_for(lambda: "rebuild: version 1.0.0 is new" in said(), 400)
-        (tmp_path / "facts.jsonl").write_bytes(facts(ANOTHER, without=1))
-        second = start(server, "rebuild/careful")
-        wait_for(lambda: "schedule.max_changed_items allows 1" in said(), 400)
-        assert [state(server, one) for one in (first, second)] == ["COMPLETED", "FAILED"]
-        assert httpx.get(f"{server}/flow_runs/{second}", timeout=10).json()["run_count"] == 1
-        ended = r"^[✓✗](?= \d{4}-\d\d-\d\d \d\d:\d\d UTC  rebuild: )"
-        assert re.findall(ended, said(), re.MULTILINE) == ["✓", "✗"]
-        assert said().count("next      none") == 3, "at the start, and after each run"
-    log = (tmp_path / ".touchstone" / "serve" / "worker.log").read_text()
-    assert log.count("it is built, nothing went to people") == 2, "as it is raised, and in Prefect's word of the end"
-    assert "Traceback" not in log
-    assert "Aborted submission" not in log

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,7 +93,7 @@ def accounts(client: "Client", people: Mapping[str, str], folder: Path | None) -
         who = ", ".join(f"{code} ({email})" for code, email in missing.items())
         raise Failed(f"{client.url}: no account for {who}; invite them from its Organization page")
     users = client.users() if missing else users
-    before = {users[one.email]: one.code for one in logins if one.email in users and one.code in people}
+    before = {users[login.email]: login.code for login in logins if login.email in users and login.code in people}
     return {**before, **{users[email.lower()]: code for code, email in people.items()}}
 
 
@@ -112,7 +112,9 @@ def _make(client: "Client", folder: Path, people: Mapping[str, str], missing: Ma
             password = before.password if before else secrets.token_urlsafe(PASSWORD_BYTES)
             known[email.lower()] = Login(code=code, email=email.lower(), password=password)
     # Written before it is used: an account whose password was lost in a kill would be useless.
-    _write_logins(path, client.url, known.values())
+    head = f"# Log in at {client.url}/user/login/\n# code\te-mail\tpassword\n"
+    lines = (f"{login.code}\t{login.email}\t{login.password}\n" for login in known.values())
+    write_private(path, head + "".join(lines))
     for email in missing.values():
         client.sign_up(email, known[email.lower()].password)
     return list(known.values())
@@ -127,8 +129,3 @@ def _read_logins(path: Path) -> list[Login]:
     if any(len(row) != len(Login.model_fields) for row in rows):
         raise Failed(f"{path}: damaged: expected a code, an e-mail address and a password per line; restore a copy")
     return [Login(code=code, email=email, password=password) for code, email, password in rows]
-
-
-def _write_logins(path: Path, url: str, logins: Iterable[Login]) -> None:
-    head = f"# Log in at {url}/user/login/\n# code\te-mail\tpassword\n"
-    write_private(path, head + "".join(f"{one.code}\t{one.email}\t{one.password}\n" for one in logins))

@@ -102,7 +102,7 @@ def _connected(url: str, api_key: str, http: httpx.Client) -> "Client":
     """Return the client over these connections, once the server has named its version and accepted the key."""
     with _errors_named(url, "name its version"):
         release = _release(url, http.get(f"{url}/api/version", timeout=REACH_S, follow_redirects=False))
-    if tuple(int(one) for one in release.split(".")[:2]) < OLDEST:
+    if tuple(int(number) for number in release.split(".")[:2]) < OLDEST:
         raise WrongInput(f"{url}: is Label Studio {release}; {'.'.join(map(str, OLDEST))} or later is needed")
     from label_studio_sdk import LabelStudio
 

@@ -57,11 +57,7 @@ class Running(Frozen):
     moved_from: int | None = Field(None, description="The last port, if another program has it now")
 
 
-def _quiet(line: str) -> None:
-    """Print nothing."""
-
-
-def up(folder: Path, port: int | None = None, tell: Callable[[str], None] = _quiet) -> Running:
+def up(folder: Path, port: int | None = None, tell: Callable[[str], None] = lambda line: None) -> Running:
     """Return the server under `folder`, installed and started if necessary.
 
     It listens on this machine only, on its last port if that is free. `tell` gets a line at each stage: the first start

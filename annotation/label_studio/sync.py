@@ -41,9 +41,9 @@ class QueuedTask:
     key: str
     view: str
     data: Mapping[str, Any]
-    """What the form shows, with `ext_id` and `view_hash`."""
+    """The texts that the form shows, with `ext_id` and `view_hash`."""
     again: bool = False
-    """Whether the task must go out once more, because the work on it does not count."""
+    """True if the task must go out once more, because the work on it does not count."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +61,16 @@ class Queue:
     people: int = 1
     """How many people do each task."""
     about: str = ""
-    """What to do, in a sentence or a few words, for the project's card."""
+    """The work, in a sentence or a few words, for the project's card."""
     fields: Sequence[str] = ()
     """The names in the tasks' data that the queue's table hides."""
     shared: bool = False
-    """Whether anybody may take its tasks; a task that one person skips goes to others."""
+    """True if anybody may take its tasks; a task that one person skips goes to others."""
 
 
 @dataclass
 class PushedQueue:
-    """What a push did to one queue."""
+    """The result of a push to one queue."""
 
     queue: str
     project: int
@@ -84,7 +84,7 @@ class PushedQueue:
     retired: int = 0
     revived: int = 0
     notes: list[str] = field(default_factory=list)
-    """What somebody changed in the project by hand."""
+    """Changes that somebody made in the project by hand."""
 
 
 @contextlib.contextmanager
@@ -215,7 +215,7 @@ def _restore(client: Client, queue: Queue, project: ProjectInfo, pushed: PushedQ
 
 @dataclass(frozen=True)
 class Submitted:
-    """What one person submitted, as the server has it."""
+    """One person's submission, as the server has it."""
 
     queue: str
     """The queue's name."""

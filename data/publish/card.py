@@ -8,7 +8,7 @@ equal bytes.
 import html
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -20,7 +20,7 @@ import yaml
 from markupsafe import Markup
 
 from data.publish import markdown
-from data.publish.card_facts import CardFacts, ConfigFacts, FamilyFacts, Plot, UsageFacts
+from data.publish.card_facts import CardFacts, ConfigFacts, FamilyFacts, Plot
 from data.publish.folder import VERIFICATION_INPUTS, claims_of
 from data.publish.licences import hub_licence
 from data.publish.markdown import literal
@@ -56,6 +56,7 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
         manifest=facts.manifest,
         families=[_family(facts, family) for family in facts.families],
         sizes=_sizes(facts.manifest),
+        usage=sorted(facts.usage, key=lambda row: (row.family, row.part, row.step, row.prompt)),
         total=sum_usage({"all": row.usage} for row in facts.usage).get("all", UsageOfPrompt()),
         default=_default(facts),
         citations=[family.citation for family in facts.families if family.citation],
@@ -66,13 +67,13 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
         settings=_settings(facts.manifest),
         canary=markdown.one_line(facts.manifest.canary),
         claims=claims_of(facts.manifest),
-        own=_own_marker(),
+        own=Markup(f"{OWN_BEGIN.decode()}\n\n{OWN_END.decode()}"),  # noqa: S704 - ours
     )
     page = re.sub(r"\n{3,}", "\n\n", page)  # what the template leaves out has a blank line on either side
     card = DatasetCard(f"---\n{card_data(facts).to_yaml()}\n---\n\n{page}")
     content: bytes = card.content.encode()
-    own = None if before is None else own_words(before)
-    return content if own is None else _with_own(content, own)
+    words = None if before is None else own_words(before)
+    return content if words is None else _with_own(content, words)
 
 
 def card_data(facts: CardFacts) -> Any:
@@ -81,6 +82,7 @@ def card_data(facts: CardFacts) -> Any:
 
     manifest = facts.manifest
     loadable = [config for config in manifest.configs if config.rows]
+    rows = sum(config.rows for config in manifest.configs)
     licences = list(dict.fromkeys(hub_licence(config.licence) for config in loadable))
     named: dict[str, Any] = {}
     if "other" in licences:
@@ -94,7 +96,7 @@ def card_data(facts: CardFacts) -> Any:
         language=sorted({markdown.one_line(code_) for config in facts.configs for code_ in config.languages}) or None,
         license=(licences[0] if len(licences) == 1 else licences) if licences else None,
         **named,
-        size_categories=[_size_category(sum(config.rows for config in manifest.configs))],
+        size_categories=[next((name for most, name in SIZES if rows < most), "100M<n<1B")],
         task_categories=list(dict.fromkeys(family.task for family in facts.families if family.task)) or None,
         tags=["benchmark", "evaluation", "context", *(family.name for family in facts.families)],
         configs=list(_data_files(manifest, _default(facts))),
@@ -208,7 +210,8 @@ def _evaluate(facts: CardFacts, family: FamilyFacts) -> Sequence[tuple[str, str]
             f"touchstone evaluate {shlex.quote(family.name)} --model MODEL",
         )
     ]
-    tasks = [about.task for about in facts.configs if about.task and _family_of(facts, about.name) == family.name]
+    names = {config.name for config in facts.manifest.configs if config.family == family.name}
+    tasks = [about.task for about in facts.configs if about.task and about.name in names]
     if family.harness and tasks:
         several = f"  # or another of the {len(tasks)} tasks there" if len(tasks) > 1 else ""
         ways.append(
@@ -222,10 +225,6 @@ def _evaluate(facts: CardFacts, family: FamilyFacts) -> Sequence[tuple[str, str]
         command = family.score_command or f"python {shlex.quote(family.scorer)} --help"
         ways.append(("With the scorer file alone, which needs nothing of Touchstone", command))
     return [(about, markdown.one_line(command, markdown.LINE * 4)) for about, command in ways]
-
-
-def _family_of(facts: CardFacts, config: str) -> str | None:
-    return next((candidate.family for candidate in facts.manifest.configs if candidate.name == config), None)
 
 
 def _default(facts: CardFacts) -> str | None:
@@ -258,22 +257,14 @@ def _settings(manifest: ReleaseManifest) -> str:
     return written if len(written) <= SETTINGS else f"{written[:SETTINGS]}\n# … cut; manifest.json has all of it\n"
 
 
-def _size_category(rows: int) -> str:
-    return next((name for most, name in SIZES if rows < most), "100M<n<1B")
-
-
 def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")[:60] or "other"
 
 
-def _own_marker() -> Markup:
-    return Markup(f"{OWN_BEGIN.decode()}\n\n{OWN_END.decode()}")  # noqa: S704 - ours
-
-
-def _with_own(content: bytes, own: bytes) -> bytes:
+def _with_own(content: bytes, words: bytes) -> bytes:
     # Nothing else in a card can look like a marker: what comes from data has its angle brackets escaped.
     head, _, rest = content.partition(OWN_BEGIN)
-    return head + OWN_BEGIN + own + OWN_END + rest.partition(OWN_END)[2]
+    return head + OWN_BEGIN + words + OWN_END + rest.partition(OWN_END)[2]
 
 
 def image(plot: Plot) -> Markup:
@@ -281,10 +272,6 @@ def image(plot: Plot) -> Markup:
     path = re.sub(r"[^A-Za-z0-9._/-]", "", plot.path)
     title = html.escape(markdown.one_line(f"{plot.config}: {plot.title}"), quote=False).replace('"', "&quot;")
     return Markup(f'<img src="{path}" alt="{title}" width="400" align="top">')  # noqa: S704 - escaped above
-
-
-def _sorted(usage: Iterable[UsageFacts]) -> list[UsageFacts]:
-    return sorted(usage, key=lambda row: (row.family, row.part, row.step, row.prompt))
 
 
 @cache
@@ -302,7 +289,7 @@ def _template() -> jinja2.Template:
         "code": markdown.code, "codes": markdown.codes, "cut": markdown.inline, "decimal": markdown.decimal,
         "fenced": markdown.fenced, "image": image, "kind": markdown.arrow_type, "listed": markdown.listed,
         "megabytes": markdown.megabytes, "money": markdown.money, "n": "{:,}".format, "percent": markdown.percent,
-        "prose": markdown.prose, "sorted_usage": _sorted, "versions": markdown.versions,
+        "prose": markdown.prose, "versions": markdown.versions,
     }  # fmt: skip
     environment.filters.update(filters)
     return environment.get_template("card.md.j2")

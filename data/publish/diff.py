@@ -66,7 +66,7 @@ class Difference:
     now: str
     configs: Sequence[ConfigDifference]
     metadata: Sequence[str]
-    """What else differs: files by path, and what the manifest says."""
+    """Other differences: files by path, and the manifest's statements."""
 
     @property
     def bump(self) -> Bump | None:
@@ -120,16 +120,15 @@ def next_version(difference: Difference, override: str | None = None) -> str | N
 
     Raises `WrongInput` if `override` is no version, or lower.
     """
-    proposed, least, why = None, FIRST_VERSION, "the first version"
-    if difference.before is not None and difference.bump is None:
-        least, why = bumped(difference.before, "patch"), f"the one after {difference.before}"
-    elif difference.before is not None and difference.bump is not None:
-        proposed = least = bumped(difference.before, difference.bump)
-        why = f"a {difference.bump} change of {difference.before}"
+    before, bump = difference.before, difference.bump
+    if before is None:
+        least, why = FIRST_VERSION, "the first version"
+    elif bump is None:
+        least, why = bumped(before, "patch"), f"the one after {before}"
     else:
-        proposed = FIRST_VERSION
+        least, why = bumped(before, bump), f"a {bump} change of {before}"
     if override is None:
-        return proposed
+        return None if before is not None and bump is None else least
     if parsed_version(override) < parsed_version(least):
         raise WrongInput(f"version {override}: lower than {least}, {why}; give that version, a higher one, or none")
     return override

@@ -87,16 +87,11 @@ class _Dumper(yaml.SafeDumper):
     """Writes texts of several lines as such, and functions by their tag."""
 
 
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
-
-
-def _function(dumper: yaml.SafeDumper, value: _Function) -> yaml.ScalarNode:
-    return dumper.represent_scalar(FUNCTION, str(value))
-
-
-_Dumper.add_representer(str, _text)
-_Dumper.add_representer(_Function, _function)
+_Dumper.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
+)
+_Dumper.add_representer(_Function, lambda dumper, function: dumper.represent_scalar(FUNCTION, str(function)))
 
 
 def reply_task(

@@ -1,4 +1,4 @@
-"""A dataset repository on the Hugging Face Hub; requests are repeated while their trouble may pass."""
+"""A dataset repository on the Hugging Face Hub. Requests are repeated while their trouble may pass."""
 
 import hashlib
 import logging
@@ -6,25 +6,28 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from itertools import chain, repeat
 from pathlib import Path
 from typing import TypeVar
 
+from httpx2 import HTTPError, Response
 from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete, HfApi, get_token
-from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, RepositoryNotFoundError
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import (
     are_progress_bars_disabled,
     disable_progress_bars,
     get_session,
+    hf_raise_for_status,
+    parse_ratelimit_headers,
     validate_repo_id,
 )
 
 from data.checksum import checksum
-from data.publish import hub_trouble
 from schemas.errors import Failed, WrongInput
 
 DATASET = "dataset"
@@ -37,6 +40,14 @@ QUIET_S = 120.0
 """Seconds for which the Hub may send nothing; the client itself would wait for ever."""
 AT_WORK = timedelta(minutes=15)
 """How long an untagged commit of a version counts as another publication in progress, not as one that ended."""
+LONGEST_WAIT_S = 300.0
+"""The longest wait in seconds that the Hub may ask for: its rate limits count windows of 5 minutes."""
+SHOWN_CHARACTERS = 300
+"""How much of the Hub's own message an error shows."""
+CLIENT_ERRORS = (HTTPError, OSError, RuntimeError, ValueError)
+"""Errors that the client raises: for HTTP and transport, downloads, uploads (which wrap others), unreadable answers."""
+
+_PASSING = frozenset({408, 429, 500, 502, 503, 504})
 
 T = TypeVar("T")
 
@@ -71,7 +82,7 @@ class Repository:
         try:
             validate_repo_id(name)
         except HFValidationError as error:
-            raise WrongInput(f"{hub_trouble.one_line(str(error))}; expected a dataset as OWNER/NAME") from None
+            raise WrongInput(f"{_one_line(str(error))}; expected a dataset as OWNER/NAME") from None
         if "/" not in name:
             raise WrongInput(f"{name}: expected a dataset as OWNER/NAME")
         token = get_token()
@@ -90,16 +101,16 @@ class Repository:
         for wait in chain(WAITS_S, repeat(None)):
             session = get_session()
             session.timeout = QUIET_S
-            if hub_trouble.refuse_long_wait not in session.event_hooks["response"]:
-                session.event_hooks["response"].append(hub_trouble.refuse_long_wait)
+            if _refuse_long_wait not in session.event_hooks["response"]:
+                session.event_hooks["response"].append(_refuse_long_wait)
             try:
                 return call()
-            except hub_trouble.CLIENT_ERRORS as error:
-                asked, trouble = hub_trouble.refusal(error), hub_trouble.trouble_of(error, self.name, self.api.endpoint)
+            except CLIENT_ERRORS as error:
+                asked, trouble = _refusal(error), _trouble_of(error, self.name, self.api.endpoint)
             if (done := resolved()) is not None:
                 return done
-            asks_s = hub_trouble.asked_wait(asked) if asked else 0.0
-            if not trouble.passing or wait is None or asks_s > hub_trouble.LONGEST_WAIT_S:
+            asks_s = _asked_wait(asked) if asked else 0.0
+            if not trouble.passing or wait is None or asks_s > LONGEST_WAIT_S:
                 raise Failed(trouble.message)
             time.sleep(max(wait, asks_s))
         raise AssertionError("endless")
@@ -219,7 +230,7 @@ class Repository:
     def tag(self, commit: str, version: str, ours: dict[str, File]) -> None:
         """Tag `commit` as `version`. Of two publications, the first tag stays."""
 
-        def there() -> bool | None:
+        def tagged() -> bool | None:
             _, tags = self.refs()
             if version not in tags:
                 return None
@@ -230,7 +241,7 @@ class Repository:
             self.api.create_tag(self.name, tag=version, revision=commit, repo_type=DATASET)
             return True
 
-        self.ask(create, there)
+        self.ask(create, tagged)
 
 
 def _quiet() -> None:
@@ -244,3 +255,91 @@ def _quiet() -> None:
 def _claim(version: str) -> str:
     """Return the line in a commit's description that marks it as `version`."""
     return f"Release: {version}"
+
+
+# ---- trouble: whether asking again may help, and one line about it that holds no secret ----
+
+
+@dataclass(frozen=True)
+class _Trouble:
+    message: str
+    passing: bool
+    """Whether asking again may help."""
+
+
+def _trouble_of(error: Exception, name: str, endpoint: str) -> _Trouble:
+    """Return the trouble in our words; the Hub's own are repeated only if it refuses a request for another reason."""
+    response = _refusal(error)
+    if response is None:
+        return _without_answer(error, name, endpoint)
+    status = response.status_code
+    if status in _PASSING:
+        asked = _asked_wait(response)
+        later = f"; it asks to wait {asked:.0f} s" if asked else ""
+        return _Trouble(f"{name}: the Hub answers {_status(status)}{later}; run again later", True)
+    if status == HTTPStatus.PRECONDITION_FAILED:
+        message = "somebody else is committing; nothing of theirs was changed; run again"
+    elif any(isinstance(cause, RepositoryNotFoundError) for cause in _causes(error)):
+        message = f"no such dataset at {endpoint} that the token opens; check the name and HF_TOKEN"
+    elif status == HTTPStatus.UNAUTHORIZED:
+        message = "the Hub does not take the token; put one that may write there in HF_TOKEN"
+    elif status == HTTPStatus.FORBIDDEN:
+        message = "the token may not write there; put one that may in HF_TOKEN"
+    else:
+        message = f"the Hub refuses with {_status(status)}: {_words(error)}"
+    return _Trouble(f"{name}: {message}", False)
+
+
+def _without_answer(error: Exception, name: str, endpoint: str) -> _Trouble:
+    """Return trouble with the connection, our disk, or an unreadable answer."""
+    causes = list(_causes(error))
+    if any(isinstance(cause, HTTPError | ConnectionError | TimeoutError) for cause in causes):
+        kind = type(causes[-1]).__name__
+        return _Trouble(f"{name}: {endpoint} does not answer ({kind}); check the network", True)
+    if isinstance(error, OSError) and error.errno is not None:
+        return _Trouble(f"{error.filename or name}: {error.strerror}; mend that, then run again", False)
+    return _Trouble(f"{name}: the Hub's client stops: {_words(error)}", True)
+
+
+def _words(error: Exception) -> str:
+    """Return the error's own words on one line, without the token in case they repeat it."""
+    words = error.server_message or "without a reason" if isinstance(error, HfHubHTTPError) else str(error)
+    token = get_token()
+    return _one_line(words.replace(token, "(token)") if token else words)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _refusal(error: Exception) -> Response | None:
+    """Return the Hub's answer behind an error, however the client wrapped it."""
+    return next((cause.response for cause in _causes(error) if isinstance(cause, HfHubHTTPError)), None)
+
+
+def _asked_wait(response: Response) -> float:
+    """Return how many seconds the Hub asks to wait; 0 if it does not."""
+    if response.status_code not in _PASSING:
+        return 0.0
+    limit = parse_ratelimit_headers(response.headers)
+    if limit is not None and limit.remaining == 0:
+        return float(limit.reset_in_seconds)
+    after = response.headers.get("Retry-After", "")
+    return float(after) if after.isdigit() else 0.0
+
+
+def _refuse_long_wait(response: Response) -> None:
+    """Raise for an answer that asks for a long wait: a hook in the client's session, whose retries would wait."""
+    if _asked_wait(response) > LONGEST_WAIT_S:
+        response.read()
+        hf_raise_for_status(response)
+
+
+def _status(code: int) -> str:
+    return f"{code} {HTTPStatus(code).phrase}" if code in HTTPStatus._value2member_map_ else str(code)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:SHOWN_CHARACTERS]

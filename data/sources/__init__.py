@@ -6,34 +6,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from data.sources import (
-    begin,
-    book,
-    charp,
-    conflictqa,
-    creak,
-    faithdial,
-    hotpotqa,
-    ifeval,
-    mapped,
-    mt_bench,
-    nq_open,
-    ntrex,
-    realtimeqa,
-    scitldr,
-    self_instruct,
-    squad,
-    strategyqa,
-    timeqa,
-    topical_chat,
-    touchstone,
-    writingbench,
-)
-from data.sources.csv import csv_rows
-from data.sources.files import json_lines
+from data.sources import assignments, book, dialogues, hotpotqa, mapped, qa, squad, timeqa, touchstone
+from data.sources.files import csv_rows, json_lines, parquet_rows
 from data.sources.hub import hub_rows
 from data.sources.mapped import GIVEN_FIELDS
-from data.sources.parquet import parquet_rows
 from data.sources.spec import (
     NO_OFFSET,
     Entry,
@@ -53,36 +29,32 @@ __all__ = ["FORMATS", "MAPPED", "Entry", "Row", "SourceError", "SourceSpec", "na
 S = TypeVar("S", Statement, QASource, Passage, Dialogue, Assignment)
 
 
-def _json_lines(spec: SourceSpec) -> Iterator[Row]:
-    return json_lines(spec.path)
-
-
 FORMATS: Mapping[str, Mapping[type, Reader]] = {
-    "creak": {Statement: creak.statements},
-    "strategyqa": {Statement: strategyqa.statements, QASource: strategyqa.questions},
-    "conflictqa": {QASource: conflictqa.questions},
+    "creak": {Statement: qa.creak_statements},
+    "strategyqa": {Statement: qa.strategyqa_statements, QASource: qa.strategyqa_questions},
+    "conflictqa": {QASource: qa.conflictqa_questions},
     "hotpotqa": {QASource: hotpotqa.questions, Passage: hotpotqa.passages},
     "squad": {QASource: squad.questions, Passage: squad.passages},
     "squad-articles": {QASource: squad.article_questions, Passage: squad.passages},
-    "nq-open": {QASource: nq_open.questions, Passage: nq_open.passages},
+    "nq-open": {QASource: qa.nq_open_questions, Passage: qa.nq_open_passages},
     "timeqa": {QASource: timeqa.questions, Passage: timeqa.passages},
     "timeqa-pages": {QASource: timeqa.page_questions, Passage: timeqa.page_passages},
-    "realtimeqa": {QASource: realtimeqa.questions},
+    "realtimeqa": {QASource: qa.realtimeqa_questions},
     "book": {Passage: book.passages},
-    "charp": {Dialogue: charp.dialogues},
-    "faithdial": {Dialogue: faithdial.dialogues},
-    "topical-chat": {Dialogue: topical_chat.dialogues},
-    "begin": {Dialogue: begin.dialogues},
-    "ntrex": {Assignment: ntrex.assignments},
-    "ntrex-documents": {Assignment: ntrex.document_assignments},
-    "scitldr": {Assignment: scitldr.assignments},
-    "writingbench": {Assignment: writingbench.assignments},
-    "ifeval": {Assignment: ifeval.assignments},
-    "self-instruct": {Assignment: self_instruct.assignments},
-    "mt-bench": {Assignment: mt_bench.assignments},
+    "charp": {Dialogue: dialogues.charp},
+    "faithdial": {Dialogue: dialogues.faithdial},
+    "topical-chat": {Dialogue: dialogues.topical_chat},
+    "begin": {Dialogue: dialogues.begin},
+    "ntrex": {Assignment: assignments.ntrex},
+    "ntrex-documents": {Assignment: assignments.ntrex_documents},
+    "scitldr": {Assignment: assignments.scitldr},
+    "writingbench": {Assignment: assignments.writingbench},
+    "ifeval": {Assignment: assignments.ifeval},
+    "self-instruct": {Assignment: assignments.self_instruct},
+    "mt-bench": {Assignment: assignments.mt_bench},
     "jsonl": {
-        **mapped.readers(_json_lines),
-        Dialogue: lambda spec: mapped.dialogues(spec, _json_lines(spec)),
+        **mapped.readers(lambda spec: json_lines(spec.path)),
+        Dialogue: lambda spec: mapped.dialogues(spec, json_lines(spec.path)),
     },
     "csv": mapped.readers(csv_rows, mapped.CELL_FIELDS),
     "parquet": mapped.readers(lambda spec: parquet_rows(spec.path)),

@@ -1,12 +1,11 @@
-r"""A book as plain text: a passage a paragraph, headings among them, in the book's order.
+r"""A book as plain text: a passage for each paragraph, headings among them, in the book's order.
 
-Lines end at "\n", "\r\n" or "\r"; white space around them is no part of them. Where most lines that have
-another right below them stop in mid-sentence, the book is hard-wrapped: a blank line ends a paragraph, and
-its lines are joined by a blank (by nothing between Chinese characters and after a hyphen or a dash that
-follows a word). Elsewhere a line is a paragraph.
+Lines end with "\n", "\r\n" or "\r", and are stripped. If most lines that have another right below them stop in
+mid-sentence, the book is hard-wrapped: a blank line ends a paragraph, and its lines are joined by a space (by nothing
+between Chinese characters, and after a hyphen or a dash that follows a word). Otherwise each line is a paragraph.
 
-The underscores of `_italics_` are left out: they are the typist's marks, not the author's words, and a word
-between them is another word to whoever looks for it. Everything else stays as it is.
+The underscores of `_italics_` are left out: they are the typist's, and would hide the word between them from a search.
+Everything else stays.
 """
 
 import re
@@ -18,13 +17,13 @@ from data.sources.files import opened
 from data.sources.spec import Entry, SourceError, SourceSpec, shortened
 
 MOST_CHARACTERS = 100_000
-"""Of a paragraph: what is longer is a book without line ends, or no book."""
+"""The longest paragraph; a longer one is a book without line ends, or no book."""
 CONTENTS = frozenset({"contents", "tableofcontents", "目录", "目錄"})
-"""What is written above a table of contents, letters alone."""
+"""Headings of a table of contents, letters only."""
 MOST_MISSED = 3
-"""So many lines in a row of a table of contents may head nothing below it: headings are misquoted."""
+"""Successive lines of a table of contents that may head nothing below it, since headings are misquoted."""
 LONGEST_HEADING = 300
-"""In characters; what is longer is neither a heading nor an entry."""
+"""Characters of a heading or an entry, at most."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _SENTENCE_END = re.compile(r"""[.!?。！？…][”’"'」』》）)]*$""")
@@ -36,11 +35,11 @@ _PAGE = re.compile(r"(?:\s*[.·…]){2,}\s*\d+$|\s{2,}\d+$")
 
 
 def passages(spec: SourceSpec) -> Iterator[Entry]:
-    """Each paragraph, under its number; of those that say the same the door keeps the first.
+    """Yield each paragraph, under its number; of equal ones the door keeps the first.
 
-    The table of contents is refused: a line such as "Contents", and the entries below it as long as they
-    head something further down (`MOST_MISSED`) and up to where the first of them does. An entry heads a
-    line or a paragraph that says the same, whatever its case, punctuation, chapter or page number.
+    The table of contents is refused: a line such as "Contents", and the entries below it as long as they head something
+    further down (`MOST_MISSED`), up to where the first of them does. An entry heads a line or a paragraph with the same
+    words, whatever its case, punctuation, chapter or page number.
     """
     paragraphs = _paragraphs(_lines(spec))
     contents = _contents(paragraphs)
@@ -53,7 +52,7 @@ def passages(spec: SourceSpec) -> Iterator[Entry]:
 
 
 def _lines(spec: SourceSpec) -> list[str]:
-    """The lines of the file, stripped. Raises `SourceError` where it is no text in UTF-8."""
+    """Return the lines of the file, stripped. Raises `SourceError` if it is not text in UTF-8."""
     with opened(spec.path) as stream:
         content = stream.read()
     if b"\0" in content:
@@ -79,7 +78,7 @@ def _line(content: bytes, place: int) -> int:
 
 
 def _hint(spec: SourceSpec, content: bytes) -> str:
-    """What a Chinese book is likely to be encoded in. To read it so would be a guess: other bytes decode as well."""
+    """Return the likely encoding of a Chinese book. It is not read that way, because other bytes decode as well."""
     if spec.language != "zh":
         return ""
     try:
@@ -108,19 +107,19 @@ def _joined(lines: Sequence[str]) -> str:
 
 
 def _contents(paragraphs: Sequence[Sequence[str]]) -> range:
-    """The places of the table of contents, its heading the first; none where it cannot be told."""
-    said = [(place, _said(line)) for place, lines in enumerate(paragraphs) for line in lines]
-    heading = next((number for number, (_, line) in enumerate(said) if line in CONTENTS), None)
+    """Return the places of the table of contents, its heading first; empty if it cannot be told."""
+    bare = [(place, _bare(line)) for place, lines in enumerate(paragraphs) for line in lines]
+    heading = next((number for number, (_, line) in enumerate(bare) if line in CONTENTS), None)
     if heading is None:
         return range(0)
-    whole = [_said(_joined(lines)) for lines in paragraphs]
+    whole = [_bare(_joined(lines)) for lines in paragraphs]
     places: dict[str, list[int]] = defaultdict(list)
-    for place, form in chain(enumerate(whole), said):
+    for place, form in chain(enumerate(whole), bare):
         if form:
             places[form].append(place)
-    first = end = said[heading][0]
+    first = end = bare[heading][0]
     bound, missed = len(paragraphs), 0
-    for place, line in said[heading + 1 :]:
+    for place, line in bare[heading + 1 :]:
         if place >= bound or missed == MOST_MISSED:
             break
         below = [later for form in (line, whole[place]) for later in places.get(form, ()) if later > place]
@@ -132,8 +131,8 @@ def _contents(paragraphs: Sequence[Sequence[str]]) -> range:
     return range(first, end + 1) if bound < len(paragraphs) else range(0)
 
 
-def _said(line: str) -> str:
-    """The letters and digits of a heading, without the numbers of chapter and page; empty where it is none."""
+def _bare(line: str) -> str:
+    """Return a line's letters and digits without chapter and page numbers; empty if it is too long for a heading."""
     if len(line) > LONGEST_HEADING:
         return ""
     bare = _NUMBER.sub("", _PAGE.sub("", line), count=1)

@@ -1,6 +1,8 @@
-"""Rows from files: JSON lines, a JSON array or one JSON object; plain or gzipped."""
+"""Rows from files: JSON lines, a JSON array or one JSON object, CSV (all three plain or gzipped), and Parquet."""
 
+import csv
 import gzip
+import io
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,10 +11,13 @@ from typing import IO, cast
 
 import orjson
 
-from data.sources.spec import Row, SourceError
+from data.sources.spec import Row, SourceError, SourceSpec
+from schemas.errors import first_line
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BATCH_ROWS = 1024
+"""Rows of a Parquet file that are read at once."""
 
 
 @contextmanager
@@ -90,3 +95,54 @@ def _row(path: str, place: str, value: object) -> Row:
             "each row is an object with named fields"
         )
     return Row(path, place, value)
+
+
+def csv_rows(spec: SourceSpec) -> Iterator[Row]:
+    """Yield the rows below the header, numbered from 1. Cells are separated by tabs if the name has `.tsv` in it."""
+    path = spec.path
+    tabs = ".tsv" in Path(path).suffixes
+    with opened(path) as stream:
+        reader = csv.reader(
+            io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), delimiter="\t" if tabs else ",", strict=True
+        )
+        number = 0
+        try:
+            header = next(reader, [])
+            for cells in reader:
+                if not cells:
+                    continue
+                number += 1
+                if len(cells) != len(header):
+                    raise SourceError(
+                        f"{path}: row {number} (line {reader.line_num}): expected {len(header)} cells as in the "
+                        f"header, found {len(cells)}; quote cells that hold separators or line ends"
+                    )
+                yield Row(path, f"row {number}", dict(zip(header, cells, strict=True)))
+        except UnicodeDecodeError as error:
+            raise SourceError(
+                f"{path}: after row {number}: expected UTF-8, found {error.reason}; save the file as UTF-8"
+            ) from error
+        except csv.Error as error:
+            raise SourceError(
+                f"{path}: after row {number} (line {reader.line_num}): expected a CSV row, found {error}; "
+                "correct the row, or give the data as jsonl"
+            ) from error
+
+
+def parquet_rows(path: str, columns: tuple[str, ...] | None = None) -> Iterator[Row]:
+    """Yield the rows, numbered from 1, with those of `columns` that the file has."""
+    if not Path(path).is_file():
+        raise SourceError(f"{path}: no such file; paths are relative to the configuration file")
+
+    import pyarrow.parquet  # here, so that naming a source does not load it
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            wanted = None if columns is None else [name for name in file.schema_arrow.names if name in columns]
+            number = 0
+            for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
+                for values in batch.to_pylist():
+                    number += 1
+                    yield Row(path, f"row {number}", values)
+    except pyarrow.ArrowException as error:
+        raise SourceError(f"{path}: expected Parquet, found {first_line(error)}; write the file again") from error

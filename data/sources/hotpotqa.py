@@ -7,33 +7,38 @@ from data.sources.files import json_rows
 from data.sources.spec import Entry, PassageIds, Row, SourceSpec, shortened
 
 JOINT = "\n"
-"""Between the supporting paragraphs, which together are one evidence."""
+"""Between the supporting paragraphs in the evidence."""
 
 
 def questions(spec: SourceSpec) -> Iterator[Entry]:
-    """Each question with its answers, and its supporting paragraphs: one by one, and joined as one evidence.
+    """Yield each question with its answers, and its supporting paragraphs, one by one and joined as one evidence.
 
-    The evidence has no title, since the paragraphs are of several pages.
+    The evidence has no title, since the paragraphs are from several pages.
     """
     passage_ids = PassageIds()
     for row in json_rows(spec.path):
         ircot = _is_ircot(row)
         question = row.text("question_text" if ircot else "question")
         answers = _ircot_answers(row) if ircot else (row.text("answer"),)
-        paragraphs = list(_paragraphs(row))
-        supporting = [one.text for one in paragraphs if one.supports]
-        named = [(passage_ids.document(one.id, one.title, one.text), one.supports) for one in paragraphs]
+        supporting = []
+        documents = {}
+        for paragraph in _paragraphs(row):
+            document = passage_ids.document(paragraph.id, paragraph.title, paragraph.text)
+            if paragraph.supports:
+                supporting.append(paragraph.text)
+                if document:
+                    documents[document.id] = document
         values = {
             "question": question.strip(),
             "answers": answers,
             "evidence": JOINT.join(supporting),
-            "documents": tuple({one.id: one for one, supports in named if one and supports}.values()),
+            "documents": tuple(documents.values()),
         }
         yield Entry(_id(row), values, refused="" if supporting else "no supporting paragraph", evidence=question)
 
 
 def passages(spec: SourceSpec) -> Iterator[Entry]:
-    """Each paragraph of each question, whether it supports the answer or not."""
+    """Yield each paragraph of each question, whether it supports the answer or not."""
     for row in json_rows(spec.path):
         for paragraph in _paragraphs(row):
             values = {"text": paragraph.text, "title": paragraph.title}

@@ -10,7 +10,7 @@ DEFAULT_SPLIT = "train"
 
 
 def located(path: str) -> tuple[str, str | None, str]:
-    """`OWNER/NAME[/CONFIG][:SPLIT]` as (repository, configuration, split)."""
+    """Return `OWNER/NAME[/CONFIG][:SPLIT]` as (repository, configuration, split)."""
     place, _, split = path.partition(":")
     owner, name, *more = [*place.split("/"), ""][:4]
     if not owner or not name or place.count("/") > 2:
@@ -20,7 +20,7 @@ def located(path: str) -> tuple[str, str | None, str]:
 
 
 def hub_commit(path: str, revision: str | None) -> str:
-    """The commit that a branch or a tag of the repository names now; without one, its default branch."""
+    """Return the commit of a branch or a tag of the repository now; by default, of its default branch."""
     repository, _, _ = located(path)
 
     from httpx2 import HTTPError
@@ -42,7 +42,7 @@ def _unreadable(path: str, error: Exception) -> SourceError:
 
 
 def hub_rows(path: str, revision: str | None = None) -> Iterator[Row]:
-    """The rows of the split at a commit, numbered from 1, streamed."""
+    """Yield the rows of the split at a commit, numbered from 1; they are streamed."""
     repository, config, split = located(path)
 
     import datasets

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from data.sources.charp import distractors
+from data.sources.dialogues import distractors
 from data.sources.spec import Entry, Reader, Row, SourceError, SourceSpec, shortened, turns
 from schemas.charpeval import DISTRACTOR_TYPES
 from schemas.errors import nearest
@@ -65,7 +65,7 @@ def questions(spec: SourceSpec, rows: Iterable[Row], known: Sequence[str] = QUES
     """Yield a question for each row: `question`, `answers` (a string or a list), and more of the `known`."""
     fields = _Fields(spec, known, required=("question", "answers"))
     for row in rows:
-        question, answers = row.text(fields.name("question")), fields.answers(row)
+        question, answers = row.text(fields.name("question")), fields.texts(row, "answers")
         evidence = fields.optional(row, "evidence")
         values: dict[str, Any] = {"question": question.strip(), "answers": answers, "evidence": evidence}
         values["title"] = fields.title(row)
@@ -155,9 +155,6 @@ class _Fields:
 
     def id(self, row: Row) -> str:
         return row.label(self.name("id")) if self.present(row, "id") else row.place
-
-    def answers(self, row: Row) -> tuple[str, ...]:
-        return self.texts(row, "answers")
 
     def texts(self, row: Row, ours: str) -> tuple[str, ...]:
         name = self.name(ours)

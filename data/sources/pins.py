@@ -1,11 +1,11 @@
-"""Sources that others can change, data sets on the Hub and files on web servers, held at what they were.
+"""Pins sources that others can change: data sets on the Hub and files on web servers.
 
-The first build notes of each which commit, or which ETag and checksum, it read, in a lock file beside the
-configuration (`my.lock.json` of `my.yaml`), so that it can be kept with it under version control. Later builds read
-that very state: of the Hub its commit, of a URL the copy that was made then. Only `refresh` looks what is there now.
+The first build records the commit, or the ETag and checksum, of each in a lock file beside the configuration
+(`my.lock.json` for `my.yaml`), where it can be kept under version control. Later builds read the same state: the Hub's
+commit, or the copy of the URL made then. Only `refresh` looks at the current state.
 
-URLs are read with the standard library, not through fsspec: there the ETag and the content come of two requests, and
-a file that changes in between would be noted under the wrong ETag.
+URLs are read with the standard library, not through fsspec, which gets the ETag and the content in two requests: a file
+that changes in between would be recorded under the wrong ETag.
 """
 
 import contextlib
@@ -32,22 +32,22 @@ from schemas.base import Frozen, content_hash
 from schemas.errors import first_problem
 
 LOCK = ".lock.json"
-"""In place of the configuration's own ending."""
+"""Replaces the ending of the configuration's name."""
 WAITS_S = (1.0, 4.0)
-"""How long it is waited before each further try, in seconds, where a server is busy or fails."""
+"""Seconds before each further try, if a server is busy or fails."""
 TIMEOUT_S = 60.0
-"""How long a server may send nothing."""
+"""Seconds for which a server may send nothing."""
 AGENT = "touchstone"
 PASSING = frozenset({408, 429, 500, 502, 503, 504})
 
 
 class Pin(Frozen):
-    """What of a source was read."""
+    """The state of a source that was read."""
 
     revision: str
-    """The Hub's commit; a URL's ETag, or `sha256:...` of a server that gives none."""
+    """The Hub's commit; a URL's ETag, or `sha256:...` if the server gives none."""
     sha256: str | None = None
-    """Of a URL's content."""
+    """The checksum of a URL's content."""
 
 
 class Lock(Frozen):
@@ -70,9 +70,9 @@ class Pins:
     """The pins of one configuration."""
 
     def __init__(self, lock: Path, copies: Path, *, scratch: Path | None = None, refresh: bool = False) -> None:
-        """`copies` is the folder of what URLs gave. With `refresh` each source is looked at anew, once.
+        """`copies` is the folder for the content of URLs. With `refresh` each source is looked at anew, once.
 
-        With `scratch` neither the lock file nor `copies` is changed: what has to be fetched goes there.
+        With `scratch`, what has to be fetched goes there, and neither the lock file nor `copies` changes.
         """
         self._path, self._copies, self._scratch = lock, copies, scratch
         self._known = dict(_read(lock).sources)
@@ -80,7 +80,7 @@ class Pins:
         self.moved: list[Moved] = []
 
     def pinned(self, spec: SourceSpec) -> SourceSpec:
-        """The source at its pin, which is made where there is none. Raises `SourceError`."""
+        """Return the source at its pin, which is made if there is none. Raises `SourceError`."""
         if not spec.is_remote:
             return spec
         name = _name(spec)
@@ -99,7 +99,7 @@ class Pins:
         return self._at(spec, now)
 
     def known(self, spec: SourceSpec) -> SourceSpec:
-        """The source at its pin if that can be had here without asking anybody; else as it is."""
+        """Return the source at its pin if that needs no network, else as it is."""
         pin = self._known.get(_name(spec)) if spec.is_remote else None
         if pin is None or (spec.is_url and self._copy(spec, pin) is None):
             return spec
@@ -110,8 +110,7 @@ class Pins:
             return spec.model_copy(update={"revision": pin.revision})
         copy = self._copy(spec, pin)
         if copy is None:
-            found = self._fetch(spec, None)
-            if found.sha256 != pin.sha256:
+            if self._fetch(spec, None).sha256 != pin.sha256:
                 raise SourceError(
                     f"{without_query(spec.path)}: has changed since it was pinned, and the copy of what it was is "
                     f"gone; `touchstone rebuild --refresh` takes what is there now (pinned in {self._path})"
@@ -121,16 +120,16 @@ class Pins:
         return spec.model_copy(update={"revision": pin.revision, "copied": str(copy)})
 
     def _copy(self, spec: SourceSpec, pin: Pin) -> Path | None:
-        """The copy of a URL's content as pinned."""
+        """Return the copy of a URL's content as pinned; None if it is gone."""
         places = (self._place(folder, spec, pin) for folder in (self._copies, self._scratch) if folder is not None)
         return next((place for place in places if place.is_file()), None)
 
     def _place(self, folder: Path, spec: SourceSpec, pin: Pin) -> Path:
-        """By content: the file keeps its name, by which its rows have their keys."""
+        """Return the path of a copy: by content, under its own name, from which its rows have their keys."""
         return folder / content_hash(pin.sha256) / spec.name
 
     def _fetch(self, spec: SourceSpec, before: Pin | None) -> Pin:
-        """Copy what the URL gives now; where it is what it was `before`, that pin."""
+        """Copy the current content of the URL and return its pin; if nothing changed, the pin `before`."""
         known = before.revision if before is not None and self._copy(spec, before) is not None else None
         folder = self._scratch or self._copies
         folder.mkdir(parents=True, exist_ok=True)
@@ -149,12 +148,12 @@ class Pins:
 
 
 def lock_of(config: Path) -> Path:
-    """The lock file of a configuration."""
+    """Return the path of a configuration's lock file."""
     return config.with_name(f"{config.stem}{LOCK}")
 
 
 def _name(spec: SourceSpec) -> str:
-    """What a source is called in the lock file, which is kept under version control: a query can hold a key."""
+    """Return the source's name in the lock file. It has no query, since that can hold a key."""
     if spec.is_url:
         shown = without_query(spec.path)
         return shown if shown == spec.path else f"{shown}?{content_hash(spec.path)}"
@@ -176,7 +175,7 @@ _UNCHANGED = "unchanged"
 
 
 def _download(url: str, to: Path, known: str | None) -> str:
-    """Write what the URL gives; its ETag, empty where the server gives none, `_UNCHANGED` where it is `known`."""
+    """Download the URL to a file. Return its ETag, empty if there is none; `_UNCHANGED` if it is the `known` one."""
     shown = without_query(url)
     parts = urlsplit(url)
     if "@" in parts.netloc or not parts.hostname:
@@ -188,9 +187,9 @@ def _download(url: str, to: Path, known: str | None) -> str:
         try:
             with contextlib.closing(_opener().open(request, timeout=TIMEOUT_S)) as reply, to.open("wb") as file:
                 shutil.copyfileobj(reply, file)
-                told = reply.headers.get("Content-Length")
-                if told is not None and int(told) != file.tell():
-                    raise http.client.IncompleteRead(b"", int(told) - file.tell())
+                length = reply.headers.get("Content-Length")
+                if length is not None and int(length) != file.tell():
+                    raise http.client.IncompleteRead(b"", int(length) - file.tell())
                 return str(reply.headers.get("ETag") or "")
         except urllib.error.HTTPError as error:
             if error.code == HTTPStatus.NOT_MODIFIED:
@@ -208,7 +207,7 @@ def _download(url: str, to: Path, known: str | None) -> str:
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """Of the web alone: a redirect to a file of this machine, or to an FTP server, is not followed."""
+    """Return an opener for HTTP alone, which follows no redirect to a local file or an FTP server."""
     opener = urllib.request.OpenerDirector()
     for handler in (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler,
                     urllib.request.HTTPDefaultErrorHandler, urllib.request.HTTPRedirectHandler,
@@ -218,9 +217,9 @@ def _opener() -> urllib.request.OpenerDirector:
 
 
 def with_sources(value: Any, change: Callable[[SourceSpec], SourceSpec]) -> Any:
-    """`value`, as JSON has it, with each source in it that is remote changed."""
+    """Return a JSON value with `change` applied to each remote source in it."""
     if isinstance(value, list):
-        return [with_sources(one, change) for one in value]
+        return [with_sources(item, change) for item in value]
     if not isinstance(value, dict):
         return value
     if {"format", "path", "language"} <= value.keys() and isinstance(value["path"], str):
@@ -229,4 +228,4 @@ def with_sources(value: Any, change: Callable[[SourceSpec], SourceSpec]) -> Any:
             return value
         changed = change(spec)
         return {**changed.model_dump(mode="json"), "copied": changed.copied}
-    return {key: with_sources(one, change) for key, one in value.items()}
+    return {key: with_sources(item, change) for key, item in value.items()}

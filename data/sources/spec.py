@@ -158,8 +158,8 @@ class Row:
         for number, item in enumerate(self._each(name, object, "a list of objects"), start=1):
             place = f"{within}{each or name} {number}"
             if not isinstance(item, dict):
-                found = f"{type(item).__name__} {shortened(repr(item))}"
-                raise Row(self.file, place, {}).error(f"expected an object, found {found}", "correct the file")
+                value = f"{type(item).__name__} {shortened(repr(item))}"
+                raise Row(self.file, place, {}).error(f"expected an object, found {value}", "correct the file")
             yield Row(self.file, place, item)
 
     def pairs(self, name: str, second: type[T]) -> Iterator[tuple[str, T]]:
@@ -179,9 +179,9 @@ class Row:
                 raise self._mistyped(name, expected, item)
             yield item
 
-    def _mistyped(self, name: str, expected: str, found: object) -> SourceError:
+    def _mistyped(self, name: str, expected: str, value: object) -> SourceError:
         return self.error(
-            f'expected field "{name}" to be {expected}, found {type(found).__name__} {shortened(repr(found))}',
+            f'expected field "{name}" to be {expected}, found {type(value).__name__} {shortened(repr(value))}',
             "correct the row, or name another field or format",
         )
 
@@ -226,11 +226,12 @@ def says_something(text: str) -> bool:
 USER, BOT = "User", "Bot"
 
 
-def turns(said: Sequence[str]) -> tuple[Turn, ...]:
+def turns(utterances: Sequence[str]) -> tuple[Turn, ...]:
     """Return alternating turns of user and bot before a user's last utterance; the last turn is the bot's."""
     speakers = (BOT, USER)
     return tuple(
-        Turn(speaker=speakers[(len(said) - place) % 2 - 1], text=text.strip()) for place, text in enumerate(said)
+        Turn(speaker=speakers[(len(utterances) - place) % 2 - 1], text=text.strip())
+        for place, text in enumerate(utterances)
     )
 
 

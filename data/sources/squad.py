@@ -1,7 +1,7 @@
-"""SQuAD and what has its shape: questions on the paragraphs of articles, with answers that stand in them.
+"""SQuAD and data sets of its shape: questions on the paragraphs of articles, with answers out of them.
 
-SQuAD 1.1 and 2.0 (Rajpurkar et al. 2016, 2018), XQuAD, CMRC 2018 and DRCD. They differ in where titles
-and ids stand and in the order of keys; what only some of them have is optional here.
+SQuAD 1.1 and 2.0 (Rajpurkar et al. 2016, 2018), XQuAD, CMRC 2018 and DRCD. Fields that only some of them have are
+optional here.
 """
 
 from collections.abc import Iterator
@@ -13,25 +13,25 @@ from schemas.source import SupportingDocument
 
 
 def questions(spec: SourceSpec) -> Iterator[Entry]:
-    """Each question with its answers and its paragraph, which stays as it is: the answers' starts count in it."""
+    """Yield each question with its answers and its paragraph, unchanged, since the answers' starts count in it."""
     for article in _articles(spec.path):
         for paragraph in _paragraphs(article):
             yield from _questions(paragraph, ())
 
 
 def article_questions(spec: SourceSpec) -> Iterator[Entry]:
-    """The same questions; the paragraphs of the whole article are their documents, in its order."""
+    """Yield the same questions, with the paragraphs of the whole article as their documents, in its order."""
     passage_ids = PassageIds()
     for article in _articles(spec.path):
         paragraphs = list(_paragraphs(article))
-        named = (passage_ids.document(one.id, one.title, one.text) for one in paragraphs)
-        documents = tuple({one.id: one for one in named if one}.values())
+        named = (passage_ids.document(paragraph.id, paragraph.title, paragraph.text) for paragraph in paragraphs)
+        documents = tuple({document.id: document for document in named if document}.values())
         for paragraph in paragraphs:
             yield from _questions(paragraph, documents)
 
 
 def passages(spec: SourceSpec) -> Iterator[Entry]:
-    """Each paragraph, under its own id where it has one, else under its place."""
+    """Yield each paragraph, under its own id if it has one, else under its place."""
     for article in _articles(spec.path):
         for paragraph in _paragraphs(article):
             text = paragraph.text
@@ -40,7 +40,7 @@ def passages(spec: SourceSpec) -> Iterator[Entry]:
 
 @dataclass(frozen=True)
 class _Paragraph:
-    """A paragraph; nothing of it is read before it is asked for."""
+    """A paragraph, whose fields are read when they are asked for."""
 
     article: Row
     row: Row

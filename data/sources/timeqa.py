@@ -12,10 +12,9 @@ JOINT = "\n"
 
 
 def questions(spec: SourceSpec) -> Iterator[Entry]:
-    """Each question of each page, with the paragraph in which its first answer stands, tokenised as it is.
+    """Yield each question of each page, with the paragraph of its first answer, tokenised as it is.
 
-    An answer that stands in another paragraph is kept, without a start. Where there is none, the source
-    gives one empty answer.
+    An answer in another paragraph is kept, without a start. Without an answer the source gives one empty answer.
     """
     for page in _pages(spec.path):
         for asked in _questions(page):
@@ -26,16 +25,16 @@ def questions(spec: SourceSpec) -> Iterator[Entry]:
 
 
 def page_questions(spec: SourceSpec) -> Iterator[Entry]:
-    """Each question of each page, with the whole page, in which all of its answers stand."""
+    """Yield each question of each page, with the whole page, which has all of its answers."""
     for page in _pages(spec.path):
-        begin = list(accumulate((len(one) + len(JOINT) for one in page.paragraphs), initial=0))
+        begin = list(accumulate((len(paragraph) + len(JOINT) for paragraph in page.paragraphs), initial=0))
         for asked in _questions(page):
             starts = tuple(NO_OFFSET if start == NO_OFFSET else begin[where] + start for where, start in asked.places)
             yield _entry(asked, starts, page.text, page)
 
 
 def passages(spec: SourceSpec) -> Iterator[Entry]:
-    """Each paragraph of each page but the first, which is the title."""
+    """Yield each paragraph of each page but the first, which is the title."""
     for page in _pages(spec.path):
         for number, text in enumerate(page.paragraphs[1:], start=1):
             values = {"text": text, "title": page.title}
@@ -43,7 +42,7 @@ def passages(spec: SourceSpec) -> Iterator[Entry]:
 
 
 def page_passages(spec: SourceSpec) -> Iterator[Entry]:
-    """Each page whole: its title and its paragraphs, a line each."""
+    """Yield each page whole: its title and its paragraphs, a line each."""
     for page in _pages(spec.path):
         yield Entry(page.id, {"text": page.text, "title": page.title}, evidence=shortened(page.text))
 
@@ -68,7 +67,7 @@ class _Asked(NamedTuple):
     question: str
     answers: tuple[str, ...]
     places: Sequence[tuple[int, int]]
-    """Of each answer: the number of its paragraph, and its start there."""
+    """For each answer, the number of its paragraph, and its start there."""
 
 
 def _pages(path: str) -> Iterator[_Page]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from data.sources.parquet import parquet_rows
+from data.sources.files import parquet_rows
 from data.sources.spec import Entry, Row, SourceSpec, shortened
 
 _SHARD = re.compile(r"-\d{5}-of-\d{5}$")

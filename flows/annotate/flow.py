@@ -36,9 +36,9 @@ def pull_flow(out: str) -> tuple[list[Collected], list[QueueProgress]]:
     seed = project.config.seed
     rows = [dict(progress_row(line)) for line in lines]
     create_table_artifact(table=rows, key="annotation", description="Who has done what")
-    agreement = [(one.rubric, row) for one in collected for row in one.agreement(seed)]
+    agreement = [(work.rubric, row) for work in collected for row in work.agreement(seed)]
     _artifact("agreement", "How far people agree, by question and measure", agreement)
-    if compared := [(one.rubric, row) for one in collected for row in one.compared(seed)]:
+    if compared := [(work.rubric, row) for work in collected for row in work.compared(seed)]:
         _artifact("programs", "How far programs agree with people", compared)
     write_annotation(project, collected, lines)
     return collected, lines

@@ -37,8 +37,8 @@ def progress(project: Project, client: Client, collected: Sequence[Collected] | 
     changed = marked(project.state)
     return [
         line
-        for one in (last_pull(project) if collected is None else collected)
-        for line in _Queues(project, client, one, projects).lines(changed)
+        for rubric_work in (last_pull(project) if collected is None else collected)
+        for line in _Queues(project, client, rubric_work, projects).lines(changed)
     ]
 
 
@@ -87,17 +87,17 @@ class _Queues:
 
     def _statistics(self, form: Form, projects: Mapping[str, ProjectInfo]) -> list[WorkStatistics]:
         rubric, shared = self.work.forms[form].name, ANYBODY in projects
-        done = self._by_queue([one for one in self.collected.settlement.counted if one.rubric == rubric], shared)
+        done = self._by_queue([work for work in self.collected.settlement.counted if work.rubric == rubric], shared)
         queues = {
-            by: self._tasks(by, projects.get(by), [one.key for one in done if one.by == by])
-            for by in sorted({*projects, *(one.by for one in done)})
+            by: self._tasks(by, projects.get(by), [work.key for work in done if work.by == by])
+            for by in sorted({*projects, *(work.by for work in done)})
         }
         keys = {task.key for tasks in queues.values() for task in tasks}
         sent_back, accepted = (
             [(key, ANYBODY if shared else author) for key, author in work if key in keys]
             for work in (self.collected.settlement.sent_back, self.collected.settlement.accepted)
         )
-        annotations = [one for one in self.annotations if one.rubric == rubric and not one.cancelled]
+        annotations = [work for work in self.annotations if work.rubric == rubric and not work.cancelled]
         statistics = work_statistics(
             queues, self._by_queue(annotations, shared), self.work.forms[form], sent_back, accepted
         )
@@ -105,7 +105,7 @@ class _Queues:
 
     def _by_queue(self, annotations: Sequence[Annotation], shared: bool) -> Sequence[Annotation]:
         """Return the annotations, as everybody's if the queue is shared."""
-        return [one.model_copy(update={"by": ANYBODY}) for one in annotations] if shared else annotations
+        return [work.model_copy(update={"by": ANYBODY}) for work in annotations] if shared else annotations
 
     def _tasks(self, by: str, project: ProjectInfo | None, done: Sequence[str]) -> list[Task]:
         """Return the tasks of a person's queue. What was done is among them, even if it was deleted by hand since."""

@@ -4,7 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -39,6 +39,7 @@ FOREIGN_TASK = "task that did not come from here"
 SOMEBODY_ELSES = "somebody else's queue"
 EDITED = "changed by somebody else"
 AT_ONCE = timedelta(seconds=1)
+A = TypeVar("A", Annotation, Excluded)
 
 
 def pull(project: Project, client: Client) -> list[Collected]:
@@ -61,20 +62,26 @@ def pull(project: Project, client: Client) -> list[Collected]:
 def _pull(project: Project, client: Client) -> list[Collected]:
     codes = accounts_of(project, client)
     by_rubric: dict[str, list[Submitted]] = defaultdict(list)
-    for one in submitted(client, benchmark_of(project)):
-        by_rubric[rubric_of(one.queue)].append(one)
+    for submission in submitted(client, benchmark_of(project)):
+        by_rubric[rubric_of(submission.queue)].append(submission)
     pulled = []
     for work in works(project):
-        annotations, unreadable = _read(work, [one for name in work.rubrics for one in by_rubric[name]], codes)
+        annotations, unreadable = _read(
+            work, [submission for name in work.rubrics for submission in by_rubric[name]], codes
+        )
         earlier, notes = _earlier(project, work.rubric.name)
-        readable, excluded = {one.source for one in annotations}, {one.source for one in unreadable}
-        spoilt = [one for one in earlier if one.source in excluded and not one.cancelled]
-        missing = [one for one in earlier if one.source not in readable | excluded]
+        readable = {annotation.source for annotation in annotations}
+        excluded = {annotation.source for annotation in unreadable}
+        spoilt = [annotation for annotation in earlier if annotation.source in excluded and not annotation.cancelled]
+        missing = [annotation for annotation in earlier if annotation.source not in readable | excluded]
         deleted, taken_back = _deleted_or_taken_back(project, client, missing)
         annotations = in_order([*annotations, *deleted, *spoilt])
-        unreadable += [one for one in read_excluded(project, work.rubric.name) if one.reason == TAKEN_BACK]
         unreadable += [
-            exclude(one, TAKEN_BACK, json.dumps(dict(one.answers), ensure_ascii=False)) for one in taken_back
+            annotation for annotation in read_excluded(project, work.rubric.name) if annotation.reason == TAKEN_BACK
+        ]
+        unreadable += [
+            exclude(annotation, TAKEN_BACK, json.dumps(dict(annotation.answers), ensure_ascii=False))
+            for annotation in taken_back
         ]
         if deleted:
             notes.append(f"{len(deleted)} annotations whose tasks are gone from the server are kept")
@@ -94,24 +101,24 @@ def _read(
 ) -> tuple[list[Annotation], list[Excluded]]:
     """Return the submissions as annotations; those that cannot be read are excluded."""
     annotations, excluded = [], []
-    for one in submissions:
+    for submission in submissions:
         who = {
-            "by": _person(one, codes),
-            "at": str(one.annotation["updated_at"]),
-            "source": source_of(one.annotation),
+            "by": _person(submission, codes),
+            "at": str(submission.annotation["updated_at"]),
+            "source": source_of(submission.annotation),
         }
         try:
-            annotations.append(_annotation(one, work.rubrics[rubric_of(one.queue)], codes, who))
+            annotations.append(_annotation(submission, work.rubrics[rubric_of(submission.queue)], codes, who))
         except Unusable as problem:
-            key = str(one.data.get(KEY, ""))
+            key = str(submission.data.get(KEY, ""))
             excluded.append(Excluded(key=key, reason=problem.reason, evidence=problem.evidence, **who))
-    return in_order(annotations), sorted(excluded, key=lambda one: (one.key, one.by, one.at, one.source))
+    return in_order(annotations), in_order(excluded)
 
 
-def _annotation(one: Submitted, rubric: Rubric, codes: Mapping[int, str], who: Mapping[str, str]) -> Annotation:
+def _annotation(submission: Submitted, rubric: Rubric, codes: Mapping[int, str], who: Mapping[str, str]) -> Annotation:
     """Return a submission as an annotation. Raises `Unusable`."""
-    row, data = one.annotation, one.data
-    key, task, owner = str(data.get(KEY, "")), str(data.get(VIEW, "")), _owner(one)
+    row, data = submission.annotation, submission.data
+    key, task, owner = str(data.get(KEY, "")), str(data.get(VIEW, "")), _owner(submission)
     if not key or not task:
         raise Unusable(FOREIGN_TASK, "")
     if owner not in (ANYBODY, who["by"]):
@@ -130,8 +137,8 @@ def _annotation(one: Submitted, rubric: Rubric, codes: Mapping[int, str], who: M
     )
 
 
-def _owner(one: Submitted) -> str:
-    return one.queue.rpartition("/")[2]
+def _owner(submission: Submitted) -> str:
+    return submission.queue.rpartition("/")[2]
 
 
 def _account(row: Row) -> int:
@@ -139,9 +146,9 @@ def _account(row: Row) -> int:
     return int(number if isinstance(number, int) else number["id"])
 
 
-def _person(one: Submitted, codes: Mapping[int, str]) -> str:
+def _person(submission: Submitted, codes: Mapping[int, str]) -> str:
     """Return the person's code. Accounts of people who left are unknown; in their own queues their codes are known."""
-    number, owner = _account(one.annotation), _owner(one)
+    number, owner = _account(submission.annotation), _owner(submission)
     has_left = owner != ANYBODY and owner not in codes.values()
     return codes.get(number, owner if has_left else account_name(number))
 
@@ -160,9 +167,9 @@ def _edited_by(row: Row) -> Any:
     return row.get("updated_by") if changed - made > AT_ONCE else None
 
 
-def in_order(annotations: Iterable[Annotation]) -> list[Annotation]:
+def in_order(annotations: Iterable[A]) -> list[A]:
     """Return the annotations in the order of their file."""
-    return sorted(annotations, key=lambda one: (one.key, one.by, one.at, one.source))
+    return sorted(annotations, key=lambda annotation: (annotation.key, annotation.by, annotation.at, annotation.source))
 
 
 def _deleted_or_taken_back(
@@ -184,10 +191,10 @@ def _deleted_or_taken_back(
     }
     deleted: list[Annotation] = []
     taken_back: list[Annotation] = []
-    for one in missing:
-        queue = f"{benchmark_of(project)}/{one.rubric}@{one.version}"
-        exists = any((f"{queue}/{by}", one.task) in existing for by in (one.by, ANYBODY))
-        (taken_back if exists else deleted).append(one)
+    for annotation in missing:
+        queue = f"{benchmark_of(project)}/{annotation.rubric}@{annotation.version}"
+        exists = any((f"{queue}/{by}", annotation.task) in existing for by in (annotation.by, ANYBODY))
+        (taken_back if exists else deleted).append(annotation)
     return deleted, taken_back
 
 
@@ -222,10 +229,14 @@ def _write_verdicts(
     """Write the verdicts of each part. Those on records that nobody annotated stay: they were written by hand."""
     by_task = {task.key: task.item_key for task in work.tasks}
     codes = codes_of(project)
-    touched = {by_task[one.key] for one in annotations if one.key in by_task and (codes is None or one.by in codes)}
+    touched = {
+        by_task[annotation.key]
+        for annotation in annotations
+        if annotation.key in by_task and (codes is None or annotation.by in codes)
+    }
     for part in sorted(set(work.parts.values())):
         before = read_verdicts(project.out / "verdicts" / f"{part}.jsonl")
         kept = {key: verdict for key, verdict in before.items() if key not in touched}
         new = {verdict.key: verdict for verdict in verdicts if work.parts.get(verdict.key) == part}
         if kept or new or before:
-            write_lines(project, f"verdicts/{part}.jsonl", [one for _, one in sorted({**kept, **new}.items())])
+            write_lines(project, f"verdicts/{part}.jsonl", [verdict for _, verdict in sorted({**kept, **new}.items())])

@@ -1,18 +1,57 @@
 """Push: bring everybody's tasks to their queues on the server."""
 
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from annotation.label_studio.client import Client
-from annotation.label_studio.sync import PushedQueue, projects_of, push_queue, withdraw
-from flows.annotate.queues import WorkQueues, queue_of
-from flows.annotate.work import ANYBODY, account_name, accounts_of, benchmark_of, works
+from annotation.assign import Assignment, assign, overlapping, without_suggestions
+from annotation.label_studio.client import Client, ProjectInfo, Row
+from annotation.label_studio.config import guideline_page, label_config
+from annotation.label_studio.sync import (
+    KEY,
+    VIEW,
+    PushedQueue,
+    Queue,
+    QueuedTask,
+    is_retired,
+    projects_of,
+    push_queue,
+    tasks_of,
+    withdraw,
+)
+from annotation.label_studio.task_data import data_fields, task_data
+from annotation.practice import PRACTICE, passed_practice, practice_for, practice_rubric
+from annotation.review import revision_of
+from flows.annotate.pull import source_of
+from flows.annotate.work import (
+    ANYBODY,
+    Work,
+    account_name,
+    accounts_of,
+    benchmark_of,
+    collect,
+    guideline_of,
+    queue_name,
+    read_annotations,
+    read_excluded,
+    works,
+)
+from flows.construct.people import People
 from flows.project.project import Project
 from flows.project.settings import Config
+from flows.project.verdicts import read_verdicts
+from schemas.rubric import Rubric, Task
+
+LONGEST_TITLE = 36
+"""Characters of a title on a project's card; a longer one makes the card too wide for the page."""
+QueueRows = tuple[Queue, Sequence[Row]]
+"""A queue as it should be, and its tasks as the server has them."""
 
 
 @dataclass
 class Pushed:
-    """What a push did, and what it could not assign."""
+    """The result of a push, and the tasks that it could not assign."""
 
     queues: list[PushedQueue] = field(default_factory=list)
     shortages: list[str] = field(default_factory=list)
@@ -29,7 +68,7 @@ def push(project: Project, client: Client) -> Pushed:
     projects = projects_of(client, benchmark_of(project))
     names = set()
     for work in works(project):
-        queues = WorkQueues(project, client, work, projects, codes)
+        queues = _WorkQueues(project, client, work, projects, codes)
         for queue, rows in queues.queues():
             names.add(queue.name)
             existing = projects.get(queue.name)
@@ -47,7 +86,7 @@ def open_queues(config: Config, client: Client) -> int:
     existing, made = set(projects_of(client, config.name)), 0
     for family, settings in config.chosen():
         asking = [part.people for part in family.wanted(settings) if part.people is not None]
-        for people in {one.rubric.name: one for one in asking}.values():
+        for people in {people.rubric.name: people for people in asking}.values():
             for by in config.annotation.people or (ANYBODY,):
                 number = people.rubric.people_per_item if by == ANYBODY else 1
                 queue = queue_of(config.name, people, family.folder, people.rubric, by, (), number)
@@ -55,3 +94,212 @@ def open_queues(config: Config, client: Client) -> int:
                     push_queue(client, queue, None)
                     made += 1
     return made
+
+
+class _WorkQueues:
+    """The queues of a rubric's people, with their tasks on the server and the work done so far."""
+
+    def __init__(
+        self,
+        project: Project,
+        client: Client,
+        work: Work,
+        projects: Mapping[str, ProjectInfo],
+        codes: Mapping[str, str],
+    ) -> None:
+        """`projects` are those of the benchmark; `codes` has the code of each account's name."""
+        self.project, self.client, self.work, self.projects = project, client, work, projects
+        self.benchmark = benchmark_of(project)
+        self.people = tuple(project.config.annotation.people)
+        self.shortages: list[str] = []
+        # Somebody who worked before people were named has a code now: the work is theirs.
+        self.annotations = [
+            work.model_copy(update={"by": codes.get(work.by, work.by)})
+            for work in read_annotations(project, work.rubric.name)
+        ]
+        self.collected = collect(project, work, self.annotations)
+        self.settlement = self.collected.settlement
+        self._excluded = {work.source for work in read_excluded(project, work.rubric.name)}
+        self._rows: dict[str, list[Row]] = {}
+
+    def queues(self) -> Iterator[QueueRows]:
+        """Yield all queues. Tasks that nobody can take are among the `shortages` afterwards."""
+        if not self.people:
+            yield from self._shared()
+            return
+        yield from self._own()
+        yield from self._revisions()
+        if self.work.people.review is not None:
+            yield from self._reviews(self.work.people.review)
+
+    def _own(self) -> Iterator[QueueRows]:
+        """Yield each person's queue of the rubric, and their practice set."""
+        rubric, practice, practised = self.work.rubric, self.work.practice, self.work.practised
+        assignment = self._assignment()
+        self.shortages += [
+            f"{rubric.name}: {by} gets {len(later)} tasks after the practice set, once pulled and pushed again"
+            for by, later in assignment.later.items()
+            if later
+        ]
+        form = practice_rubric(practised)
+        for by in self.people:
+            tasks = [task for task in assignment.queues.get(by, ()) if task.sample != PRACTICE]
+            yield self._queue(rubric, by, tasks, self._done(by))
+            if practice:
+                tried = {
+                    annotation.task
+                    for annotation in self.annotations
+                    if annotation.rubric == form.name and annotation.by == by and not annotation.cancelled
+                }
+                yield self._queue(form, by, practice_for(by, practice, self.annotations, practised), tried)
+
+    def _assignment(self) -> Assignment:
+        """Assign the rubric's tasks; those in the overlap go out without suggestions."""
+        work, seed = self.work, self.project.config.seed
+        tasks = self._open_tasks()
+        held = {by: self._held(work.rubric, by) for by in self.people}
+        notes = {f"note_{write.name}" for write in work.rubric.writes}
+        drafted = {
+            row["data"].get(KEY)
+            for by in self.people
+            for row in self._tasks(work.rubric, by)
+            if any(map(row["data"].get, notes))
+        }
+        overlap = overlapping(tasks, work.rubric, self.project.config.annotation.overlap_first, seed, held, drafted)
+        assignment = assign(
+            [without_suggestions(task) if task.key in overlap else task for task in tasks],
+            self.people,
+            work.rubric,
+            seed,
+            gold=work.gold,
+            held=held,
+            overlap=overlap,
+            suspended=self.collected.suspended,
+            practice=work.practice,
+            passed=[
+                by for by in self.people if passed_practice(by, work.practice, self.annotations, work.practised)
+            ],
+        )  # fmt: skip
+        self.shortages += [f"{work.rubric.name}: {message}" for message in assignment.messages]
+        return assignment
+
+    def _open_tasks(self) -> list[Task]:
+        """Return the tasks of records that were not decided by a verdict of another origin than annotations."""
+        work = self.work
+        done = {work.key for work in self.annotations}
+        decided = set()
+        for part in set(work.parts.values()):
+            for key, verdict in read_verdicts(self.project.out / "verdicts" / f"{part}.jsonl").items():
+                if key in work.records and verdict.view_hash == work.records[key].view_hash:
+                    decided.add(key)
+        return [task for task in work.tasks if task.key in done or task.item_key not in decided]
+
+    def _revisions(self) -> Iterator[QueueRows]:
+        revisions: dict[str, list[Task]] = defaultdict(list)
+        for task, author in self.settlement.revisions:
+            revisions[author].append(task)
+        for by in self.people:
+            yield self._queue(revision_of(self.work.rubric), by, revisions[by], self._done(by))
+
+    def _reviews(self, review: Rubric) -> Iterator[QueueRows]:
+        assignment = assign(
+            [task for task, _ in self.settlement.reviews],
+            self.people,
+            review,
+            self.project.config.seed,
+            held={by: self._held(review, by) for by in self.people},
+            barred={task.key: (author,) for task, author in self.settlement.reviews},
+            suspended=self.collected.suspended,
+        )
+        self.shortages += [f"{review.name}: {message}" for message in assignment.messages]
+        for by in self.people:
+            yield self._queue(review, by, assignment.queues.get(by, ()), self._done(by))
+
+    def _shared(self) -> Iterator[QueueRows]:
+        """Yield one queue per form, for everybody."""
+        rubric, settlement = self.work.rubric, self.settlement
+        wanted = rubric.people_per_item
+        people = Counter(work.task for work in settlement.counted)
+        done = {task for task, number in people.items() if number >= wanted}
+        yield self._queue(rubric, ANYBODY, self._open_tasks(), done, wanted)
+        if self.work.people.review is not None:
+            yield self._queue(self.work.people.review, ANYBODY, (task for task, _ in settlement.reviews), people)
+        yield self._queue(revision_of(rubric), ANYBODY, (task for task, _ in settlement.revisions), people)
+
+    def _queue(
+        self, rubric: Rubric, by: str, tasks: Iterable[Task], done: Collection[str], people: int = 1
+    ) -> QueueRows:
+        """Return a queue as it should be, and its rows. A task that is `done` and was deleted by hand stays away."""
+        rows = self._tasks(rubric, by)
+        existing = {row["data"].get(VIEW) for row in rows}
+        asked = [task for task in tasks if task.id in existing or task.id not in done]
+        again = self._blocked(rubric, by, done, people)
+        return queue_of(self.benchmark, self.work.people, self.work.folder, rubric, by, asked, people, again), rows
+
+    def _tasks(self, rubric: Rubric, by: str) -> list[Row]:
+        """Return the tasks of a person's queue as the server has them."""
+        name = queue_name(self.benchmark, rubric, by)
+        if name not in self._rows:
+            info = self.projects.get(name)
+            self._rows[name] = tasks_of(self.client, info) if info is not None else []
+        return self._rows[name]
+
+    def _held(self, rubric: Rubric, by: str) -> set[str]:
+        """Return the keys of a person's tasks, with those that were done and deleted by hand since."""
+        open_keys = {row["data"].get(KEY) for row in self._tasks(rubric, by) if not is_retired(row)}
+        return open_keys | {
+            work.key for work in self.settlement.counted if work.by == by and work.rubric == rubric.name
+        }
+
+    def _done(self, by: str) -> set[str]:
+        """Return the ids of the tasks on which a person's work counts."""
+        return {work.task for work in self.settlement.counted if work.by == by}
+
+    def _blocked(self, rubric: Rubric, by: str, done: Collection[str], people: int) -> frozenset[str]:
+        """Return the ids of tasks that the server regards as done, but where no work counts: they go out again.
+
+        Work that the last pull has not seen yet may count, and blocks nothing.
+        """
+        full = {
+            row["id"]: str(row["data"].get(VIEW))
+            for row in self._tasks(rubric, by)
+            if not is_retired(row) and row["data"].get(VIEW) not in done and (row["total_annotations"] or 0) >= people
+        }
+        if not full:
+            return frozenset()
+        exported = self.client.export(self.projects[queue_name(self.benchmark, rubric, by)].id)
+        sources = {
+            row["id"]: {
+                source_of(annotation) for annotation in row["annotations"] if not annotation.get("was_cancelled")
+            }
+            for row in exported
+            if row["id"] in full
+        }
+        return frozenset(full[number] for number, names in sources.items() if names and names <= self._excluded)
+
+
+def queue_of(
+    benchmark: str,
+    people: People,
+    folder: Path,
+    rubric: Rubric,
+    by: str,
+    tasks: Iterable[Task],
+    number: int,
+    again: Collection[str] = (),
+) -> Queue:
+    """Return the queue of a person (or of `number` people per task) with these tasks; `again` has ids to send anew."""
+    title = f"{by} · {rubric.title or rubric.name}"
+    # Reviewers have to know what authors were asked for.
+    taught = (rubric, people.rubric) if rubric == people.review else (rubric,)
+    return Queue(
+        name=queue_name(benchmark, rubric, by),
+        title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
+        config=label_config(rubric),
+        instruction=guideline_page(rubric, "\n\n".join(guideline_of(rubric, folder) for rubric in taught)),
+        tasks=[QueuedTask(task.key, task.id, task_data(rubric, task), task.id in again) for task in tasks],
+        people=number,
+        about=rubric.title or rubric.name,
+        fields=data_fields(rubric),
+        shared=by == ANYBODY,
+    )

@@ -5,7 +5,6 @@ People appear by their codes. Their questions to the engineer are shown as they 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from data.store import Store
@@ -14,7 +13,7 @@ from flows.annotate.work import Collected
 from flows.project.output_files import PEOPLE_REPORT
 from flows.project.project import Project
 from flows.report.template import style, template
-from schemas.annotation import Agreement, Annotation, Comparison, Means
+from schemas.annotation import Agreement, Comparison, Means
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
 NOTHING = "–"
@@ -28,33 +27,10 @@ CHANGED = "changed"
 """The note on a queue that was changed since the last pull."""
 
 
-@dataclass(frozen=True)
-class RubricView:
-    """A rubric's work as the page shows it."""
-
-    name: str
-    title: str
-    version: int
-    records: str
-    """The parts of its records, with their number: `uraq-items 400`."""
-    columns: tuple[str, ...]
-    people: Sequence[tuple[str, ...]]
-    states: str
-    verdicts: str
-    agreement: Sequence[tuple[str, ...]]
-    rated: Sequence[tuple[str, ...]]
-    """Mean ratings, a line per sample, under `scales`."""
-    scales: tuple[str, ...]
-    compared: Sequence[tuple[str, ...]]
-    excluded: Sequence[tuple[str, ...]]
-    questions: Sequence[Annotation]
-    notes: Sequence[str]
-
-
 def write_annotation(project: Project, collected: Sequence[Collected], progress: Sequence[QueueProgress]) -> Path:
     """Write `annotation.html` into the build's output folder."""
     seed = project.config.seed
-    views = [_view(one, [line for line in progress if line.work == one.rubric], seed) for one in collected]
+    views = [_view(work, [line for line in progress if line.work == work.rubric], seed) for work in collected]
     page = template(TEMPLATE).render(title=project.config.name, legend=LEGEND, style=style(), rubrics=views)
     path = project.out / PEOPLE_REPORT
     Store(str(project.out)).write(str(path.resolve()), page.encode())
@@ -130,8 +106,8 @@ def state_counts(collected: Collected) -> str:
 def excluded_counts(collected: Collected) -> list[tuple[str, str, str]]:
     """Return each reason for exclusion, the number of annotations, and how many are whose."""
     people: dict[str, Counter[str]] = {}
-    for one in collected.excluded:
-        people.setdefault(one.reason, Counter())[one.by] += 1
+    for annotation in collected.excluded:
+        people.setdefault(annotation.reason, Counter())[annotation.by] += 1
     return [
         (reason, f"{by.total():,}", ", ".join(f"{code} {number:,}" for code, number in sorted(by.items())))
         for reason, by in sorted(people.items())
@@ -169,30 +145,30 @@ def _compared(row: Comparison) -> str:
     return f"{row.program} and {'the mean of ' if len(row.people) > 1 else ''}{', '.join(row.people) or 'people'}"
 
 
-def _view(collected: Collected, progress: Sequence[QueueProgress], seed: int) -> RubricView:
+def _view(collected: Collected, progress: Sequence[QueueProgress], seed: int) -> Mapping[str, object]:
+    """Return a rubric's work as the page's template takes it; mean ratings have a line for each sample."""
     rubric = collected.work.rubric
     rows = [progress_row(line) for line in progress]
     columns = tuple(name for name in (rows[0] if rows else ()) if name != "rubric")
     scales = tuple(ask.name for ask in rubric.asks if ask.ordered)
-    return RubricView(
-        name=rubric.name,
-        title=rubric.title or rubric.name,
-        version=rubric.version,
-        records=", ".join(
-            f"{part} {number:,}" for part, number in sorted(Counter(collected.work.parts.values()).items())
-        ),
-        columns=columns,
-        people=[tuple(str(row[name]) for name in columns) for row in rows],
-        states=state_counts(collected),
-        verdicts=verdict_counts(collected),
-        agreement=[_agreement_cells(row) for row in collected.agreement(seed)],
-        rated=[_mean_cells(row, scales) for row in collected.means()],
-        scales=scales,
-        compared=[(row.sample or "all", _compared(row), *_agreement_cells(row)) for row in collected.compared(seed)],
-        excluded=excluded_counts(collected),
-        questions=collected.questions,
-        notes=notes_of(collected),
-    )
+    parts = sorted(Counter(collected.work.parts.values()).items())
+    return {
+        "name": rubric.name,
+        "title": rubric.title or rubric.name,
+        "version": rubric.version,
+        "records": ", ".join(f"{part} {number:,}" for part, number in parts),
+        "columns": columns,
+        "people": [tuple(str(row[name]) for name in columns) for row in rows],
+        "states": state_counts(collected),
+        "verdicts": verdict_counts(collected),
+        "agreement": [_agreement_cells(row) for row in collected.agreement(seed)],
+        "rated": [_mean_cells(row, scales) for row in collected.means()],
+        "scales": scales,
+        "compared": [(row.sample or "all", _compared(row), *_agreement_cells(row)) for row in collected.compared(seed)],
+        "excluded": excluded_counts(collected),
+        "questions": collected.questions,
+        "notes": notes_of(collected),
+    }
 
 
 def _mean_cells(row: Means, scales: Sequence[str]) -> tuple[str, ...]:

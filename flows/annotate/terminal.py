@@ -66,8 +66,8 @@ def pull_work(out: Path | None) -> None:
 
     with console.status("pulling ..."):
         collected, lines = run_pull(project.out)
-    for one in collected:
-        _print_collected(console, one)
+    for work in collected:
+        _print_collected(console, work)
     _print_progress(console, collected, lines)
     console.print(f"{project.out / PEOPLE_REPORT}: all of it on a page, agreement with intervals", soft_wrap=True)
     written = [project.out / name for name in ("annotations", "verdicts") if (project.out / name).is_dir()]
@@ -107,11 +107,11 @@ def print_status(out: Path | None) -> None:
 
 def _print_progress(console: Console, collected: Sequence[Collected], lines: Sequence[QueueProgress]) -> None:
     """Print a table of people for each rubric, and their agreement under it."""
-    for one in collected:
-        rows = [report.progress_row(line) for line in lines if line.work == one.rubric]
+    for work in collected:
+        rows = [report.progress_row(line) for line in lines if line.work == work.rubric]
         if not rows:
             continue
-        table = Table(title=f"\n{one.rubric}", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), **LEFT)
+        table = Table(title=f"\n{work.rubric}", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), **LEFT)
         columns = [name for name in rows[0] if name != "rubric"]
         for name in columns:
             table.add_column(
@@ -123,9 +123,9 @@ def _print_progress(console: Console, collected: Sequence[Collected], lines: Seq
             table.add_row(str(form), *(escape(str(row[name])) for name in columns if name != "form"))
         console.print(table)
         for text in (
-            *(f"agreement: {line}" for line in report.agreement_lines(one.agreement(0, draws=0))),
-            *(f"mean rating: {line}" for line in report.mean_lines(one.means())),
-            *(f"correlation: {line}" for line in report.comparison_lines(one.compared(0, draws=0))),
+            *(f"agreement: {line}" for line in report.agreement_lines(work.agreement(0, draws=0))),
+            *(f"mean rating: {line}" for line in report.mean_lines(work.means())),
+            *(f"correlation: {line}" for line in report.comparison_lines(work.compared(0, draws=0))),
         ):
             console.print(escape(_folded(text, console.width)), soft_wrap=True)
     if lines:

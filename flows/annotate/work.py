@@ -1,4 +1,4 @@
-"""What people are to do on a build, and what comes of their work.
+"""People's work on a build: their tasks, and the result.
 
 A rubric's tasks are those of all parts that ask people under it. Everything is computed anew from the build and the
 annotations of the last pull: which ones count, what is reviewed or goes back, and the verdicts.
@@ -9,8 +9,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import yaml
 from pydantic import ValidationError
 
 from annotation.agreement import agreement_of, mean_ratings, program_agreement
@@ -23,17 +24,18 @@ from annotation.review import judging_of, revision_of
 from annotation.settle import Settlement, settle
 from data.sources.files import json_lines
 from data.sources.spec import SourceError
-from flows.annotate.rubrics import examples_of
 from flows.annotate.server import server_folder
 from flows.construct.people import People, in_words
 from flows.construct.stages import StageRef
 from flows.project.project import Project
 from flows.project.settings import LOCAL
 from schemas.annotation import Agreement, Annotation, Comparison, Excluded, Finding, Means
-from schemas.base import Record
+from schemas.base import Record, key_of
 from schemas.errors import WrongInput, first_problem
 from schemas.rubric import Rubric, Task
 
+HERE = Path(__file__).parent
+EXAMPLE = "example"
 ANYBODY = "all"
 """The person in the name of a queue that is for everybody."""
 Form = Literal["work", "practice", "revision", "review"]
@@ -74,6 +76,40 @@ class Work:
     def rubrics(self) -> dict[str, Rubric]:
         """The forms, by their rubrics' names."""
         return {form.name: form for form in self.forms.values()}
+
+
+# ---- guidelines and worked examples: in the family's folder, and the guideline for reviewers in this one ----
+
+
+def guideline_of(rubric: Rubric, folder: Path) -> str:
+    """Return the guideline, in Markdown, of a rubric of the family in `folder`."""
+    return _file(folder, rubric.guideline).read_text(encoding="utf-8")
+
+
+def examples_of(rubric: Rubric, folder: Path) -> tuple[Task, ...]:
+    """Return the worked examples of a rubric of the family in `folder`."""
+    path = _file(folder, f"examples.{rubric.name}.yaml")
+    rows: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
+    return tuple(
+        Task(
+            key=key_of("task", rubric.name, EXAMPLE, {"number": number}),
+            rubric=rubric.name,
+            version=rubric.version,
+            sample=EXAMPLE,
+            item_id=EXAMPLE,
+            item_key=EXAMPLE,
+            item_view=EXAMPLE,
+            **row,
+        )
+        for number, row in enumerate(rows)
+    )
+
+
+def _file(folder: Path, name: str) -> Path:
+    return folder / name if (folder / name).exists() else HERE / name
+
+
+# ---- a build's work ----
 
 
 def works(project: Project) -> list[Work]:
@@ -128,7 +164,7 @@ class Collected:
     questions: list[Annotation]
     """Annotations with a question to the engineer."""
     notes: list[str] = field(default_factory=list)
-    """What somebody changed in our files or on the server by hand."""
+    """Changes that somebody made in our files or on the server by hand."""
 
     @property
     def rubric(self) -> str:
@@ -144,7 +180,11 @@ class Collected:
     def judged(self) -> list[Annotation]:
         """The annotations that count for agreement: each person's own work on records, before any review."""
         asked = {task.key for task in self.work.tasks}
-        return [one for one in self.settlement.counted if one.rubric == self.rubric and one.key in asked]
+        return [
+            annotation
+            for annotation in self.settlement.counted
+            if annotation.rubric == self.rubric and annotation.key in asked
+        ]
 
     @property
     def rated(self) -> int:

@@ -14,8 +14,8 @@ from flows.construct.engine import Family
 from flows.construct.evaluation import Choice, Request
 from flows.evaluate.dialogues import build_with
 from flows.evaluate.rows import evaluated_rows
+from flows.llm.likelihood import LikelihoodModel
 from flows.llm.model import Model, Prompt
-from flows.llm.options import LikelihoodModel
 from flows.llm.prices import estimate_prompt_tokens, estimate_tokens
 from flows.project.models import Served
 from flows.project.project import Project

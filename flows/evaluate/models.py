@@ -5,8 +5,8 @@ from pathlib import Path
 
 from flows.construct.engine import Family
 from flows.evaluate.predictions import EVALUATED
+from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel, LocalSettings
-from flows.llm.options import LikelihoodModel
 from flows.project.project import Project
 from schemas.errors import WrongInput, nearest
 

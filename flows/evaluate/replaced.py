@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from flows.evaluate.predictions import NothingAnswered
+from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent
-from flows.llm.options import LikelihoodModel
 from flows.project.project import Project
 from flows.scoring.tables import ScoreError
 from schemas.errors import WrongInput

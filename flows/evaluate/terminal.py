@@ -18,9 +18,9 @@ from flows.evaluate.replaced import counted_before, score_answered
 from flows.evaluate.rows import EvaluatedRows, GivenRows, evaluated_rows, settings_now
 from flows.evaluate.score import read_predictions, score_predictions
 from flows.evaluate.tables_shown import show_tables
+from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent, Usage
-from flows.llm.options import LikelihoodModel
 from flows.project.console import LogInterval, make_console, money
 from flows.project.output_files import open_build
 from flows.project.project import Project

@@ -16,9 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from flows.construct.evaluation import DialogueCases
+from flows.llm.likelihood import TooLong
 from flows.llm.local import TurnsAttended
 from flows.llm.model import Said
-from flows.llm.options import TooLong
 from flows.scoring.tables import ScoreTables
 
 BEFORE = "s"

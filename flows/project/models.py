@@ -12,10 +12,10 @@ from flows.construct.settings import FamilySettings
 from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint
 from flows.llm.endpoint_settings import EndpointSettings
+from flows.llm.likelihood import Likelihood, LikelihoodModel, Options
 from flows.llm.limits import Budget
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.model import Model, Out, Prompt, Usage
-from flows.llm.options import Likelihood, LikelihoodModel, Options
 from flows.llm.prices import Price, Prices
 from flows.project.rules import rules_model
 from flows.project.settings import Config, ConfigError

@@ -8,8 +8,7 @@ from typing import Any
 
 from data.publish.folder import Release
 from data.publish.reading import read_batches
-from data.publish.rows import SPLIT, UNREVIEWED_ALLOWED, ReleasedRows, Ruling, write_rows
-from data.publish.splits import is_held_out
+from data.publish.rows import SPLIT, UNREVIEWED_ALLOWED, ReleasedRows, Ruling, is_held_out, write_rows
 from data.sources import SourceSpec, name_of
 from flows.construct.embed import CHINESE_SHARE, chinese_share
 from flows.construct.engine import Family, Part

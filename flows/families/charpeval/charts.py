@@ -12,7 +12,7 @@ READY = "nothing: ready for distractors"
 
 
 def pair_charts(ctx: ChartContext[UtterancePair]) -> Sequence[Chart]:
-    """The missing parts of the pairs, turns before the last utterance, and length of knowledge and response."""
+    """Chart the missing parts of the pairs, turns before the last utterance, and length of knowledge and response."""
     states: Counter[str] = Counter()
     turns: Counter[float] = Counter()
     lengths: dict[str, Counter[float]] = {"knowledge": Counter(), "response": Counter()}
@@ -29,7 +29,7 @@ def pair_charts(ctx: ChartContext[UtterancePair]) -> Sequence[Chart]:
 
 
 def authored_charts(ctx: ChartContext[Authored]) -> Sequence[Chart]:
-    """How many distractors of each type are written, how many were suggested, and how many suggestions left out."""
+    """Chart how many distractors of each type are written and suggested, and how many suggestions left out."""
     written: Counter[str] = Counter()
     suggested: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
@@ -44,7 +44,7 @@ def authored_charts(ctx: ChartContext[Authored]) -> Sequence[Chart]:
 
 
 def item_charts(ctx: ChartContext[CharpEvalItem]) -> Sequence[Chart]:
-    """Items a subset, and the length of the options by type."""
+    """Chart the items of each subset, and the length of the options by type."""
     subsets: Counter[str] = Counter()
     lengths: dict[str, Counter[float]] = {kind: Counter() for kind in OPTION_TYPES}
     for item in ctx.records:

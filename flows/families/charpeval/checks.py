@@ -40,7 +40,7 @@ LEAST_NEW_WORDS = 2
 
 
 def check(record: Authored, answers: Mapping[str, str], embedder: Embedder) -> list[Finding]:
-    """The problems with the five distractors in `answers`; none if the dialogue is rejected."""
+    """Return the problems with the five distractors in `answers`; none if the dialogue is rejected."""
     if answers.get(DECISION) == REJECT:
         return []
     texts = {kind: answers.get(kind, "").strip() for kind in DISTRACTOR_TYPES}
@@ -52,7 +52,7 @@ def check(record: Authored, answers: Mapping[str, str], embedder: Embedder) -> l
 
 
 def check_utterances(record: UtterancePair, answers: Mapping[str, str], embedder: Embedder) -> list[Finding]:
-    """The problems with the two utterances, the knowledge and the response in `answers`."""
+    """Return the problems with the two utterances, the knowledge and the response in `answers`."""
     if answers.get(DECISION) == REJECT:
         return []
     needed = (*UTTERANCES, "knowledge", "response")
@@ -64,10 +64,10 @@ def check_utterances(record: UtterancePair, answers: Mapping[str, str], embedder
 
 
 def problems_of(pair: UtterancePair) -> list[tuple[str, str]]:
-    """Why distractors cannot be written for the pair yet, as (field, problem); empty where they can.
+    """Return why distractors cannot be written for the pair yet, as (field, problem); empty if they can.
 
     A pair needs both utterances, a turn of the bot before them, and knowledge with a fact that the response does not
-    use (for KGIR) and an entity that it does not name (for IECF). For a published pair nothing is to be written.
+    use (for KGIR) and an entity that it does not name (for IECF). For a published pair there is nothing to write.
     """
     if pair.distractors:
         return []
@@ -90,19 +90,19 @@ def problems_of(pair: UtterancePair) -> list[tuple[str, str]]:
 
 
 def unfit_pair(pair: UtterancePair) -> Problem:
-    """Why a pair that people corrected cannot be accepted."""
+    """Return why a pair that people corrected cannot be accepted; None if it can."""
     return next(((problem, name) for name, problem in problems_of(pair)), None)
 
 
 def unfit_authored(record: Authored) -> Problem:
-    """Why what people wrote cannot be an item: the first rejection."""
+    """Return the first reason why people's distractors cannot make an item; None if there is none."""
     texts = {kind: getattr(record, kind).strip() for kind in DISTRACTOR_TYPES}
     finding = next(_rejections(record, texts), None)
     return (f"{finding.name} {finding.problem}", getattr(record, finding.name)) if finding else None
 
 
 def rejected_drafts(record: Authored, drafts: Mapping[DistractorType, str]) -> Mapping[DistractorType, str]:
-    """Why drafts would be rejected, by type; missing drafts are not judged."""
+    """Return why drafts would be rejected, by type; missing drafts are not judged."""
     texts = {kind: text.strip() for kind, text in drafts.items() if normalised(text)}
     problems = {finding.name: finding.problem for finding in _rejections(record, texts)}
     return {kind: problems[kind] for kind in texts if kind in problems}
@@ -125,7 +125,7 @@ def _rejections(record: Authored, texts: Mapping[DistractorType, str]) -> Iterat
 
 
 def _entity_problem(record: Grounded, text: str) -> str | None:
-    """The entity rule (section 2.3.4)."""
+    """Return how the text breaks the entity rule (section 2.3.4); None if it does not."""
     entities = other_entities(record)
     if any(en.names(text, entity) for entity in entities):
         return None

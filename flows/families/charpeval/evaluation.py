@@ -1,16 +1,23 @@
-"""How CHARPEval's items are put to a model and scored."""
+"""How CHARPEval's items are put to a model and scored, and how alike a model finds the work of several authors."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from statistics import fmean
+from typing import Any
+
+import pandas as pd
 
 from data.publish.harness import Metric, OptionScoring
-from flows.construct.evaluation import Authorship, Evaluation, Scorer, columns
-from flows.families.charpeval.authors import compare_authors
+from flows.construct.evaluation import Authorship, Evaluation, Scorer, Version, columns
 from flows.families.charpeval.inference import choices, chunks
 from flows.families.charpeval.method import items_of
-from flows.families.charpeval.score import COLUMNS, FORM, OPTION_TYPES, SCORES, prompt
+from flows.families.charpeval.score import COLUMNS, FORM, SCORES, first, prompt
 from flows.families.charpeval.score import score as scores_of
-from flows.scoring.scorer import Row
-from flows.scoring.tables import Layout, ScoreTables, score_tables
+from flows.llm.likelihood import DEFAULT_SCORE
+from flows.scoring.scorer import CannotScore, Row
+from flows.scoring.tables import Layout, ScoreError, ScoreTables, score_tables
+from schemas.charpeval import OPTION_TYPES, SUBSETS, OptionType
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction
 
@@ -27,12 +34,12 @@ def _layout(table: str) -> Layout:
 
 
 def option_scoring(row: Row, asked: str) -> OptionScoring:
-    """How the harness scores the options; `asked` is the prompt that `touchstone evaluate` puts before those of `row`.
+    """Return how the harness scores options; `asked` is the prompt of `touchstone evaluate` before those of `row`.
 
     Raises `WrongInput` where it does not end as the scorer has it.
     """
-    own = prompt(row, "")
-    if not asked.endswith(own):
+    ending = prompt(row, "")
+    if not asked.endswith(ending):
         raise WrongInput(
             "charpeval: the prompt does not end with the row's dialogue and knowledge; export it with its row"
         )
@@ -45,7 +52,75 @@ def option_scoring(row: Row, asked: str) -> OptionScoring:
         for name in SCORES
         for kind in OPTION_TYPES
     ]
-    return OptionScoring(asked.removesuffix(own), metrics)
+    return OptionScoring(asked.removesuffix(ending), metrics)
+
+
+# ---- several authors (table 3 and appendix B) ----
+
+Shares = Mapping[str, float]
+"""By kind of option, its share of the first place."""
+Pair = tuple[str, str, str]
+"""Subset and two authors."""
+AUTHOR_LAYOUT = Layout("model / subset / author", "kind of option")
+
+
+def compare_authors(versions: Sequence[Version], predictions: Iterable[Prediction]) -> ScoreTables:
+    """Return how often each kind of option is ranked first, on the items that two authors made of the same dialogues.
+
+    There are many right ways to write a wrong response, so texts tell little of agreement; authors who keep to one
+    guideline leave a model with the same distribution. Each pair of authors is compared on the dialogues that both
+    wrote for, by the default score. A note gives their largest difference, in points (hundredths). Versions without a
+    prediction are left out. Raises `ScoreError` where no dialogue has predictions of two authors' items.
+    """
+    shares, differences, notes = [], [], []
+    for group, ranked in sorted(_ranked(predictions).items()):
+        for (subset, author, other), items in _of_two(versions, ranked).items():
+            of_one, of_other = (
+                {kind: fmean(ranked[pair[place]][kind] for pair in items) for kind in OPTION_TYPES} for place in (0, 1)
+            )
+            shares += _cells(f"{group} / {subset} / {author}, beside {other}", of_one, len(items))
+            shares += _cells(f"{group} / {subset} / {other}, beside {author}", of_other, len(items))
+            gaps = {kind: abs(of_one[kind] - of_other[kind]) for kind in OPTION_TYPES}
+            row = f"{group} / {subset} / {author} and {other}"
+            differences += _cells(row, gaps, len(items))
+            widest = max(OPTION_TYPES, key=gaps.__getitem__)
+            notes.append(
+                f"{row}: at most {100 * gaps[widest]:.1f} points apart, in {widest}, over {len(items)} dialogues "
+                "(the paper: at most 1, over 100)"
+            )
+    if not shares:
+        raise ScoreError("predictions: there are none of two authors' items on one dialogue; weigh both")
+    frames = {"ranked first, by author": pd.DataFrame(shares), "difference between authors": pd.DataFrame(differences)}
+    return ScoreTables.of(frames, notes, layouts=dict.fromkeys(frames, AUTHOR_LAYOUT))
+
+
+def _ranked(predictions: Iterable[Prediction]) -> Mapping[str, Mapping[str, Shares]]:
+    """Return, by model and item, the shares of the first place by the default score."""
+    ranked: dict[str, dict[str, Shares]] = defaultdict(dict)
+    for prediction in predictions:
+        if prediction.variant == DEFAULT_SCORE and prediction.scores is not None:
+            try:
+                ranked[prediction.group][prediction.id] = first(prediction.scores)
+            except CannotScore as error:
+                raise ScoreError(f"predictions: {prediction.id} {prediction.variant}: {error}") from error
+    return ranked
+
+
+def _of_two(versions: Iterable[Version], ranked: Mapping[str, Shares]) -> Mapping[Pair, Sequence[tuple[str, str]]]:
+    """Return, by pair of authors, the ids of their items on each dialogue that both wrote for, if both are ranked."""
+    ids: dict[tuple[int, str], dict[str, str]] = defaultdict(dict)
+    for version in versions:
+        if version.row["id"] in ranked:
+            ids[SUBSETS.index(version.row["subset"]), version.key][version.by] = version.row["id"]
+    pairs: dict[Pair, list[tuple[str, str]]] = defaultdict(list)
+    for (place, _), by_author in sorted(ids.items()):
+        for author, other in combinations(sorted(by_author), 2):
+            pairs[SUBSETS[place], author, other].append((by_author[author], by_author[other]))
+    return pairs
+
+
+def _cells(row: str, values: Mapping[OptionType, float], items: int) -> list[dict[str, Any]]:
+    return [{"row": row, "column": kind, "value": values[kind], "n": items} for kind in OPTION_TYPES]
 
 
 EVALUATION = Evaluation(

@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Protocol
 
+from flows.families.charpeval.prompts import ToDistract
 from flows.language import en
+from schemas.charpeval import Authored, UtterancePair
 
 LEAST_UNUSED = 3
 """Content words of a clause of the knowledge that the response lacks, for the clause to be a fact of its own: with
@@ -29,27 +30,19 @@ _CLAUSE = re.compile(
 _POINTING = frozenset(("it", "they", "he", "she"))
 _DEFINES = re.compile(r"(?:\s*\([^)]*\))?(?:,[^,]{1,60},)?\s+(?:is|are|was|were|has|have|refers to)\s")
 
-
-class Grounded(Protocol):
-    """A dialogue with knowledge and a response."""
-
-    @property
-    def easy_utterance(self) -> str: ...
-    @property
-    def knowledge(self) -> str: ...
-    @property
-    def response(self) -> str: ...
+Grounded = UtterancePair | Authored | ToDistract
+"""A dialogue with knowledge and a response."""
 
 
 def normalised(text: str) -> str:
-    """The text's words in lower case, without punctuation: the same for two spellings of a text."""
+    """Return the text's words in lower case, without punctuation, so that two spellings are equal."""
     return " ".join(re.findall(r"[^\W_]+", text.casefold()))
 
 
 def unused_facts(knowledge: str, response: str) -> list[str]:
-    """The clauses of the knowledge that say something the response does not say, in their order.
+    """Return the clauses of the knowledge that say something the response does not say, in their order.
 
-    A sentence counts as a whole if it does so and none of its clauses does by itself.
+    If none of a sentence's clauses does so by itself, but the sentence does, it is returned whole.
     """
     used = en.content_words(response)
 
@@ -66,7 +59,7 @@ def unused_facts(knowledge: str, response: str) -> list[str]:
 
 
 def new_words(text: str, knowledge: str) -> frozenset[str]:
-    """The content words of `text` that the knowledge does not have."""
+    """Return the content words of `text` that the knowledge does not have."""
     return en.content_words(text) - en.content_words(knowledge)
 
 
@@ -74,12 +67,12 @@ def new_words(text: str, knowledge: str) -> frozenset[str]:
 
 
 def unnamed_entities(knowledge: str, response: str) -> list[en.Entity]:
-    """The entities of the knowledge that the response does not name."""
+    """Return the entities of the knowledge that the response does not name."""
     return [entity for entity in en.entities(knowledge) if not en.names(response, entity)]
 
 
 def main_entities(dialogue: Grounded) -> Sequence[en.Entity]:
-    """The entities that the response is about: those that the easy utterance asks about, or else the first.
+    """Return the entities that the response is about: those that the easy utterance asks about, or else the first.
 
     A response that opens with a pronoun ("They live on nectar") is about what the easy utterance and the knowledge
     name. Section 2.3.3 leaves it to the annotators to identify the one main entity.
@@ -94,7 +87,7 @@ def main_entities(dialogue: Grounded) -> Sequence[en.Entity]:
 
 
 def other_entities(dialogue: Grounded) -> list[en.Entity]:
-    """The entities that the knowledge names and the response does not, in a word or by a pronoun (section 2.3.4)."""
+    """Return the entities that the knowledge names and the response does not, even by a pronoun (section 2.3.4)."""
     main = set(map(entity_key, main_entities(dialogue)))
     return [
         entity for entity in unnamed_entities(dialogue.knowledge, dialogue.response) if entity_key(entity) not in main
@@ -102,7 +95,7 @@ def other_entities(dialogue: Grounded) -> list[en.Entity]:
 
 
 def defined_entity(sentence: str) -> en.Entity | None:
-    """The entity that a sentence defines as an encyclopedia begins: "Bread is ...", "The cello (...) has ..."."""
+    """Return the entity that a sentence defines like an encyclopedia: "Bread is ...", "The cello (...) has ..."."""
     first = next(iter(en.entities(sentence)), None)
     if first is None or (start := sentence.find(first.text)) > len("The "):
         return None
@@ -110,7 +103,7 @@ def defined_entity(sentence: str) -> en.Entity | None:
 
 
 def entity_key(entity: en.Entity) -> str:
-    """Equal for two mentions of the same entity."""
+    """Return a key that is equal for two mentions of the same entity."""
     return entity.text.casefold() if entity.is_name else " ".join([*entity.text.casefold().split()[:-1], entity.head])
 
 
@@ -125,9 +118,9 @@ class FactIndex:
     naming: Mapping[str, Sequence[str]]
 
     def about(self, dialogue: Grounded) -> tuple[str, ...]:
-        """Sentences on the main entities and on those of the knowledge alone, which the knowledge does not contain.
+        """Return sentences, not in the knowledge, on the main entities and on those that only the knowledge names.
 
-        One of each entity in turn, first those that define it.
+        The entities take turns, each with the sentences that define it first.
         """
         known = {normalised(sentence) for sentence in en.sentences(dialogue.knowledge)}
         keys = dict.fromkeys(map(entity_key, (*main_entities(dialogue), *other_entities(dialogue))))

@@ -10,14 +10,13 @@ goes to every model as it is: instruction-tuned ones are given no chat format.
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Literal, Protocol
 
 from flows.construct.evaluation import Choice, Chunk, ChunkedText
+from flows.families.charpeval.settings import CharpEvalSettings, Shots
 from schemas.base import Frozen
 from schemas.charpeval import CharpEvalItem
 
 DEMONSTRATIONS = Path(__file__).parent / "demonstrations.jsonl"
-Shots = Literal[0, 3]  # appendix A: "We set the number of in-context examples to 3"
 
 INSTRUCTION = (
     "Below is a conversation between a “User” and a “Bot”, and after it a piece of “Knowledge” with facts. Write the "
@@ -25,19 +24,6 @@ INSTRUCTION = (
     "Knowledge does not say. Where it does not tell what the User wants to know, the Bot may say that it is not sure; "
     "it makes nothing up."
 )
-
-
-class Exchange(Protocol):
-    """A dialogue up to the user's last utterance, with knowledge to answer it from."""
-
-    @property
-    def history(self) -> tuple[str, ...]: ...
-    @property
-    def last_utterance(self) -> str: ...
-    @property
-    def knowledge(self) -> str: ...
-    @property
-    def response(self) -> str: ...
 
 
 class Demonstration(Frozen):
@@ -49,41 +35,38 @@ class Demonstration(Frozen):
     response: str
 
 
+Exchange = CharpEvalItem | Demonstration
+"""A dialogue up to the user's last utterance, with knowledge to answer it from, and the response."""
+
+
 @cache
 def demonstrations() -> tuple[Demonstration, ...]:
-    """The three, always in one order: two that need the history, and one that does not."""
+    """Return the three, always in the same order: two that need the history, and one that does not."""
     lines = DEMONSTRATIONS.read_text(encoding="utf-8").splitlines()
     return tuple(Demonstration.model_validate_json(line) for line in lines)
 
 
-class InferenceSettings(Protocol):
-    """The settings that inference depends on."""
-
-    @property
-    def shots(self) -> tuple[Shots, ...]: ...
-
-
-def choices(item: CharpEvalItem, settings: InferenceSettings) -> Sequence[Choice]:
-    """The item with every number of shots; its options by what they are."""
+def choices(item: CharpEvalItem, settings: CharpEvalSettings) -> Sequence[Choice]:
+    """Return the item with every number of shots, and its options by kind."""
     options: dict[str, str] = {kind: f" {_line(text)}" for kind, text in item.texts.items()}
     return [Choice(prompt(item, shots), options, shots=shots) for shots in settings.shots]
 
 
 def prompt(item: Exchange, shots: Shots = 0) -> str:
-    """The prompt before an option."""
+    """Return the prompt before an option."""
     shown = [_text((*_chunks(demonstration), _response(demonstration))) for demonstration in demonstrations()[:shots]]
     return "\n\n".join([INSTRUCTION, *shown, _text(_chunks(item))])
 
 
 def chunks(item: CharpEvalItem) -> ChunkedText:
-    """The zero-shot prompt and the response in the chunks of appendix C; `Bot:` is part of the response's."""
+    """Return the zero-shot prompt and the response in the chunks of appendix C; `Bot:` belongs to the response."""
     instruction = Chunk("instruction", f"{INSTRUCTION}\n\n")
     return ChunkedText(item.subset, (instruction, *_chunks(item), _response(item)))
 
 
 def _chunks(exchange: Exchange) -> tuple[Chunk, ...]:
     turns = (*exchange.history, exchange.last_utterance)
-    # By turns, and the last is the user's.
+    # They alternate, and the last is the user's.
     speakers = ["User" if (len(turns) - place) % 2 else "Bot" for place in range(len(turns))]
     dialogue = "\n".join(f"{speaker}: {_line(turn)}" for speaker, turn in zip(speakers, turns, strict=True))
     return (

@@ -43,7 +43,7 @@ MOST_TRIES = 2
 
 
 async def filter_dialogue(source: Dialogue, ctx: Context) -> UtterancePair:
-    """Dialogues with a previous turn, knowledge in sentences, and a response that follows from it.
+    """Keep dialogues with a previous turn, knowledge in sentences, and a response that follows from it.
 
     Departure: a dialogue of one turn, the user's (BEGIN has no others), is kept, though no utterance can need a history
     that does not exist: people write the bot's reply to it, and then the user's last utterance. Rows that are published
@@ -78,9 +78,9 @@ async def filter_dialogue(source: Dialogue, ctx: Context) -> UtterancePair:
 
 
 def _by_turns(source: Dialogue) -> tuple[tuple[str, ...], str]:
-    """The history by turns of user and bot, the last being the bot's, and the user's last utterance.
+    """Return the history, in which user and bot alternate and the bot is last, and the user's last utterance.
 
-    Successive turns of one speaker are joined; what the user says right before the last utterance belongs to it.
+    Successive turns of one speaker are joined; a turn of the user right before the last utterance belongs to it.
     """
     turns: list[Turn] = []
     for turn in (*source.history, Turn(speaker="User", text=source.last_utterance)):
@@ -122,7 +122,7 @@ def _require_support(source: Dialogue, last: str) -> None:
 async def join_subsets(
     pairs: Records[UtterancePair], ctx: SetContext[CharpEvalSettings]
 ) -> AsyncIterator[UtterancePair]:
-    """Section 2.2: dialogues that differ in the last utterance alone, one hard and one easy, become one pair.
+    """Join dialogues that differ only in the last utterance, one hard and one easy, into one pair (section 2.2).
 
     The dialogue with the hard utterance is kept, whichever comes first.
     """
@@ -144,7 +144,7 @@ async def join_subsets(
 
 
 def _but_utterances(pair: UtterancePair) -> str:
-    """Equal for dialogues that differ in the last utterance alone."""
+    """Return a hash that is equal for dialogues that differ only in the last utterance."""
     texts = [normalised(turn) for turn in pair.history], normalised(pair.knowledge), normalised(pair.response)
     return content_hash(*texts, dict(pair.distractors))
 
@@ -159,7 +159,7 @@ def _joined(pair: UtterancePair, other: UtterancePair) -> Provenance:
 async def drop_duplicates(
     pairs: Records[UtterancePair], ctx: SetContext[CharpEvalSettings]
 ) -> AsyncIterator[UtterancePair]:
-    """One pair of each dialogue and knowledge, whatever its case and punctuation, and whatever the response."""
+    """Keep one pair for each dialogue and knowledge, whatever its case, punctuation and response."""
     seen: dict[str, str] = {}
     for pair in pairs:
         utterances = (pair.last_utterance, pair.hard_utterance, pair.easy_utterance)
@@ -174,7 +174,7 @@ async def drop_duplicates(
 
 
 async def draft_utterances(pair: UtterancePair, ctx: Context) -> UtterancePair:
-    """Suggestions for the utterances that are not written, or why there is none; the pair goes on in either case."""
+    """Suggest the utterances that are not written, or record why not; the pair goes on in either case."""
     wanted = checks.UTTERANCES if pair.before else (checks.BOT_TURN, *checks.UTTERANCES)
     missing = [name for name in wanted if not normalised(getattr(pair, name))]
     if not missing or pair.distractors:
@@ -204,7 +204,7 @@ async def draft_utterances(pair: UtterancePair, ctx: Context) -> UtterancePair:
 
 
 def _existing_texts(pair: UtterancePair) -> dict[str, str]:
-    """The texts that no suggestion may repeat, by their names."""
+    """Return the texts that no suggestion may repeat, by their names."""
     return {
         "the hard utterance": pair.hard_utterance,
         "the easy utterance": pair.easy_utterance,
@@ -221,12 +221,12 @@ def _no_answer(invalid: InvalidAnswer) -> str:
 
 
 def when_ready(pair: UtterancePair, prepared: object) -> Sequence[Slot]:
-    """The pairs that have distractors, or for which they can be written; the others wait among the utterances."""
+    """Return a slot for a pair with distractors, or for which they can be written; other pairs wait."""
     return [] if checks.problems_of(pair) else [{}]
 
 
 async def open_authoring(pair: UtterancePair, slot: Slot, ctx: Context) -> Authored:
-    """The dialogue as an author gets it, with nothing written yet; or with the five distractors as published."""
+    """Return the dialogue as an author gets it, with nothing written yet, or with the five published distractors."""
     return Authored(
         key=ctx.key,
         history=pair.before,
@@ -242,12 +242,12 @@ async def open_authoring(pair: UtterancePair, slot: Slot, ctx: Context) -> Autho
 
 
 def collect_facts(step: StepContext[CharpEvalSettings, Authored]) -> FactIndex:
-    """The facts of the dialogues that authors get."""
+    """Return the facts of the dialogues that authors get."""
     return index_facts(record.knowledge for record in step.inputs if not record.published)
 
 
 async def draft_distractors(record: Authored, ctx: Context[CharpEvalSettings, FactIndex]) -> Authored:
-    """Sections 2.3.1 to 2.3.5 as suggestions: those that break no rule for which a reviewer would reject them.
+    """Suggest distractors (sections 2.3.1 to 2.3.5) that break no rule for which a reviewer would reject them.
 
     Those that do are asked for again with the problem; a suggestion left out in the end is recorded with the reason.
     Departure: the paper's annotators start from nothing. Suggestions are shown as such, and are no part of an item.
@@ -290,12 +290,12 @@ async def draft_distractors(record: Authored, ctx: Context[CharpEvalSettings, Fa
 
 
 def when_written(record: Authored, prepared: object) -> Sequence[Slot]:
-    """Both subsets, once all five distractors are written; of a published row, those that it has."""
+    """Return both subsets once all five distractors are written; for a published row, the subsets that it has."""
     return [{"subset": subset} for subset in record.subsets] if len(record.distractors) == len(DISTRACTOR_TYPES) else []
 
 
 async def make_item(record: Authored, slot: Slot, ctx: Context) -> CharpEvalItem:
-    """One subset's item. The order of its options is random, for exports that need one; no score depends on it."""
+    """Make one subset's item. The order of its options is random, for exports that need one; no score depends on it."""
     subset = SUBSETS[0] if slot["subset"] == SUBSETS[0] else SUBSETS[1]
     options = [record.response, *record.distractors.values()]
     ctx.random(record.key, subset).shuffle(options)
@@ -303,7 +303,7 @@ async def make_item(record: Authored, slot: Slot, ctx: Context) -> CharpEvalItem
 
 
 def items_of(record: Authored) -> list[CharpEvalItem]:
-    """Both subsets' items of a dialogue as one author left it, to compare it with another author's (appendix B)."""
+    """Return both subsets' items of a dialogue as one author left it, to compare authors (appendix B)."""
     options = [record.response, *record.distractors.values()]
     return [_item(record, subset, options, record.key, record.provenance) for subset in record.subsets]
 

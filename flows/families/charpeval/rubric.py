@@ -108,11 +108,8 @@ AUTHORING = Rubric(
 )
 
 
-RUBRICS = (UTTERANCE, AUTHORING)
-
-
 def shown_pair(pair: UtterancePair) -> Mapping[str, str | tuple[Turn, ...]]:
-    """The form for authors of utterances: the conversation up to the source's own last utterance."""
+    """Return the texts for authors of utterances: the conversation up to the source's own last utterance."""
     problems = " ".join(problem for _, problem in problems_of(pair))
     return {
         "problem": problems or "Nothing: the conversation can be used as it is.",
@@ -123,7 +120,7 @@ def shown_pair(pair: UtterancePair) -> Mapping[str, str | tuple[Turn, ...]]:
 
 
 def shown_authored(record: Authored) -> Mapping[str, str | tuple[Turn, ...]]:
-    """The form for authors of distractors: the conversation up to the hard last utterance."""
+    """Return the texts for authors of distractors: the conversation up to the hard last utterance."""
     return {
         "dialogue": dialogue(record.history, record.hard_utterance),
         "hard_utterance": record.hard_utterance,
@@ -134,7 +131,7 @@ def shown_authored(record: Authored) -> Mapping[str, str | tuple[Turn, ...]]:
 
 
 def dialogue(history: Sequence[str], last_utterance: str) -> tuple[Turn, ...]:
-    """The turns with their speakers, and the last utterance if there is one."""
+    """Return the turns with their speakers, and the last utterance if there is one."""
     speakers = ("Bot", "User")
     turns = [Turn(speaker=speakers[(len(history) - place) % 2 == 0], text=text) for place, text in enumerate(history)]
     return (*turns, Turn(speaker="User", text=last_utterance)) if last_utterance else tuple(turns)

@@ -57,13 +57,13 @@ class Expression(NamedTuple):
 
 @cache
 def expressions() -> tuple[Expression, ...]:
-    """The packaged table."""
+    """Return the packaged table."""
     lines = EXPRESSIONS.read_text(encoding="utf-8").splitlines()
     return tuple(Expression(*line.split("\t")) for line in lines if line and not line.startswith("#"))
 
 
 def draft_utterances(asked: ToAsk, rng: random.Random) -> Utterances:
-    """The source's last utterance, if it is a question: easy if it names its subject, hard if the history does."""
+    """Return the source's last utterance, if a question: easy if it names its subject, hard if the history does."""
     if not asked.history:
         return Utterances()
     last = asked.last_utterance
@@ -78,7 +78,7 @@ def draft_utterances(asked: ToAsk, rng: random.Random) -> Utterances:
 
 
 def draft_distractors(asked: ToDistract, rng: random.Random) -> Distractors:
-    """The five, each empty if the given text offers none."""
+    """Return the five, each empty if the given text offers none."""
     if asked.refused:
         return Distractors()  # the rules would give the same again
     most = max(LEAST_WORDS, MOST_TIMES * en.count(asked.response))
@@ -112,9 +112,9 @@ def _defines_one(fact: str, entities: Sequence[en.Entity]) -> bool:
 
 
 def _unused(asked: ToDistract, most: float) -> str:
-    """A sentence of the knowledge that says another thing than the response, or else a main clause that does.
+    """Return a sentence of the knowledge that says something else than the response, or else such a main clause.
 
-    Of several, the one that shares least with the response, with no more than `most` words if there is one.
+    Of several, it is the one that shares least with the response, with no more than `most` words if possible.
     """
     response = en.content_words(asked.response)
 
@@ -147,7 +147,7 @@ def _sentence(clause: str) -> str:
 
 
 def _expression(asked: ToDistract, rng: random.Random) -> str:
-    """An expression that follows the last utterance well and names nothing of the knowledge."""
+    """Return an expression that follows the last utterance well and names nothing of the knowledge."""
     entities = en.entities(asked.knowledge)
     free = [
         expression for expression in expressions() if not any(en.names(expression.text, entity) for entity in entities)

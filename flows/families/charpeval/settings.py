@@ -1,14 +1,17 @@
 """CHARPEval's block of the configuration, and what a build needs before it can start."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import Field, field_validator
 
 from data.sources import SourceSpec
 from flows.construct.settings import FamilySettings
-from flows.families.charpeval.inference import Shots
 from flows.llm.model import Model
 from schemas.errors import WrongInput
+
+Shots = Literal[0, 3]
+"""Appendix A: "We set the number of in-context examples to 3"."""
 
 
 class CharpEvalSettings(FamilySettings):

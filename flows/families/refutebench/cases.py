@@ -22,7 +22,7 @@ _LETTERS = {
 
 
 def cases(ctx: DialogueContext) -> DialogueCases:
-    """By protocol and task, the finished dialogues in the order in which they are drawn."""
+    """Return, by protocol and task, the finished dialogues in the order in which they are drawn."""
     dialogues: list[RefutationDialogue] = list(ctx.records("dialogues"))
 
     def drawn(dialogue: RefutationDialogue) -> str:
@@ -49,7 +49,7 @@ def _read(dialogue: RefutationDialogue) -> ReadDialogue:
 
 
 def turn_names(dialogue: RefutationDialogue) -> list[str]:
-    """Section 3's names: q, a0, r0, a1, ... Answers are numbered as ratings number them."""
+    """Return section 3's names: q, a0, r0, a1, ... Answers are numbered as in ratings."""
     letters = [_LETTERS[turn.role, turn.kind] for turn in dialogue.turns]
     names = []
     for place, letter in enumerate(letters):

@@ -1,4 +1,4 @@
-"""RefuteBench's distributions: how long seeds are, what refutations are about, and how answers are rated."""
+"""RefuteBench's distributions: the length of seeds, the focus of refutations, and the ratings of answers."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from schemas.refutebench import FOCUSES, RATINGS, TASKS, Rating, RefutationDialo
 
 
 def seed_charts(ctx: ChartContext[Seed]) -> Sequence[Chart]:
-    """Seeds a task and kind, and how long they are."""
+    """Chart the seeds by task and kind, and their length."""
     kinds: Counter[str] = Counter()
     lengths: dict[str, Counter[float]] = {task: Counter() for task in TASKS}
     for seed in ctx.records:
@@ -22,7 +22,7 @@ def seed_charts(ctx: ChartContext[Seed]) -> Sequence[Chart]:
 
 
 def dialogue_charts(ctx: ChartContext[RefutationDialogue]) -> Sequence[Chart]:
-    """The focus of refutations, the finished dialogues, and the prompts and answers that were cut."""
+    """Chart the finished dialogues, the focus of refutations, and the prompts and answers that were cut."""
     focuses: Counter[str] = Counter()
     cut_off: Counter[str] = Counter()
     prompts_cut: Counter[str] = Counter()
@@ -41,7 +41,7 @@ def dialogue_charts(ctx: ChartContext[RefutationDialogue]) -> Sequence[Chart]:
 
 
 def rating_charts(ctx: ChartContext[Rating]) -> Sequence[Chart]:
-    """Ratings of answers to a refutation, of later answers, and of the task."""
+    """Chart the ratings of answers to a refutation, of later answers, and of the task."""
     by_kind: dict[str, Counter[float]] = {}
     for rating in ctx.records:
         kind = f"{rating.evaluator}: "

@@ -11,12 +11,19 @@ from dataclasses import dataclass, field
 from random import Random
 
 from flows.construct.engine import Context, Drop
-from flows.families.refutebench import prompts, templates
-from flows.families.refutebench.lexicon import packaged
+from flows.families.refutebench import prompts
+from flows.families.refutebench.requirements import (
+    Requirement,
+    goes_with,
+    of_style,
+    packaged_lexicon,
+    parse_all,
+)
 from flows.families.refutebench.settings import RefuteBenchSettings
+from flows.language import en
 from flows.llm.model import InvalidAnswer, Problem, Said
 from schemas.base import content_hash
-from schemas.refutebench import FOCUSES, PLAIN, DialogueTurn, Focus, RefutationDialogue, Seed
+from schemas.refutebench import FOCUSES, PLAIN, DialogueTurn, Focus, RefutationDialogue, Seed, SeedTask
 
 MOST_TRIES = 3
 """Refutations that are asked for before a dialogue is dropped; the paper gives no number."""
@@ -87,9 +94,9 @@ class Conversation:
     async def _by_template(self, standing: bool) -> tuple[str, Focus]:
         """Version 1.0, on the same seeds."""
         seed, response = self.seeds[self.opened.query], self.turns[-1].text
-        lexicon = self.ctx.settings.lexicon or packaged()
+        lexicon = self.ctx.settings.lexicon or packaged_lexicon()
         rng = Random(content_hash("template", self.opened.query, response, len(self._earlier)))
-        return templates.refute(seed.text, seed.task, response, self._earlier, lexicon, rng, standing)
+        return refute_by_template(seed.text, seed.task, response, self._earlier, lexicon, rng, standing)
 
     async def _by_agent(self, standing: bool) -> tuple[str, Focus]:
         """Figure 3, with a check: not met yet, on focus, one aspect, no repetition, no contradiction.
@@ -142,7 +149,7 @@ class Conversation:
             raise Drop(f"check of the refutation: {invalid.reason}", invalid.evidence) from invalid
 
     def _same_meaning(self, text: str) -> str | None:
-        """The earlier refutation that means the same in other words."""
+        """Return the earlier refutation that means the same in other words; None if there is none."""
         embedder = self.ctx.step.embedder
         # The embedder does not tell Chinese words apart: refutations that name others do not say the same.
         readable = [other for other in self._earlier if embedder.reads(other) and _chinese(other) == _chinese(text)]
@@ -155,12 +162,12 @@ class Conversation:
 
 
 def focus_of(query: str, number: int) -> Focus:
-    """The focus of a query's refutation of this number (figure 3: "randomly chosen"), the same for every model."""
+    """Return the focus of a query's refutation of this number (figure 3: "randomly chosen"), one for every model."""
     return Random(content_hash("focus", query, number)).choice(FOCUSES)
 
 
 def strong_of(query: str, style: Sequence[str]) -> str:
-    """The style rule that is strong throughout a query's dialogues, the same for every model.
+    """Return the style rule that is strong throughout a query's dialogues, the same for every model.
 
     Departure: in figure 3 each refutation is highly ambiguous, highly abstract and highly emotional at once, which no
     person is. We draw one of them from the query; the others apply to a lesser degree.
@@ -169,7 +176,7 @@ def strong_of(query: str, style: Sequence[str]) -> str:
 
 
 def fault_of(checked: prompts.Checked, focus: Focus, earlier: Sequence[str]) -> Problem:
-    """Why a checked refutation is refused, with the advice to the refuter; None if it is not."""
+    """Return why a checked refutation is refused, with advice to the refuter; None if it is not."""
     if checked.met:
         return "met already", "the answer does that already"
     if checked.off_focus:
@@ -188,5 +195,57 @@ def _chinese(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """The letters and digits alone, in lower case."""
+    """Return the letters and digits, in lower case."""
     return "".join(character for character in text.lower() if character.isalnum())
+
+
+# ---- the template refuter, the baseline beside the agent ----
+
+
+def refute_by_template(
+    seed_text: str,
+    task: SeedTask,
+    response: str,
+    earlier: Sequence[str],
+    lexicon: Mapping[str, Sequence[str]],
+    rng: Random,
+    standing: bool,
+) -> tuple[str, Focus]:
+    """Version 1.0's refuter (Yan, Luo and Zhang, 2024): a formulaic refutation of `response`, and what it is about.
+
+    Of a translation: another translation of a word of the source sentence, by the lexicon (base forms in lower case to
+    translations). Of anything else: one of the checkable requirements that the response does not meet. Raises `Drop`:
+    "no word of the table", "no translation left" (the sentence's words are used up, or the response has every
+    translation of them), "no requirement left".
+    """
+    before = parse_all(earlier)
+    if task == "translation":
+        words = _known(seed_text, lexicon)
+        if not words:
+            raise Drop("no word of the table", seed_text)
+        used = {requirement.old for requirement in before if requirement.kind == "translation"}
+        left = {word: _left(word, lexicon[word], response, before) for word in words if word not in used}
+        left = {word: requirements for word, requirements in left.items() if requirements}
+        if not left:
+            raise Drop("no translation left", ", ".join(words))
+        chosen = rng.choice(left[rng.choice(list(left))])
+    else:
+        free = [requirement for requirement in of_style(response, task) if goes_with(requirement, before)]
+        if not free:
+            raise Drop("no requirement left", response)
+        chosen = rng.choice(free)
+    return chosen.in_words(standing), chosen.focus
+
+
+def _known(sentence: str, lexicon: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the words of the lexicon that are in the sentence in any form, in order."""
+    forms = ((word, en.lemma(word)) for word in en.words(sentence))
+    matches = (next((form for form in either if form in lexicon), None) for either in forms)
+    return list(dict.fromkeys(word for word in matches if word is not None))
+
+
+def _left(word: str, translations: Sequence[str], response: str, before: Sequence[Requirement]) -> list[Requirement]:
+    free = (
+        Requirement("translation", translation, word) for translation in translations if translation not in response
+    )
+    return [requirement for requirement in free if goes_with(requirement, before)]

@@ -49,7 +49,7 @@ class MannerRule(NamedTuple):
 
 
 def in_case_of(original: str, replacement: str) -> str:
-    """The replacement with the capitals of what it replaces."""
+    """Return the replacement with the capitals of the original."""
     if original[:1].isupper():
         all_capitals = len(original) > 1 and original.isupper()
         return replacement.upper() if all_capitals else replacement[:1].upper() + replacement[1:]
@@ -87,7 +87,7 @@ def _contract(match: re.Match[str]) -> str:
 
 
 def _calm(match: re.Match[str]) -> str:
-    """A full stop for a run of exclamation marks; nothing beside another mark that ends the sentence."""
+    """Return a full stop for a run of exclamation marks; nothing beside another mark that ends the sentence."""
     before, after = match.string[: match.start()][-1:], match.string[match.end() :][:1]
     if before in tuple(".。…!！?？") or after in tuple(".。…!！?？"):
         return ""
@@ -95,7 +95,7 @@ def _calm(match: re.Match[str]) -> str:
 
 
 def _dash(match: re.Match[str]) -> str:
-    """A dash for a bracket; nothing for a closing bracket before a mark, which ends the aside as well."""
+    """Return a dash for a bracket; nothing for a closing bracket before a mark, which ends the aside as well."""
     bracket = match.group().strip()
     if bracket in "(（" and match.string[: match.start()].rpartition("\n")[2] in ("", "-", "- "):
         return " " if match.string[: match.start()].endswith("-") else ""
@@ -105,7 +105,7 @@ def _dash(match: re.Match[str]) -> str:
 
 
 def _stop(match: re.Match[str]) -> str:
-    """A full stop for a semicolon; in a list, where a line has one sentence, a comma."""
+    """Return a full stop for a semicolon; in a list, where a line has one sentence, a comma."""
     begins = (match[1] or "") + (match[2] or "")
     if match.string[: match.start()].rpartition("\n")[2].startswith("- "):
         return ("," if match.group()[0] == ";" else "，") + begins
@@ -143,7 +143,7 @@ def _listed(text: str) -> str:
 
 @cache
 def register(manner: str) -> Mapping[str, str]:
-    """The replacements that make a Chinese text formal, casual or concise, the longer ones first."""
+    """Return the replacements that make a Chinese text formal, casual or concise, the longer ones first."""
     lines = (line for line in REGISTERS.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
     rows = sorted((line.split("\t") for line in lines), key=lambda row: -len(row[1]))
     return {old: new for wanted, old, new in rows if wanted == manner}

@@ -16,14 +16,13 @@ from flows.construct.embed import Embedder
 from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
 from flows.construct.records import Records
 from flows.families.refutebench.conversation import MOST_TRIES, SAME_ABOVE, Conversation
-from flows.families.refutebench.plan import dialogues_of
+from flows.families.refutebench.plan import dialogues_of, style_in
 from flows.families.refutebench.prompts import RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask, rating_of
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.language import LANGUAGES, language_of
 from schemas.base import Provenance, content_hash, key_of
 from schemas.refutebench import (
     FOCUSES,
-    PLAIN,
     TASKS,
     DialogueTurn,
     ProtocolSettings,
@@ -211,19 +210,16 @@ async def open_dialogue(seed: Seed, slot: Slot, ctx: Context[RefuteBenchSettings
     are the same for every model and refuter, in this build or in another one of the same seeds. Those of a smaller C
     are the first of a larger one's.
     """
-    settings = ctx.settings
-    index = ctx.prepared
     turns = [DialogueTurn(role="user", kind="query", text=seed.query)]
     between: list[Seed] = []
     count = int(slot["unrelated"])
     if count:
-        others = [other for other in index.by_query.values() if other.task != seed.task]
+        others = [other for other in ctx.prepared.by_query.values() if other.task != seed.task]
         if len(others) < count:
             raise Drop("too few seeds of other tasks", value=len(others))
         between = nsmallest(count, others, key=lambda other: content_hash("unrelated", seed.query, other.query))
         turns += [DialogueTurn(role="user", kind="unrelated", text=other.query) for other in between]
         turns.append(turns[0])
-    agent = slot["refuter"] == "agent"
     return RefutationDialogue(
         key=ctx.key,
         seed=seed.key,
@@ -231,8 +227,8 @@ async def open_dialogue(seed: Seed, slot: Slot, ctx: Context[RefuteBenchSettings
         query=seed.query,
         protocol="transient" if slot["protocol"] == "transient" else "persistent",
         unrelated=count,
-        refuter="agent" if agent else "template",
-        style=style_of(settings.style) if agent else PLAIN,
+        refuter="agent" if slot["refuter"] == "agent" else "template",
+        style=style_in(slot, ctx.settings),
         model=str(slot["model"]),
         turns=tuple(turns),
         provenance=ctx.provenance(seed, *between),
@@ -245,8 +241,7 @@ async def hold_dialogue(opened: RefutationDialogue, ctx: Context[RefuteBenchSett
     Transient: (q, a0, r0, a1, r1, ...), each answer refuted in turn. Persistent: (q, a0, r0, a0', C unrelated pairs, q,
     a), a refutation that is to hold when the query is repeated.
     """
-    index = ctx.prepared
-    talk = Conversation(opened, ctx, index.by_query)
+    talk = Conversation(opened, ctx, ctx.prepared.by_query)
     await talk.ask(opened.query)
     if opened.protocol == "transient":
         for _ in range(ctx.settings.rounds):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from flows.construct.engine import Slot, StepContext
 from flows.families.refutebench.prompts import CHECK_REFUTATION, RATE_REFUTATION, RATE_TASK, REFUTE, RESPOND
 from flows.families.refutebench.settings import RefuteBenchSettings
-from schemas.refutebench import TASKS, Protocol, RefutationDialogue, Seed, SeedTask
+from schemas.refutebench import PLAIN, TASKS, Protocol, RefutationDialogue, Seed, SeedTask, style_of
 from schemas.source import Assignment
 
 TEMPLATE_TASKS = ("translation", "writing")
@@ -20,7 +20,7 @@ TasksOfSources = Mapping[tuple[str, str], Sequence[SeedTask]]
 
 
 def tasks_of_sources(step: StepContext[RefuteBenchSettings]) -> TasksOfSources:
-    """The tasks that read each source."""
+    """Return the tasks that read each source."""
     settings = step.settings
     tasks: dict[tuple[str, str], list[SeedTask]] = defaultdict(list)
     for task in TASKS:
@@ -30,7 +30,7 @@ def tasks_of_sources(step: StepContext[RefuteBenchSettings]) -> TasksOfSources:
 
 
 def tasks_of(source: Assignment, tasks: TasksOfSources) -> Sequence[Slot]:
-    """A seed of the source record for each task that reads it; of a released seed, for its own task alone."""
+    """Return a slot for each task that reads the source record; for a released seed, only its own task."""
     reading = tasks.get((source.format, source.source.source), ())
     return [{"task": task} for task in ([source.task] if source.task and reading else reading)]
 
@@ -39,7 +39,7 @@ def tasks_of(source: Assignment, tasks: TasksOfSources) -> Sequence[Slot]:
 
 
 def dialogues_of(seed: Seed, settings: RefuteBenchSettings) -> Sequence[Slot]:
-    """A dialogue of each protocol, with each model by each refuter that knows the task."""
+    """Return a dialogue of each protocol, for each model and each refuter that knows the task."""
     return [
         {"model": model, "refuter": refuter, **protocol}
         for model in settings.evaluated
@@ -49,8 +49,13 @@ def dialogues_of(seed: Seed, settings: RefuteBenchSettings) -> Sequence[Slot]:
     ]
 
 
+def style_in(slot: Slot, settings: RefuteBenchSettings) -> str:
+    """Return the style of the refutations of a slot's dialogue; the template's are plain."""
+    return style_of(settings.style) if slot["refuter"] == "agent" else PLAIN
+
+
 def protocols_of(settings: RefuteBenchSettings) -> Sequence[Slot]:
-    """Transient, and persistent for each C."""
+    """Return transient, and persistent for each C."""
     persistent: list[Slot] = [{"protocol": "persistent", "unrelated": count} for count in settings.unrelated]
     return [{"protocol": "transient", "unrelated": 0}, *persistent]
 
@@ -59,12 +64,12 @@ def protocols_of(settings: RefuteBenchSettings) -> Sequence[Slot]:
 
 
 def evaluators_of(step: StepContext[RefuteBenchSettings]) -> Sequence[str]:
-    """The evaluators."""
+    """Return the evaluators."""
     return step.settings.evaluators
 
 
 def ratings_of(dialogue: RefutationDialogue, evaluators: Sequence[str]) -> Sequence[Slot]:
-    """The ratings of a dialogue, by each evaluator.
+    """Return the ratings of a dialogue, by each evaluator.
 
     How each refutation is followed by the answer to it, R(a_{i+1}, r_i), as in section 5.1.1; how the first is followed
     by every later answer, R(a_j, r_0), of which table 5 takes the last and figure 6 the course; and of a transient
@@ -74,7 +79,7 @@ def ratings_of(dialogue: RefutationDialogue, evaluators: Sequence[str]) -> Seque
 
 
 def ratings_planned(slot: Slot, settings: RefuteBenchSettings) -> Sequence[Slot]:
-    """The ratings of the dialogue of a slot once it is finished."""
+    """Return the ratings of a slot's dialogue once it is finished."""
     if slot["protocol"] == "transient":
         return _ratings("transient", settings.rounds + 1, settings.rounds, settings.evaluators)
     return _ratings("persistent", 3 if slot["unrelated"] else 2, 1, settings.evaluators)
@@ -92,7 +97,7 @@ def _ratings(protocol: Protocol, answers: int, refutations: int, evaluators: Seq
 
 
 def tasks_per_record(settings: RefuteBenchSettings) -> int:
-    """Tasks of a source record, of the source that most tasks read; a released seed has one task whoever reads it."""
+    """Return the tasks of a source record, for the source that most tasks read; a released seed has only one."""
     reading = Counter(
         source for specs in settings.sources.values() for source in {(spec.format, spec.name) for spec in specs}
     )
@@ -100,19 +105,19 @@ def tasks_per_record(settings: RefuteBenchSettings) -> int:
 
 
 def seeds_wanted(settings: RefuteBenchSettings) -> int:
-    """Seeds over all tasks that have a source."""
+    """Return the seeds over all tasks that have a source."""
     tasks = [task for task in TASKS if settings.sources.get(task)]
     released = any(spec.format == "touchstone" for task in tasks for spec in settings.sources[task])
     return settings.seeds_per_task * len(TASKS if released else tasks)
 
 
 def dialogues_per_seed(settings: RefuteBenchSettings) -> int:
-    """Dialogues of a seed whose task every refuter knows."""
+    """Return the dialogues of a seed whose task every refuter knows."""
     return len(settings.evaluated) * len(settings.refuters) * len(protocols_of(settings))
 
 
 def dialogue_calls(settings: RefuteBenchSettings) -> Mapping[str, float]:
-    """Calls of a dialogue, by prompt; the template refutes without a model."""
+    """Return the calls of a dialogue, by prompt; the template refutes without a model."""
 
     def mean(transient: int, persistent: Callable[[int], int]) -> float:
         """Over the dialogues of a seed; `persistent` by C."""
@@ -125,17 +130,17 @@ def dialogue_calls(settings: RefuteBenchSettings) -> Mapping[str, float]:
 
 
 def rating_calls(settings: RefuteBenchSettings) -> Mapping[str, float]:
-    """Calls of a rating, by prompt: it is either of a refutation or of the task."""
+    """Return the calls of a rating, by prompt; it rates either a refutation or the task."""
     ratings = _ratings_per_seed(settings)
     following = sum(rating["aspect"] == "refutation" for rating in ratings) / len(ratings)
     return {RATE_REFUTATION.name: following, RATE_TASK.name: 1 - following}
 
 
 def ratings_per_dialogue(settings: RefuteBenchSettings) -> float:
-    """Ratings of a dialogue: the mean over the protocols."""
+    """Return the mean number of ratings of a dialogue, over the protocols."""
     return len(_ratings_per_seed(settings)) / len(protocols_of(settings))
 
 
 def _ratings_per_seed(settings: RefuteBenchSettings) -> Sequence[Slot]:
-    """The ratings of a seed's dialogues with one model and refuter."""
+    """Return the ratings of a seed's dialogues with one model and refuter."""
     return [rating for protocol in protocols_of(settings) for rating in ratings_planned(protocol, settings)]

@@ -8,11 +8,11 @@ sentences the share is counted that are short enough.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
+from pathlib import Path
 from typing import Literal, get_args
 
-from flows.families.refutebench.lexicon import packaged
 from flows.families.refutebench.manners import MANNERS, Manner, contracts_itself, in_case_of
 from flows.families.refutebench.sentences import count, cut, language, pieces, split_at_joints
 from flows.language.zh import text as zh_text
@@ -23,6 +23,8 @@ Length = Literal["words", "characters"]
 SentenceLength = Literal["sentence words", "sentence characters"]
 Kind = Exchange | Manner | Length | SentenceLength
 
+LEXICON = Path(__file__).parent / "lexicon.en-zh.tsv"
+"""English words in their base form, each with two to five translations into Simplified Chinese."""
 LEAST_LENGTH = 20
 """Least number of words or characters that an answer can be asked to stay under."""
 LENGTH_STEP = 5
@@ -133,7 +135,7 @@ class Requirement:
 
     def _retranslated(self, text: str) -> str:
         """`text` with the new translation in place of others of the table, where they are words of their own."""
-        others = sorted(packaged().get(self.old, ()), key=len, reverse=True)
+        others = sorted(packaged_lexicon().get(self.old, ()), key=len, reverse=True)
         if not any(other in text for other in others):
             return text
         bounds = word_bounds(text)
@@ -157,6 +159,14 @@ def _whole(phrase: str) -> str:
 def word_bounds(text: str) -> frozenset[int]:
     """Where the words of a Chinese text begin and end."""
     return frozenset(place for _, start, end in zh_text.words(text) for place in (start, end))
+
+
+@cache
+def packaged_lexicon() -> Mapping[str, tuple[str, ...]]:
+    """Return the translations of each English word of the packaged table, in its order."""
+    lines = LEXICON.read_text(encoding="utf-8").splitlines()
+    rows = (line.split("\t") for line in lines if line and not line.startswith("#"))
+    return {word: tuple(translations) for word, *translations in rows}
 
 
 # ---- reading a requirement from its sentence ----

@@ -13,21 +13,30 @@ from numpy.typing import NDArray
 
 from annotation.measures import DRAWS, INTERVAL
 from flows.construct.evaluation import DialogueContext
-from flows.families.refutebench.dialogue_statistics import TOKENS_TOLD, statistics
-from flows.families.refutebench.lines import Condition, Line, LineName, cell_frame, line_names
+from flows.families.refutebench.dialogue_tables import (
+    TOKENS_TOLD,
+    account_cells,
+    account_note,
+    accounts_of,
+    statistics,
+)
 from flows.families.refutebench.measures import (
     Compared,
+    Condition,
+    Line,
+    LineName,
     Measure,
     by_line,
+    cell_frame,
     compared_values,
     first_and_last,
+    line_names,
     over_turns,
     over_unrelated,
     overall,
     persistent,
 )
 from flows.families.refutebench.settings import RefuteBenchSettings
-from flows.families.refutebench.unfinished import account_cells, account_note, accounts_of
 from flows.scoring.tables import Layout, ScoreTables, Unit
 from schemas.base import content_hash
 from schemas.refutebench import RATINGS, RefutationDialogue, Seed
@@ -101,17 +110,17 @@ def tables(ctx: DialogueContext) -> ScoreTables:
 def _with_intervals(table: str, compared: Mapping[Line, Compared], named: LineName, seed: int) -> pd.DataFrame:
     """The means of each line, each beside the ends of its interval."""
     lines: list[tuple[str, str | int, float, int]] = []
-    for line, own in compared.items():
-        if not own.seeds:
+    for line, result in compared.items():
+        if not result.seeds:
             continue
         row = named(line.condition, line.evaluator, line.task)
-        values = np.array(list(own.columns.values()), dtype=np.float64)
+        values = np.array(list(result.columns.values()), dtype=np.float64)
         low, high = bootstrap_means(values, content_hash(seed, table, *line.condition, *line[1:]))
-        ends = own.seeds if own.seeds >= LEAST_FOR_INTERVAL else 0
-        for place, name in enumerate(own.columns):
-            several = len(own.columns) > 1
+        ends = result.seeds if result.seeds >= LEAST_FOR_INTERVAL else 0
+        for place, name in enumerate(result.columns):
+            several = len(result.columns) > 1
             lines += [
-                (row, name, float(values[place].mean()), own.seeds),
+                (row, name, float(values[place].mean()), result.seeds),
                 (row, f"{name} low" if several else "low", float(low[place]), ends),
                 (row, f"{name} high" if several else "high", float(high[place]), ends),
             ]
@@ -135,28 +144,28 @@ def bootstrap_means(values: NDArray[np.float64], seed: str) -> tuple[NDArray[np.
 
 def _curve(compared: Mapping[Line, Compared], named: LineName) -> pd.DataFrame:
     return cell_frame(
-        (named(line.condition, line.evaluator, line.task), place, fmean(values), own.seeds)
-        for line, own in compared.items()
-        for place, values in own.columns.items()
+        (named(line.condition, line.evaluator, line.task), place, fmean(values), result.seeds)
+        for line, result in compared.items()
+        for place, values in result.columns.items()
     )
 
 
 def _seeds_compared(tables: Mapping[str, Mapping[Line, Compared]], named: LineName) -> pd.DataFrame:
     """On how many seeds each line of each table stands; n is how many its model finished."""
     return cell_frame(
-        (named(line.condition, line.evaluator, line.task), table, float(own.seeds), own.finished)
+        (named(line.condition, line.evaluator, line.task), table, float(result.seeds), result.finished)
         for table, compared in tables.items()
-        for line, own in compared.items()
+        for line, result in compared.items()
     )
 
 
 def _left_out(tables: Mapping[str, Mapping[Line, Compared]], named: LineName) -> Iterator[str]:
     """In a sentence a table and line, which seeds are not compared."""
     for table, compared in tables.items():
-        for line, own in compared.items():
-            if own.seeds < own.finished:
+        for line, result in compared.items():
+            if result.seeds < result.finished:
                 yield (
-                    f"{table}: {named(line.condition, line.evaluator, line.task)}: compared on {own.seeds:,} seeds, "
-                    f"which all models finished; of {own.finished - own.seeds:,} more it has the ratings, and another "
-                    "model has not"
+                    f"{table}: {named(line.condition, line.evaluator, line.task)}: compared on {result.seeds:,} seeds, "
+                    f"which all models finished; of {result.finished - result.seeds:,} more it has the ratings, and "
+                    "another model has not"
                 )

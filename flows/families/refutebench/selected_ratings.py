@@ -6,15 +6,15 @@ for. A file of ratings is compared with that plan before it is scored.
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from flows.construct.evaluation import DialogueContext
-from flows.families.refutebench.plan import dialogues_of, ratings_of, ratings_planned
+from flows.families.refutebench.plan import dialogues_of, ratings_of, ratings_planned, style_in
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.scoring.tables import PartialScores, ScoreError
 from schemas.base import key_of
-from schemas.refutebench import PLAIN, RATINGS, Rating, RefutationDialogue, Seed, style_of
+from schemas.refutebench import RATINGS, Rating, RefutationDialogue, Seed
 
 
 class Place(NamedTuple):
@@ -53,31 +53,6 @@ class PlannedRating(NamedTuple):
 
     dialogue: str
     key: str
-
-
-@dataclass(frozen=True)
-class _Comparison:
-    """The ratings of a file beside those that are expected."""
-
-    expected: Mapping[Place, PlannedRating]
-    ratings: Mapping[Place, Rating]
-    missing: Sequence[Place]
-    double: Sequence[Place]
-    unknown: Sequence[Place]
-
-    @property
-    def counts(self) -> str:
-        """How many are missing, double and unknown, with the first of each."""
-        dialogues = len({self.expected[place].dialogue for place in self.missing})
-        faults = (
-            ("missing", f" of {dialogues:,} dialogues", self.missing),
-            ("double", "", self.double),
-            ("unknown", "", self.unknown),
-        )
-        return ", ".join(
-            f"{len(places):,} {fault}" + (f"{within} (first: {places[0]})" if places else "")
-            for fault, within, places in faults
-        )
 
 
 def select_ratings(ctx: DialogueContext, partial: bool) -> DialogueContext:
@@ -130,7 +105,7 @@ def _planned(seeds: Sequence[Seed], settings: RefuteBenchSettings) -> Iterator[t
                     protocol=str(slot["protocol"]),
                     unrelated=int(slot["unrelated"]),
                     refuter=str(slot["refuter"]),
-                    style=style_of(settings.style) if slot["refuter"] == "agent" else PLAIN,
+                    style=style_in(slot, settings),
                     model=str(slot["model"]),
                     evaluator=str(rating["evaluator"]),
                     refutation=int(rating["refutation"]) if rating["aspect"] == "refutation" else None,
@@ -156,15 +131,27 @@ def _check(
             double.append(place)
     missing = [place for place in expected if place not in ratings]
     if missing or double or unknown:
-        _report(_Comparison(expected, ratings, missing, double, unknown), partial)
+        dialogues = len({expected[place].dialogue for place in missing})
+        faults = ", ".join(
+            (
+                _counted("missing", missing, f" of {dialogues:,} dialogues"),
+                _counted("double", double),
+                _counted("unknown", unknown),
+            )
+        )
+        _report(len(ratings), expected, faults, partial)
     return list(ratings.values())
 
 
-def _report(comparison: _Comparison, partial: bool) -> None:
-    """Warn where ratings are left out on purpose, else raise `ScoreError`."""
-    expected, scored = comparison.expected, len(comparison.ratings)
+def _counted(fault: str, places: Sequence[Place], within: str = "") -> str:
+    """Return how many ratings have a fault, with the first of them."""
+    return f"{len(places):,} {fault}" + (f"{within} (first: {places[0]})" if places else "")
+
+
+def _report(scored: int, expected: Mapping[Place, PlannedRating], faults: str, partial: bool) -> None:
+    """Warn if ratings are left out on purpose, else raise `ScoreError`."""
     if scored and partial:
-        message = f"{scored:,} of {len(expected):,} ratings are scored: {comparison.counts}"
+        message = f"{scored:,} of {len(expected):,} ratings are scored: {faults}"
         warnings.warn(PartialScores(message), stacklevel=4)
         return
     dialogues = len({rating.dialogue for rating in expected.values()})
@@ -173,6 +160,4 @@ def _report(comparison: _Comparison, partial: bool) -> None:
         if scored
         else "they seem to be of another build; name theirs by --out"
     )
-    raise ScoreError(
-        f"ratings: expected {len(expected):,} of {dialogues:,} dialogues, found {comparison.counts}; {advice}"
-    )
+    raise ScoreError(f"ratings: expected {len(expected):,} of {dialogues:,} dialogues, found {faults}; {advice}")

@@ -28,31 +28,31 @@ _OPENING = re.compile("(?<!，)(?:虽然|尽管|即使|因为|由于|既然|如�
 
 
 def language(text: str) -> Language:
-    """The language of an answer: Chinese if it has at least half as many Chinese characters as Latin letters."""
+    """Return the language: Chinese if a text has at least half as many Chinese characters as Latin letters."""
     han = len(re.findall(r"[\u4e00-\u9fff]", text))
     latin = len(re.findall(r"[A-Za-z]", text))
     return "zh" if han and 2 * han >= latin else "en"
 
 
 def pieces(text: str) -> list[str]:
-    """The sentences of a text, each with what separates it from the next."""
+    """Return the sentences of a text, each with what separates it from the next."""
     ends = {match.end() for pattern in (_BOUNDARY, _LINE_BREAKS) for match in pattern.finditer(text)}
     return [text[start:end] for start, end in pairwise([0, *sorted(ends), len(text)]) if start < end]
 
 
 def sentence_end(text: str) -> int:
-    """Where the first sentence of `text` ends."""
+    """Return where the first sentence of `text` ends."""
     match = _BOUNDARY.search(text)
     return match.end() if match else len(text)
 
 
 def count(text: str, unit: str) -> int:
-    """The length of a text in words (English), or in characters (Chinese)."""
+    """Return the length of a text in words (English), or in characters (Chinese)."""
     return en.count(text) if unit.endswith("words") else zh.count(text)
 
 
 def cut(text: str, number: int, unit: str) -> str:
-    """The longest beginning of `text` below `number` that ends with a sentence, or else with a word."""
+    """Return the longest beginning of `text` below `number` that ends with a sentence, or else with a word."""
     if count(text, unit) < number:
         return text
     ends = [len(match.group().rstrip()) + match.start() for match in _BOUNDARY.finditer(text)]
@@ -66,7 +66,7 @@ def cut(text: str, number: int, unit: str) -> str:
 
 
 def split_at_joints(sentence: str) -> str:
-    """The sentence as several, at its joints; unchanged if it has none."""
+    """Return the sentence split at its joints; unchanged if it has none."""
     of = language(sentence)
     if of == "zh" and _OPENING.search(sentence):
         return sentence

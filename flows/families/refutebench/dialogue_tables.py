@@ -1,22 +1,69 @@
-"""The dialogues that were not finished and the ratings that were not given, in numbers and in notes."""
+"""The tables of RefuteBench's dialogues: their length (table 2), and those that were not finished or rated."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from statistics import fmean
 
 import pandas as pd
 
 from flows.construct.evaluation import DialogueContext
-from flows.families.refutebench.lines import Condition, LineName, cell_frame
-from flows.families.refutebench.plan import dialogues_of, ratings_of
-from flows.families.refutebench.prompts import ANSWER_TOKENS
+from flows.families.refutebench.measures import Condition, LineName, cell_frame
+from flows.families.refutebench.plan import dialogues_of, ratings_of, style_in
+from flows.families.refutebench.prompts import ANSWER_TOKENS, RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask
 from flows.families.refutebench.settings import RefuteBenchSettings
+from flows.llm.prices import estimate_tokens
 from schemas.base import key_of
-from schemas.refutebench import PLAIN, TASKS, Rating, RefutationDialogue, Seed, style_of
+from schemas.refutebench import TASKS, Rating, RefutationDialogue, Seed
 
+TOKENS_TOLD = (
+    "tokens are estimated from the texts: one a Chinese, Japanese or Korean character, one for four others; a "
+    "dialogue's are all that the model was sent, the whole history with each message, and all that it said; its "
+    "evaluation's are the packaged prompts of the ratings that were given, and what the evaluators said"
+)
 CUT_OFF = "answers cut off"
 PROMPT_CUT = "dialogues cut to the window"
 Account = Counter[tuple[str, str]]
 """(what, task) -> how many."""
+
+
+def statistics(dialogues: Sequence[RefutationDialogue], ratings: Sequence[Rating], named: LineName) -> pd.DataFrame:
+    """Table 2: seeds, turns and tokens of the dialogues of each model, protocol and task."""
+    evaluation: Counter[str] = Counter()
+    for rating in ratings:
+        evaluation[rating.dialogue] += _tokens_of_rating(rating)
+    groups: dict[str, list[RefutationDialogue]] = defaultdict(list)
+    for dialogue in dialogues:
+        persistent = dialogue.protocol == "persistent"
+        protocol = f"persistent, C = {dialogue.unrelated}" if persistent else dialogue.protocol
+        groups[named(Condition.of(dialogue), None, protocol, dialogue.task)].append(dialogue)
+    lines: list[tuple[str, str | int, float, int]] = []
+    for row, group in groups.items():
+        turns = [[estimate_tokens(turn.text) for turn in dialogue.turns] for dialogue in group]
+        columns = {
+            "seeds": float(len({dialogue.seed for dialogue in group})),
+            "turns": fmean(map(len, turns)),
+            "tokens a turn": fmean(tokens for dialogue in turns for tokens in dialogue),
+            # What is sent for an answer, and the answer, are all that was said up to it.
+            "tokens a dialogue": fmean(sum(list(accumulate(dialogue))[1::2]) for dialogue in turns),
+            "tokens of its evaluation": fmean(evaluation[dialogue.id] for dialogue in group),
+        }
+        lines += [(row, name, value, len(group)) for name, value in columns.items()]
+    return cell_frame(lines)
+
+
+def _tokens_of_rating(rating: Rating) -> int:
+    if rating.refutation_number is None:
+        messages = RATE_TASK.messages(ToRateTask(query=rating.query, response=rating.response))
+    else:
+        asked = ToRate(
+            query=rating.query, previous=rating.previous, refutation=rating.refutation, response=rating.response
+        )
+        messages = RATE_REFUTATION.messages(asked)
+    return sum(estimate_tokens(message["content"]) for message in messages) + estimate_tokens(rating.explanation)
+
+
+# ---- not finished, and not rated ----
 
 
 def accounts_of(
@@ -30,11 +77,7 @@ def accounts_of(
     accounts: dict[Condition, Account] = defaultdict(Counter)
     conditions = {
         key_of("refutebench", "dialogues", seed.key, slot): (
-            Condition(
-                str(slot["model"]),
-                str(slot["refuter"]),
-                style_of(settings.style) if slot["refuter"] == "agent" else PLAIN,
-            ),
+            Condition(str(slot["model"]), str(slot["refuter"]), style_in(slot, settings)),
             seed.task,
         )
         for seed in seeds
