@@ -201,7 +201,7 @@ class Evaluation:
     """The scorer that a release ships."""
     level: str | None = None
     """The field that holds a row's level, if the cost of asking about a row depends on it."""
-    ready: Callable[[Any], None] | None = None
+    ready: Callable[[Any], object] | None = None
     """Called with the settings before a model is asked; raises `WrongInput` if scoring would not be possible."""
     choices: Callable[[Any, Any], Sequence[Choice]] | None = None
     """(record, settings) -> the options to weigh; `requests` are then not asked."""
