@@ -10,9 +10,8 @@ import pytest
 from data.publish.harness import HarnessData
 from flows.construct.engine import Family
 from flows.families import load_family
-from flows.llm.likelihood import SCORES
+from flows.llm.likelihood import SCORES, Options
 from flows.llm.local import LocalModel, LocalSettings
-from flows.llm.options import Options
 from flows.release.scorers import harness_task, shipped_scorer
 from flows.scoring.tables import ScoreTables
 from schemas.charpeval import OPTION_TYPES

@@ -16,8 +16,8 @@ from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import DECISION, REJECT, USABLE
 from flows.families.charpeval.evaluation import compare_authors
 from flows.families.charpeval.facts import unnamed_entities
+from flows.llm.likelihood import Likelihood, Options
 from flows.llm.model import Usage
-from flows.llm.options import Likelihood, Options
 from flows.project.models import Models
 from flows.project.project import Project
 from flows.project.settings import packaged

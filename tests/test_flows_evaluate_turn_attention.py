@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from flows.construct.evaluation import DialogueCases, ReadDialogue
+from flows.evaluate.attention import turn_tables, turn_weights
 from flows.evaluate.report import table_view
-from flows.evaluate.turn_attention import turn_tables, turn_weights
+from flows.llm.likelihood import TooLong
 from flows.llm.local import TurnsAttended
 from flows.llm.model import Said
-from flows.llm.options import TooLong
 
 # <s>, then turn 1 of two tokens and turn 2 of one.
 WITH_START = TurnsAttended(

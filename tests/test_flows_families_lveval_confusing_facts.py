@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Any
 
@@ -227,8 +228,8 @@ def test_what_unjust_complaints_led_to_is_no_worse_for_it(shared: Path) -> None:
 
 async def ask(server: ChatServer, folder: Path, inputs: Sequence[ToConfuse]) -> tuple[list[Any], Usage]:
     usage = Usage()
-    with CompletionCache(f"sqlite:///{folder}/cache.db") as cache:
-        async with Endpoint(EndpointSettings(name="gpt-4o-mini", base_url=server.url), cache) as endpoint:
+    with closing(CompletionCache(f"sqlite:///{folder}/cache.db")) as cache:
+        async with aclosing(Endpoint(EndpointSettings(name="gpt-4o-mini", base_url=server.url), cache)) as endpoint:
             asking = (endpoint.complete(CONFUSING_FACTS, one, usage=usage) for one in inputs)
             return await asyncio.gather(*asking, return_exceptions=True), usage
 

@@ -44,10 +44,10 @@ from flows.families.reeval.verify import verify_swaps
 from flows.language import language_of
 from flows.language.agreement import contradiction, foreign_number, unexplained
 from flows.language.explained import explanation, only_within_names
-from flows.language.invented import invented_names
 from flows.language.matter import matter_of, speaks_of
 from flows.language.other_names import names_of
 from flows.language.pointing import leans_on_what_is_asked, points_outside, question_points_outside, unlinked
+from flows.language.tables import invented_names
 from flows.llm.model import Invalid, Prompt
 from schemas.base import Provenance, SourceRef
 from schemas.reeval import Case, SwapCase

@@ -1,10 +1,10 @@
 """The inference prompts as a model reads them: every kind of model, with and without evidence, zero- and few-shot."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from flows.families.reeval.evaluation import requests
 from flows.families.reeval.inference import (
     ANSWERS,
     STYLES,
@@ -13,8 +13,8 @@ from flows.families.reeval.inference import (
     ToAnswer,
     answering,
     demonstrations,
-    requests,
 )
+from flows.families.reeval.settings import ReEvalSettings
 from flows.llm.model import Text
 from schemas.base import Provenance
 from schemas.reeval import EnrichedCase, SwapCase
@@ -121,13 +121,6 @@ def test_the_demonstrations_answer_from_their_evidence(language: str) -> None:
         assert one.answer not in one.question
 
 
-@dataclass(frozen=True)
-class Settings:
-    style: Style = "chat"
-    prompting: tuple[Prompting, ...] = ("open-book", "faithful")
-    shots: Any = (0, 5)
-
-
 COMMON: dict[str, Any] = {
     "key": "k", "question": "Who?", "original_evidence": "Ann did.", "source": "squad:dev",
     "provenance": Provenance(seed=1),
@@ -150,7 +143,7 @@ ENRICHED = EnrichedCase(
 
 
 def test_requests_are_every_variant_under_every_prompting_and_number_of_shots() -> None:
-    asked = requests(SWAPPED, Settings())
+    asked = requests(SWAPPED, ReEvalSettings())
     assert [(one.variant, one.prompting, one.shots) for one in asked] == [
         ("closed_book", "open-book", 0), ("original", "open-book", 0), ("swapped", "open-book", 0),
         ("closed_book", "open-book", 5), ("original", "open-book", 5), ("swapped", "open-book", 5),
@@ -159,11 +152,11 @@ def test_requests_are_every_variant_under_every_prompting_and_number_of_shots() 
     ]  # fmt: skip
     evidence = {one.variant: one.inputs.evidence for one in asked}  # type: ignore[attr-defined]
     assert evidence == {"closed_book": None, "original": "Ann did.", "swapped": "Bo did."}
-    assert {one.prompt.name for one in requests(SWAPPED, Settings(style="palm"))} == {"answer_palm"}
+    assert {one.prompt.name for one in requests(SWAPPED, ReEvalSettings(style="palm"))} == {"answer_palm"}
 
 
 def test_a_category_2_case_is_asked_with_both_expansions() -> None:
-    asked = requests(ENRICHED, Settings(prompting=("open-book",), shots=(0,)))
+    asked = requests(ENRICHED, ReEvalSettings(prompting=("open-book",), shots=(0,)))
     assert {one.variant: one.inputs.evidence for one in asked} == {  # type: ignore[attr-defined]
         "closed_book": None, "original": "Ann did.", "question_focused": "Ann did it.",
         "evidence_focused": "It was Ann.",
@@ -172,5 +165,5 @@ def test_a_category_2_case_is_asked_with_both_expansions() -> None:
 
 def test_a_case_has_demonstrations_in_its_own_language() -> None:
     chinese = SWAPPED.revised(language="zh")
-    (asked,) = {one.inputs.demonstrations for one in requests(chinese, Settings(shots=(5,)))}  # type: ignore[attr-defined]
+    (asked,) = {one.inputs.demonstrations for one in requests(chinese, ReEvalSettings(shots=(5,)))}  # type: ignore[attr-defined]
     assert asked == demonstrations("zh")

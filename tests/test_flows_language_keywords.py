@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.language import en, zh
-from flows.language.folding import folded
 from flows.language.keywords import (
     PhraseFinder,
     Problem,
@@ -21,6 +20,7 @@ from flows.language.keywords import (
     replacer,
     undo,
 )
+from flows.language.phrase_finder import folded
 
 FIGURE_3 = [("Albert Einstein", "Albert Beverley"), ("Einstein", "Beverley"), ("physicist", "chemist")]
 ODD = "İıßẞﬁΣσςKſ\u0301\u0308\u200f\u202e\ud800\udfff\x00\ufeff\u00ad\u3000\u00a0\u2028Ａａ３'’-_.,13 aAbBéE\n"
@@ -157,7 +157,6 @@ def test_every_character_keeps_its_place(language: str) -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_long_texts_are_searched_to_the_letter(language: str) -> None:
-    # Long texts are searched in stretches of 2 ** 17 characters; a phrase is found wherever it stands beside a border.
     finder = PhraseFinder(["New York"], language)
     for before in range((1 << 17) - 10, (1 << 17) + 3):
         text = f"{'. ' * (before // 2)}{'.' * (before % 2)}New York's{' .' * 10}"

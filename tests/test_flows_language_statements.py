@@ -2,8 +2,8 @@
 
 import pytest
 
-from flows.language.beside import speaks_of_another
 from flows.language.en import statements as en_statements
+from flows.language.matter import speaks_of_another
 from flows.language.zh import statements as zh_statements
 
 

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ def url(folder: Path) -> str:
 
 
 def test_what_is_put_is_there_for_another_connection_at_once(tmp_path: Path) -> None:
-    with CompletionCache(url(tmp_path)) as one, CompletionCache(url(tmp_path)) as other:
+    with closing(CompletionCache(url(tmp_path))) as one, closing(CompletionCache(url(tmp_path))) as other:
         assert other.get("k") is None
         one.put("k", ANSWER)
         assert other.get("k") == ANSWER
@@ -31,7 +32,7 @@ def test_what_is_put_is_there_for_another_connection_at_once(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("address", ["sqlite://", "sqlite:///{folder}/c.db"])
 def test_it_may_be_opened_in_one_thread_and_used_in_another(tmp_path: Path, address: str) -> None:
-    with CompletionCache(address.format(folder=tmp_path)) as cache, ThreadPoolExecutor(1) as thread:
+    with closing(CompletionCache(address.format(folder=tmp_path))) as cache, ThreadPoolExecutor(1) as thread:
         thread.submit(cache.put, "k", ANSWER).result()
         assert cache.get("k") == ANSWER
 
@@ -55,7 +56,7 @@ def test_a_damaged_file_is_one_line_and_is_left_as_it_is(tmp_path: Path) -> None
 
 def test_damage_in_the_middle_is_found_when_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "completions.db"
-    with CompletionCache(f"sqlite:///{path}") as cache:
+    with closing(CompletionCache(f"sqlite:///{path}")) as cache:
         for number in range(200):
             cache.put(str(number), ANSWER._replace(answer="x" * 1000))
     whole = bytearray(path.read_bytes())
@@ -63,7 +64,7 @@ def test_damage_in_the_middle_is_found_when_it_is_read(tmp_path: Path) -> None:
     path.write_bytes(whole)
 
     def read_all() -> None:
-        with CompletionCache(f"sqlite:///{path}") as cache:
+        with closing(CompletionCache(f"sqlite:///{path}")) as cache:
             for number in range(200):
                 cache.get(str(number))
 
@@ -98,23 +99,24 @@ print(kept)
     assert "free some space there and run again" in error
     assert refused == "nothing more is served"
     assert int(kept) > 20
-    with CompletionCache(f"sqlite:///{tmp_path}/c.db") as cache:
+    with closing(CompletionCache(f"sqlite:///{tmp_path}/c.db")) as cache:
         assert all(cache.get(str(number)) is not None for number in range(int(kept)))
 
 
 def test_several_processes_write_one_file_at_once(tmp_path: Path) -> None:
     script = f"""
 import sys
+from contextlib import closing
 sys.path.insert(0, {ROOT!r})
 from flows.llm.cache import Completion, CompletionCache
-with CompletionCache({url(tmp_path)!r}) as cache:
+with closing(CompletionCache({url(tmp_path)!r})) as cache:
     for number in range(300):
         cache.put(f"shared {{number}}", Completion("x" * 500, "answer", 1, 1, 0.0))
         cache.put(f"{{sys.argv[1]}} {{number}}", Completion("x" * 500, "answer", 1, 1, 0.0))
 """
     processes = [subprocess.Popen([sys.executable, "-c", script, str(number)]) for number in range(3)]
     assert [process.wait(30) for process in processes] == [0, 0, 0]
-    with CompletionCache(url(tmp_path)) as cache:
+    with closing(CompletionCache(url(tmp_path))) as cache:
         for name in ("shared", "0", "1", "2"):
             assert all(cache.get(f"{name} {number}") is not None for number in range(300))
 

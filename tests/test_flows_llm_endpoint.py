@@ -9,6 +9,7 @@ import sys
 import textwrap
 import traceback
 from collections.abc import Callable
+from contextlib import aclosing, closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,9 @@ import pytest
 
 from flows.llm.cache import CompletionCache
 from flows.llm.chat_format import read_reply, strict_schema
+from flows.llm.connection import ApiKeyError, without_parts
 from flows.llm.endpoint import Endpoint
 from flows.llm.endpoint_settings import EndpointSettings
-from flows.llm.keys import ApiKeyError, without_parts
 from flows.llm.limits import Budget, Limits
 from flows.llm.model import (
     MAX_REASKS,
@@ -97,9 +98,11 @@ async def ask(
 ) -> list[Any]:
     """The answers, or what was raised, of a run with an endpoint and a cache connection of its own."""
     made = EndpointSettings.model_validate({"name": "gpt-4o-mini", "base_url": server.url, **settings})
-    with CompletionCache(f"sqlite:///{folder}/cache.db") as cache:
+    with closing(CompletionCache(f"sqlite:///{folder}/cache.db")) as cache:
         notes: list[str] = [] if told is None else told
-        async with Endpoint(made, cache, prices=PRICES, budget=budget, limits=limits, tell=notes.append) as endpoint:
+        async with aclosing(
+            Endpoint(made, cache, prices=PRICES, budget=budget, limits=limits, tell=notes.append)
+        ) as endpoint:
             calls = (
                 endpoint.complete(prompt, Asked(number=n), usage=Usage() if usage is None else usage) for n in numbers
             )
@@ -153,9 +156,9 @@ async def test_a_changed_limit_of_tokens_asks_only_its_own_prompt_anew(
 async def test_a_later_draw_asks_anew_and_is_kept_as_well(tmp_path: Path, words: Prompt[Text]) -> None:
     with (
         ChatServer(answer=lambda _: "one") as server,
-        CompletionCache(f"sqlite:///{tmp_path}/cache.db") as cache,
+        closing(CompletionCache(f"sqlite:///{tmp_path}/cache.db")) as cache,
     ):
-        async with Endpoint(EndpointSettings(name="gpt-4o-mini", base_url=server.url), cache) as endpoint:
+        async with aclosing(Endpoint(EndpointSettings(name="gpt-4o-mini", base_url=server.url), cache)) as endpoint:
             for draw in (0, 1, 1, 0):
                 await endpoint.complete(words, Asked(number=1), draw=draw, usage=Usage())
         assert len(server.requests) == 2
@@ -445,7 +448,7 @@ async def test_the_ceiling_is_never_passed_and_the_run_goes_on_from_there(tmp_pa
 
 
 async def test_a_ceiling_needs_a_price(tmp_path: Path) -> None:
-    with CompletionCache(f"sqlite:///{tmp_path}/cache.db") as cache:
+    with closing(CompletionCache(f"sqlite:///{tmp_path}/cache.db")) as cache:
         settings = EndpointSettings(name="home-grown")
         with pytest.raises(UnknownPrice, match=r"home-grown.*name a file under prices:"):
             Endpoint(settings, cache, budget=Budget(5))
@@ -578,7 +581,7 @@ def test_a_missing_key_is_said_before_anything_is_asked(
     monkeypatch.delenv("MY_KEY", raising=False)
     if value is not None:
         monkeypatch.setenv("MY_KEY", value)
-    with CompletionCache(f"sqlite:///{tmp_path}/cache.db") as cache:
+    with closing(CompletionCache(f"sqlite:///{tmp_path}/cache.db")) as cache:
         with pytest.raises(ApiKeyError, match=rf"environment variable MY_KEY.*{said}") as raised:
             Endpoint(EndpointSettings(name="gpt-4o-mini", api_key_env="MY_KEY"), cache)
         assert "sk-" not in str(raised.value)
@@ -720,6 +723,7 @@ async def test_a_killed_process_has_paid_for_nothing_but_what_was_in_flight(
     script = textwrap.dedent(
         """
         import asyncio, pathlib, sys
+        from contextlib import aclosing
         sys.path.insert(0, {root!r})
         from flows.llm.cache import CompletionCache
         from flows.llm.endpoint import Endpoint
@@ -732,7 +736,7 @@ async def test_a_killed_process_has_paid_for_nothing_but_what_was_in_flight(
             folder = pathlib.Path({folder!r})
             prompt = Prompt("words", 1, Text, folder, max_tokens=50)
             settings = EndpointSettings(name="gpt-4o-mini", base_url={url!r}, concurrency=8)
-            async with Endpoint(settings, CompletionCache("sqlite:///{folder}/cache.db")) as endpoint:
+            async with aclosing(Endpoint(settings, CompletionCache("sqlite:///{folder}/cache.db"))) as endpoint:
                 await asyncio.gather(*(endpoint.complete(prompt, Asked(number=n), usage=Usage()) for n in range(400)))
         asyncio.run(main())
         """
@@ -790,7 +794,7 @@ def test_the_settings_refuse_what_is_no_address() -> None:
 
 
 def test_an_endpoint_is_known_by_model_and_address_without_secrets(tmp_path: Path) -> None:
-    with CompletionCache(f"sqlite:///{tmp_path}/cache.db") as cache:
+    with closing(CompletionCache(f"sqlite:///{tmp_path}/cache.db")) as cache:
         endpoint = Endpoint(EndpointSettings(name="m", base_url="http://host:1/v1/"), cache)
         assert endpoint.identity() == {"provider": "endpoint", "model": "m", "base_url": "http://host:1/v1"}
 

@@ -1,6 +1,7 @@
 """The endpoint against servers that imitate real ones: what they refuse, how long they may be asked, and thoughts."""
 
 import json
+from contextlib import aclosing, closing
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -145,8 +146,8 @@ async def test_a_fault_that_passes_teaches_nothing(tmp_path: Path, status: int, 
     faults = iter([(status, said)] * 2)
     with ChatServer(answers, refuses=lambda body: next(faults, None)) as server:
         made = EndpointSettings(name="gpt-4o-mini", base_url=server.url, max_retries=0)
-        with CompletionCache(f"sqlite:///{tmp_path}/cache.db") as cache:
-            async with Endpoint(made, cache, tell=told.append) as endpoint:
+        with closing(CompletionCache(f"sqlite:///{tmp_path}/cache.db")) as cache:
+            async with aclosing(Endpoint(made, cache, tell=told.append)) as endpoint:
                 for number in (3, 4):
                     with pytest.raises(TransportError, match=f"server error {status}"):
                         await endpoint.complete(a_prompt(tmp_path), Asked(number=number), usage=Usage())
@@ -503,9 +504,12 @@ async def test_a_window_of_16k_holds_the_ends_of_a_longer_prompt(
         "{% block user %}Square {{ number }} {{ 'on and on ' * 12000 }}The end.{% endblock %}"
     )
     prompt = Prompt("long", 1, Text, tmp_path, temperature=0.0, max_tokens=64, may_be_cut=True)
-    with ChatServer(answers, refuses=refuses) as server, CompletionCache(f"sqlite:///{tmp_path}/c.db") as cache:
+    with (
+        ChatServer(answers, refuses=refuses) as server,
+        closing(CompletionCache(f"sqlite:///{tmp_path}/c.db")) as cache,
+    ):
         settings = EndpointSettings(name="gpt-4o-mini", base_url=server.url, window=window)
-        async with Endpoint(settings, cache) as endpoint:
+        async with aclosing(Endpoint(settings, cache)) as endpoint:
             answer = await endpoint.complete(prompt, Asked(number=7), usage=Usage())
         assert answer == Text(text="49", prompt_cut=True)
         [answered] = server.answered

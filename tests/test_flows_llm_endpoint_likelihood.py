@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Literal
 
@@ -12,10 +13,10 @@ from flows.llm.cache import CompletionCache
 from flows.llm.chat_format import read_log_probabilities
 from flows.llm.endpoint import Endpoint
 from flows.llm.endpoint_settings import EndpointSettings
+from flows.llm.likelihood import Likelihood, Options, TooLong
 from flows.llm.limits import Budget
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.model import BudgetSpent, TransportError, Usage
-from flows.llm.options import Likelihood, Options, TooLong
 from schemas.errors import WrongInput
 from tests.causal_models import make_llama, text
 from tests.chat_server import ChatServer, Faults, Telling
@@ -36,8 +37,8 @@ def weigh(
 ) -> list[tuple[Likelihood, ...]]:
     async def work() -> list[tuple[Likelihood, ...]]:
         settings = EndpointSettings(name="gpt-4o-mini", base_url=server.url)
-        with CompletionCache(cache) as kept:
-            async with Endpoint(settings, kept) as model:
+        with closing(CompletionCache(cache)) as kept:
+            async with aclosing(Endpoint(settings, kept)) as model:
                 return await model.likelihoods(asked, usage=Usage() if usage is None else usage)
 
     return asyncio.run(work())
@@ -125,8 +126,8 @@ def test_a_prompt_longer_than_the_window_and_an_option_without_tokens() -> None:
 def test_weighing_keeps_the_ceiling_in_money() -> None:
     async def work(server: ChatServer) -> None:
         settings = EndpointSettings(name="gpt-4o-mini", base_url=server.url)
-        with CompletionCache("sqlite:///:memory:") as cache:
-            async with Endpoint(settings, cache, budget=Budget(1e-9)) as model:
+        with closing(CompletionCache("sqlite:///:memory:")) as cache:
+            async with aclosing(Endpoint(settings, cache, budget=Budget(1e-9))) as model:
                 await model.likelihoods([ASKED], usage=Usage())
 
     with ChatServer({}, telling=Telling(by_characters)) as server, pytest.raises(BudgetSpent):

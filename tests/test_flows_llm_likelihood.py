@@ -2,8 +2,7 @@
 
 import pytest
 
-from flows.llm.likelihood import DEFAULT_SCORE, SCORES
-from flows.llm.options import Likelihood
+from flows.llm.likelihood import DEFAULT_SCORE, SCORES, Likelihood
 
 SHORT, LONG = Likelihood((-1.0, -2.0), (-3.0,)), Likelihood((-1.0, -2.0), (-1.0, -1.5, -1.0, -1.5))
 

@@ -13,9 +13,9 @@ import torch
 
 from flows.llm import local
 from flows.llm.chat_text import pieces
+from flows.llm.likelihood import Likelihood, Options, TooLong
 from flows.llm.local import READ_AT_ONCE, WEIGHTS_AT_ONCE, LocalModel, LocalSettings
 from flows.llm.model import ModelSetupError, Said, Usage
-from flows.llm.options import Likelihood, Options, TooLong
 from schemas.errors import Failed, WrongInput
 from tests.causal_models import make_llama, make_tokenizer, text
 

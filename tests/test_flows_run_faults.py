@@ -1,13 +1,9 @@
 """Builds against a chat server over real HTTP, with everything going wrong that can."""
 
 import asyncio
-import os
-import signal
 import sqlite3
-import subprocess
 import threading
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -16,14 +12,13 @@ from flows.project.console import make_console
 from flows.project.output_files import read_manifest, write_output_files
 from flows.project.project import Project
 from flows.run.summary import print_summary
-from tests.builds import ROOT, TOUCHSTONE, bytes_of, killed, scribed, served, touchstone, write_config
+from tests.builds import ROOT, begun, bytes_of, killed, scribed, served, touchstone, wait_for, write_config
 from tests.chat_server import ChatServer, Faults, Messages
 from tests.toy import run_all
 
 pytestmark = pytest.mark.slow
 
 URAQ = {"statements": 40, "context_counts": [1, 5]}
-QUIET: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 FAULTS = Faults(
     seed=3, latency_s=(0.001, 0.01), rate_limited=0.1, retry_after_s=0.05, errors_500=0.1, dropped=0.05,
     dropped_in_reply=0.05, malformed=0.05, truncated=0.05, wrong_types=0.05, refusals=0.05, no_usage=0.2,
@@ -159,21 +154,16 @@ def test_two_runs_at_once_pay_for_nothing_twice(tmp_path: Path, table: dict[str,
 
     with ChatServer(answer=held, model="loopback") as server:
         config = write_config(tmp_path, model=endpoint(server, concurrency=2), families={"uraq": URAQ})
-        command = [TOUCHSTONE, "run", str(config), "--out"]
-        with subprocess.Popen([*command, "a"], cwd=tmp_path, **QUIET, start_new_session=True) as first:
-            assert asked.wait(60)
-            with subprocess.Popen([*command, "b"], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as second:
-                assert second.stdout is not None
-                said = ""
-                for line in second.stdout:
-                    said += line
-                    if "waits for process" in line and not go_on.is_set():
-                        if first_is_killed:
-                            os.killpg(first.pid, signal.SIGKILL)
-                        go_on.set()
-            assert second.returncode == 0, said
-            assert go_on.is_set(), said
-        assert (first.returncode == 0) != first_is_killed
+        first = begun("run", config, "--out", "a", folder=tmp_path)
+        assert asked.wait(60)
+        out = tmp_path / "second"
+        second = begun("run", config, "--out", "b", folder=tmp_path, out=out)
+        wait_for(lambda: out.exists() and "waits for process" in out.read_text(), 120)
+        if first_is_killed:
+            first.kill()
+        go_on.set()
+        assert second.wait(600) == 0, out.read_text()
+        assert (first.wait(600) == 0) != first_is_killed
         if first_is_killed:  # what was in flight then is nobody's
             assert len(server.answered_twice) <= 2
         else:

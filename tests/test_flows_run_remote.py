@@ -1,7 +1,5 @@
 """Several machines and one store: an S3 server on loopback, and Dask workers that share nothing else."""
 
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,7 @@ import pytest
 import yaml
 
 from flows.project.settings import packaged
-from tests.builds import TOUCHSTONE, bytes_of, touchstone, wait_for, write_config
+from tests.builds import begun, bytes_of, touchstone, wait_for, write_config
 
 pytest.importorskip("s3fs", reason="the s3 extra is not installed")
 pytest.importorskip("prefect_dask", reason="the dask extra is not installed")
@@ -85,10 +83,10 @@ def test_a_killed_worker_and_a_store_that_falters_change_no_byte(tmp_path: Path)
         shared = server.environment
         with Cluster(tmp_path / "cluster", shared, vectors=vectors) as cluster:
             there = write_config(tmp_path / "there", families=families, **REMOTE)
-            process = subprocess.Popen(
-                [TOUCHSTONE, "run", there, "--out", "out"], cwd=there.parent,
-                env={**os.environ, **shared, "DASK_SCHEDULER_ADDRESS": cluster.address},
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            printed = [tmp_path / name for name in ("stdout", "stderr")]
+            process = begun(
+                "run", there, "--out", "out", folder=there.parent, out=printed[0], err=printed[1],
+                **shared, DASK_SCHEDULER_ADDRESS=cluster.address,
             )  # fmt: skip
 
             def first_upload_of_the_last_stage() -> bool:
@@ -98,8 +96,9 @@ def test_a_killed_worker_and_a_store_that_falters_change_no_byte(tmp_path: Path)
             wait_for(first_upload_of_the_last_stage, 300)
             assert process.poll() is None
             cluster.kill(0)
-            said, _ = process.communicate(timeout=300)
-            assert process.returncode == 0, said
+            status = process.wait(300)
+            said = "".join(path.read_text() for path in printed)
+            assert status == 0, said
             assert bytes_of(there.parent / "out") == bytes_of(here.parent / "out")
             assert all(server.done[fault] for fault in ("unavailable", "dropped", "answer_lost", "answer_cut"))
         assert "arrange contexts" in cluster.log(1), "the other worker went on"

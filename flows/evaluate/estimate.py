@@ -14,8 +14,8 @@ from flows.construct.engine import Family
 from flows.construct.evaluation import Choice, Request
 from flows.evaluate.dialogues import build_with
 from flows.evaluate.rows import evaluated_rows
+from flows.llm.likelihood import LikelihoodModel
 from flows.llm.model import Model, Prompt
-from flows.llm.options import LikelihoodModel
 from flows.llm.prices import estimate_prompt_tokens, estimate_tokens
 from flows.project.models import Served
 from flows.project.project import Project
@@ -114,8 +114,7 @@ def _weighed(choice: Choice) -> CallTokens:
 
 def _held_lines(project: Project, family: Family, name: str, limit: int | None) -> list[EstimateLine]:
     """Estimate the dialogue parts, which are made again; the parts that they build on stay as they were built."""
-    held = family.evaluation.dialogues
-    assert held is not None
+    held = family.evaluation.held
     build = build_with(project, family, name, limit)
     records: dict[tuple[str, str], int] = {}
     for part in held.parts:

@@ -5,17 +5,10 @@ from pathlib import Path
 
 from flows.construct.engine import Family
 from flows.evaluate.predictions import EVALUATED
+from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel, LocalSettings
-from flows.llm.options import LikelihoodModel
 from flows.project.project import Project
 from schemas.errors import WrongInput, nearest
-
-
-def family_of(project: Project, name: str) -> Family:
-    families = {family.name: family for family, _ in project.build.parts()}
-    if name not in families:
-        raise WrongInput(f"{name}: no such family in this build; {nearest(name, list(families))}")
-    return families[name]
 
 
 def weighing_model(project: Project, family: Family, model: str, option: str = "--model") -> LikelihoodModel | None:

@@ -11,9 +11,8 @@ from data.whole_file import whole_file
 from flows.construct.engine import Family
 from flows.construct.evaluation import Choice, Request
 from flows.evaluate.rows import EvaluatedRows, Rows, settings_now
-from flows.llm.likelihood import SCORES
+from flows.llm.likelihood import SCORES, Likelihood, LikelihoodModel, Options, TooLong
 from flows.llm.model import CUT_OFF, TOO_LONG, BudgetSpent, InvalidAnswer, Model, NoAnswer, Prompt, Usage
-from flows.llm.options import Likelihood, LikelihoodModel, Options, TooLong
 from flows.project.locks import one_evaluation
 from flows.project.project import Project
 from schemas.base import Record
@@ -54,7 +53,7 @@ def predict(
 
     def ask(batch: list[Any]) -> Iterable[Prediction | BudgetSpent]:
         requests = [(row, request) for row in batch for request in family.evaluation.requests(row, settings)]
-        return project.run(asking.all(requests))
+        return project.loop.run(asking.all(requests))
 
     with one_evaluation(project.state, path):
         _write(rows, rows.batches(), path, progress, ask)
@@ -78,7 +77,7 @@ def weigh(
 
     def ask(batch: list[Any]) -> Iterable[Prediction | BudgetSpent]:
         asked = [(row, choice) for row in batch for choice in choices(row, settings)]
-        return project.run(_weigh(model, asked, usage))
+        return project.loop.run(_weigh(model, asked, usage))
 
     with one_evaluation(project.state, path):
         _write(rows, rows.batches(WEIGHED_AT_ONCE), path, progress, ask)

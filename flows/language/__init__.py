@@ -1,6 +1,6 @@
 """The questions that the methods ask of a language; `flows.language.en` and `flows.language.zh` answer them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 AnswerType = Literal["number", "date", "person", "place", "organisation", "other"]
@@ -32,6 +32,35 @@ class Replaced(NamedTuple):
     """The mentions, in order; as long as there were mentions."""
     agreement: tuple[Change, ...]
     """Words beside them that had to follow (a/an, verbs, pronouns), in order."""
+
+
+class CannotReplace(Exception):  # noqa: N818 - a refusal
+    """A mention that cannot name something else in its place; the message says why in a few words."""
+
+
+class Edit(NamedTuple):
+    """A stretch of the text and what replaces it; `mention` tells a mention from a word beside one."""
+
+    start: int
+    end: int
+    new: str
+    mention: bool
+
+
+def edited(text: str, edits: Iterable[Edit]) -> Replaced:
+    """Return the text with the edits made. Raises `CannotReplace` if two overlap."""
+    pieces: list[str] = []
+    at = 0
+    replacements: list[Change] = []
+    agreement: list[Change] = []
+    for edit in sorted(edits):
+        if edit.start < at:
+            raise CannotReplace("two changes meet")
+        pieces += [text[at : edit.start], edit.new]
+        (replacements if edit.mention else agreement).append(Change(text[edit.start : edit.end], edit.new))
+        at = edit.end
+    pieces.append(text[at:])
+    return Replaced("".join(pieces), tuple(replacements), tuple(agreement))
 
 
 class Language(Protocol):
@@ -87,10 +116,6 @@ class Language(Protocol):
     def dangling_subject(self, sentence: str) -> str | None:
         """The pronoun or bare definite at the subject of `sentence` that needs the text before it; else None."""
         ...
-
-
-class CannotReplace(Exception):  # noqa: N818 - a refusal
-    """A mention that cannot name something else in its place; the message says why in a few words."""
 
 
 def language_of(code: str) -> Language:

@@ -24,32 +24,21 @@ _SIGNS = frozenset(",.'’\"`-–—()（），、。《》“”‘·")
 """Signs that come and go with a name."""
 _STEM, _STEM_SHARE = 4, 0.5
 """Letters that words of one family begin with alike, at the least, and their share of the longer word."""
-_KEPT = 1024
 _SHOWN = 30
 """Characters shown on either side of a word that does not agree."""
 _UNCOUNTED = frozenset(["a", "an", "the", "s"])
 """Articles, and the ending of a possessive."""
 _LINKING = frozenset(["of", "the", "and", "or", "a", "an", "in"])
 """Words of a name that give no initial."""
-_PRONOUNS = frozenset(
-    ["he", "she", "it", "they", "him", "her", "them", "his", "hers", "its", "their", "theirs", "himself", "herself"]
-) | {"itself", "themselves"}
-_PLURALS = (
-    "is are, was were, has have, does do, man men, woman women, child children, person people, this these, that those"
-)
-_EXCHANGED = tuple(
-    frozenset(group.split()) for group in (*_PLURALS.split(","), "who which that whom where", "in on at during")
-)
+_PRONOUNS = word_list("en", "personal pronouns")
+_EXCHANGED = tuple(frozenset(group.split(":")) for group in lists("en", "words")["exchanged"])
 """Words of which one may take another's place beside the new answer."""
 _PAIRS = [pair.split(":") for pair in lists("en", "words")["of men and women"]]
 _COUNTERPARTS = frozenset(
     frozenset((male + ending, female + ending)) for male, female in _PAIRS for ending in ("", "s")
 )
 _NOUNS = {"male": frozenset(male for male, _ in _PAIRS), "female": frozenset(female for _, female in _PAIRS)}
-_PERSONAL = {
-    "male": frozenset(["he", "him", "his", "himself", "他"]),
-    "female": frozenset(["she", "her", "hers", "herself", "她"]),
-}
+_PERSONAL = {"male": word_list("en", "of a man") | {"他"}, "female": word_list("en", "of a woman") | {"她"}}
 _CHINESE = tuple(
     frozenset(characters)
     for characters in (
@@ -59,6 +48,10 @@ _CHINESE = tuple(
     )
 )
 """Pronouns, characters of words for men and women, measure words: of each, one may take another's place."""
+_COUNTERPART = {"she": "he", "her": "his or him", "hers": "his", "herself": "himself", "她": "他"} | {
+    "he": "she", "him": "her", "his": "her", "himself": "herself", "他": "她"
+}  # fmt: skip
+"""Personal pronoun -> that of the other gender."""
 _VERBS = {"is": "are", "was": "were", "has": "have"}
 """Singular -> plural."""
 
@@ -125,7 +118,6 @@ def _own_numbers(name: str) -> Counter[str]:
 
 
 def _apart(text: str, name: str) -> tuple[Counter[str], int]:
-    """The words of a text that are not of the name, and how many are; articles and signs are neither."""
     words, initials = _family(name)
     others: Counter[str] = Counter()
     of_name = 0
@@ -137,9 +129,8 @@ def _apart(text: str, name: str) -> tuple[Counter[str], int]:
     return others, of_name
 
 
-@lru_cache(_KEPT)
+@lru_cache(1024)
 def _family(name: str) -> tuple[frozenset[str], str]:
-    """The words of a name, and their initials."""
     words = [word.casefold() for word in WORD.findall(name)]
     return frozenset(words), "".join(word[0] for word in words if word.isalpha() and word not in _LINKING)
 
@@ -158,23 +149,15 @@ def _akin(word: str, other: str) -> bool:
 
 def _agrees(code: str, answer: str, gone: str, come: str) -> bool:
     """True if a word took another's place so as to agree with the new answer."""
-    if any({gone, come} <= group for group in _EXCHANGED) or _in_number(gone, come):
+    short, long = sorted((gone, come), key=len)
+    of_other_number = long in (f"{short}s", f"{short}es") or (short.endswith("y") and long == f"{short[:-1]}ies")
+    if of_other_number or any({gone, come} <= group for group in _EXCHANGED):
         return True
-    if _is_counted(code, answer):
+    if language_of(code).answer_type(answer) in ("number", "date"):
         return False
     if {gone, come} <= _PRONOUNS or frozenset((gone, come)) in _COUNTERPARTS:
         return True
     return any({gone, come} <= group for group in _CHINESE)
-
-
-def _in_number(word: str, other: str) -> bool:
-    """True if two words are the singular and plural of a noun, or a verb of each."""
-    short, long = sorted((word, other), key=len)
-    return long in (f"{short}s", f"{short}es") or (short.endswith("y") and long == f"{short[:-1]}ies")
-
-
-def _is_counted(code: str, answer: str) -> bool:
-    return language_of(code).answer_type(answer) in ("number", "date")
 
 
 # ---- what still speaks of the old answer ----
@@ -194,13 +177,8 @@ def contradiction(code: str, text: str, answer: str, alternative: str) -> Contra
     )
 
 
-_TITLES = frozenset(
-    ["mr", "mrs", "ms", "miss", "sir", "dame", "king", "queen", "prince", "princess", "duke", "duchess", "emperor"]
-) | {"empress", "lord", "lady"}
-_SAID = {
-    "male": frozenset(["man", "boy", "king", "prince", "husband", "father", "son", "brother"]),
-    "female": frozenset(["woman", "girl", "queen", "princess", "wife", "mother", "daughter", "sister", "actress"]),
-}
+_TITLES = word_list("en", "titles of men or women")
+_SAID = {"male": word_list("en", "called men"), "female": word_list("en", "called women")}
 """Words never used for a person of the other gender. "Host" and "hero" are not among them: women are called so too."""
 _TITLE_BEFORE = re.compile(r"(?<!\w)([A-Z][a-z]+)\.?\s+$")
 _CALLED = re.compile(
@@ -244,7 +222,7 @@ def _of_gender(code: str, text: str, answer: str, alternative: str) -> Contradic
             return None
         named = max((span for span in named_at if span[1] <= match.start()), default=None)
         if named is not None and text[named[1] : match.start()] != " as ":  # "with Abercrombie as his second"
-            return Contradiction(match[0], _around(text, match.start()), _counterpart(match[0].casefold(), now))
+            return Contradiction(match[0], _around(text, match.start()), _COUNTERPART[match[0].casefold()])
     return None
 
 
@@ -285,18 +263,13 @@ def _gender(code: str, name: str) -> str | None:
     return en.gender(name) if code == "en" else zh.gender(normal(name).text)
 
 
-def _counterpart(pronoun: str, gender: str) -> str:
-    should = {"she": "he", "her": "his or him", "hers": "his", "herself": "himself", "她": "他",
-              "he": "she", "him": "her", "his": "her", "himself": "herself", "他": "她"}  # fmt: skip
-    return should[pronoun]
-
-
 def _of_number(code: str, text: str, answer: str, alternative: str) -> Contradiction | None:
     """A verb right after the new answer in the old one's number; of names and numbers nobody can tell."""
     if code != "en" or not (answer.islower() and alternative.islower()):
         return None
     plural = en.is_plural(alternative)
-    if plural == en.is_plural(answer) or _is_counted(code, answer) or _is_counted(code, alternative):
+    counted = {en.answer_type(answer), en.answer_type(alternative)} & {"number", "date"}
+    if plural == en.is_plural(answer) or counted:
         return None
     wrong = _VERBS if plural else {many: singular for singular, many in _VERBS.items()}
     for mention in en.mentions(text, alternative):

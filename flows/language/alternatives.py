@@ -1,12 +1,13 @@
-"""Substitutes for an answer or a name: near years and quantities, and invented persons."""
+"""Substitutes for an answer or a name: near years and quantities, invented persons, Chinese words of one kind."""
 
 import random
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from flows.language.en.names import gender
 from flows.language.en.tokens import CARDINALS, ORDINALS
-from flows.language.invented import invented_names
+from flows.language.tables import invented_names, rows
 
 FEW = 8
 YEAR = re.compile(r"(?<![\d.,])(?:1\d|20)\d\d(?![\d.,–-])")
@@ -34,13 +35,10 @@ def counted_anew(answer: str, rng: random.Random) -> Iterator[str]:
     for series in (_COUNTS, _PLACES):
         at = [place for place, word in enumerate(words) if word in series]
         if len(at) == 1:
-            others = rng.sample(series, len(series))
-            near = [
-                neighbour
-                for neighbour in others
-                if 0 < abs(series.index(neighbour) - series.index(words[at[0]])) <= NEIGHBOURS
-            ]
-            yield from (" ".join([*words[: at[0]], neighbour, *words[at[0] + 1 :]]) for neighbour in near)
+            before, number, after = words[: at[0]], words[at[0]], words[at[0] + 1 :]
+            for other in rng.sample(series, len(series)):
+                if 0 < abs(series.index(other) - series.index(number)) <= NEIGHBOURS:
+                    yield " ".join([*before, other, *after])
 
 
 def is_plausible(answer: str, other: str) -> bool:
@@ -105,3 +103,28 @@ def persons(answer: str, text: str, shape: Sequence[str], rng: random.Random, pe
         yield from (f"{first} {last}" for first, last in zip(first_names, surnames, strict=True))
     else:
         yield from rng.sample(names[theirs + of], FEW) if gender(answer) else surnames
+
+
+# ---- Chinese words that take each other's place: of one kind, and of one form (`sisters.tsv`) ----
+
+
+@cache
+def _groups() -> dict[str, list[str]]:
+    return {word: group.split() for (group,) in reversed(rows("zh", "sisters")) for word in group.split()}
+
+
+@cache
+def _known() -> re.Pattern[str]:
+    longest_first = sorted(_groups(), key=len, reverse=True)
+    return re.compile(f"(?<![粉橙银金灰深浅淡暗青长短扁东西南北大])(?:{'|'.join(longest_first)})")
+
+
+def sisters(text: str) -> Iterator[str]:
+    """Yield the text with the first words that have a sister exchanged, one at a time."""
+    for match in _known().finditer(text):
+        group = _groups()[match[0]]
+        at = group.index(match[0])
+        for other in group[at + 1 :] + group[:at]:
+            if other not in text:
+                yield text[: match.start()] + other + text[match.end() :]
+                break

@@ -47,6 +47,5 @@ def other_choice(question: str, answer: str, text: str) -> str | None:
 
 
 def _in_order(text: str) -> list[str]:
-    """The content words of a text, as they come."""
     words = language_of("en").content_words
     return [next(iter(meaning)) for word in text.split() if len(meaning := words(word)) == 1]

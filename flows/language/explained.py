@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from flows.language import Mention, language_of
 from flows.language.en.names import classes
-from flows.language.tables import word_list
+from flows.language.tables import patterns, word_list
 
 _TONGUES = (
     r"(?:(?:Old|Ancient|Middle|Medieval|Late|Classical|Modern|Proto)[ -])?(?:Latin|Greek|Sanskrit|Arabic|Hebrew|"
@@ -49,15 +49,8 @@ _BACKWARD = re.compile(
 _NAMESAKE = re.compile(r"\b(?:named|called)\s+(?:so\s+)?(?:after|for|in hono\w+ of)\s+(?:[a-z]+\s+|[\"“‘']){0,5}$")
 _STEM = 4
 """Letters that a name and the one after whom it is called begin with alike: "Tasmania", "Tasman"."""
-_ZH_FORWARD = re.compile(
-    r"[”」』》\"]?[，,（(：:]?(?:其|这|此|该|名字|名称|一名|一词|之名|名|又|亦|也|通常|一般|原|本|是|的|"
-    r"[^，。；（）用]{1,3}[语文]){0,4}"
-    r"(?:意为|意思是|意思为|意即|意指|义为|意谓|得名|因此得名|简称|缩写|全称|音译|译为|译作|字面|取自|因.{1,12}而得名)"
-)
-_ZH_BRACKET = re.compile(
-    r"[”」』》\"]?[（(][^（）()]*?(?:[A-Za-zÀ-ɏ]{2}|[\u0370-\u04ff\u0590-\u06ff\u0e00-\u0e7f\u3040-\u30ff\uac00-\ud7af]|"
-    r"[语文][：:]|拼音|音译|意为|意思|简称|缩写|全称)[^（）()]*[）)]?"
-)
+_ZH_FORWARD = patterns("zh")["name and then its explanation"]
+_ZH_BRACKET = patterns("zh")["name in another script"]
 """The name in another script or tongue, right after it."""
 _ZH_BACKWARD = re.compile(r"(?:简称|缩写|全称)(?:为|是|作)?[：:]?[“「『《\"]?$")
 _SHOWN = 40
@@ -83,7 +76,6 @@ def explanation(code: str, text: str, answer: str, aliases: Sequence[str] = ()) 
 
 
 def _named(code: str, text: str, answer: str, aliases: Sequence[str]) -> Iterable[Mention]:
-    """Return the mentions of the answer's whole name."""
     if language_of(code).answer_type(answer) in ("number", "date"):
         return ()
     return (

@@ -1,4 +1,4 @@
-"""The subject of a question, and the test that a passage is about it."""
+"""The subject of a question or a page, and the tests that a text is about it, or about something that belongs to it."""
 
 import re
 from collections.abc import Sequence
@@ -6,15 +6,15 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from flows.language import en, language_of
-from flows.language.en.countries import countries
-from flows.language.en.names import is_of_a_people, place_class
+from flows.language.en.names import countries, is_of_a_people, place_class
 from flows.language.en.nouns import Entity
 from flows.language.en.numbers import date_of
 from flows.language.en.phrases import is_dictionary_word
-from flows.language.tables import word_list
-from flows.language.titles import page_name
+from flows.language.tables import patterns, word_list
 from flows.language.zh.text import NAME_TAGS, normal, tagged
 
+BRACKET = re.compile(r"\s*[(（].*?[)）]\s*$")
+"""The bracket that tells a page from others of its name: "Mercury (planet)"."""
 _WIDE = word_list("zh", "wide")
 """Names that half of all texts have."""
 _SHARED = 3
@@ -23,6 +23,11 @@ _NOMINAL = "nemaj"
 """First letters of the tags with which a name can end."""
 _SIGNS = re.compile(r"[，,。、？?：:；;\s]")
 _TITLED = re.compile(r"[《「『“]([^《》「」『』“”]{2,20})[》」』”]")
+
+
+def page_name(title: str | None) -> str:
+    """Return the subject of a page: its title without the bracket and without the underscores of some sources."""
+    return BRACKET.sub("", (title or "").replace("_", " ")).strip()
 
 
 @lru_cache(1024)
@@ -101,3 +106,40 @@ def _is_wide(code: str, name: str) -> bool:
     if code == "zh":
         return name in _WIDE
     return name in countries() or all(is_of_a_people(word) for word in name.split())
+
+
+_BELONGING_EN = re.compile(
+    r"\b(?:cousin|(?:half-)?brother|(?:half-)?sister|father|mother|son|daughter|uncle|aunt|nephew|niece|wife|husband|"
+    r"friend|pupil|student|teacher|colleague|rival|assistant|namesake|neighbou?r|successor|predecessor|forerunner|"
+    r"sequel|remake|parody|copy|replica|suburb|tributary|relative|ancestor|offshoot|planning|opponent|side|act)s?\s+"
+    r"(?:of|to)\s+(?:(?:the|an?)\s+)?[\"'“‘]?$",
+    re.IGNORECASE,
+)
+"""Before a name: "a cousin of"."""
+_BELONGING_ZH = patterns("zh")["belongs to what is named"]
+"""Behind a name: "的续作"."""
+_WORD = re.compile(r"[^\W\d_][\w’'.-]*")
+_LEAST = 2
+"""Characters of a Chinese name that are compared."""
+
+
+def speaks_of_another(code: str, question: str, text: str) -> bool:
+    """True if the text names the thing asked about only to say whose cousin, or which city's suburb, is meant.
+
+    Not where the question asks of that one as well: "who is the brother of".
+    """
+    if code == "zh":
+        return any(
+            len(lead := text[: match.start()].strip("”」』》")[-_LEAST:]) == _LEAST and lead in question
+            for match in _BELONGING_ZH.finditer(text)
+            if match[0] not in question
+        )
+    return _belongs(question, text) and not _belongs(question, question)
+
+
+def _belongs(question: str, text: str) -> bool:
+    asked = {word.casefold().removesuffix("'s") for word in _WORD.findall(question)}
+    return any(
+        match[0].casefold().removesuffix("'s").rstrip(".") in asked and _BELONGING_EN.search(text[: match.start()])
+        for match in _WORD.finditer(text)
+    )

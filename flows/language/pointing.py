@@ -3,9 +3,14 @@
 import re
 
 from flows.language import language_of
-from flows.language.en.pointing import en_points_outside, names_what_is_asked, points_back, vague_phrase
-from flows.language.en.pointing_questions import en_question_points_outside
-from flows.language.titles import page_name
+from flows.language.en.pointing import (
+    en_points_outside,
+    en_question_points_outside,
+    names_what_is_asked,
+    points_back,
+    vague_phrase,
+)
+from flows.language.matter import page_name
 from flows.language.zh.pointing import demonstrative_without_name, zh_points_outside, zh_question_points_outside
 
 

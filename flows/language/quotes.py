@@ -8,7 +8,6 @@ from flows.language.agreement import WORD
 
 _MARKS = str.maketrans("‘’ʼ´“”„«»‐‑–—−", '\'\'\'\'"""""-----')
 _TOKEN = re.compile(rf"``|''|{WORD.pattern}")
-_KEPT = 256
 _BEFORE_SIGN = re.compile(r"\s+(?=[,.;:!?%)\]'，。；：！？）](?!\w*\d)|n't\b)")
 _AFTER_SIGN = re.compile(r"(?<=[(\[（])\s+")
 
@@ -23,7 +22,7 @@ def same(token: str) -> str:
     return '"' if token in ("``", "''") else token.translate(_MARKS)
 
 
-@lru_cache(_KEPT)
+@lru_cache(256)
 def plain(text: str) -> str:
     """`text` with straight quotation marks, single blanks, and no blank before a sign that ends a word."""
     straight = " ".join(text.replace("``", '"').replace("''", '"').translate(_MARKS).split())

@@ -1,5 +1,6 @@
 """The tables beside a language's modules: values with tabs between them; a line of comment begins with `#`."""
 
+import re
 from functools import cache
 from importlib.resources import files
 
@@ -22,3 +23,14 @@ def lists(language: str, table: str) -> dict[str, tuple[str, ...]]:
 def word_list(language: str, name: str) -> frozenset[str]:
     """Return a list of `words.tsv`."""
     return frozenset(lists(language, "words")[name])
+
+
+@cache
+def patterns(language: str) -> dict[str, re.Pattern[str]]:
+    """Return the patterns of `patterns.tsv` by name."""
+    return {name: re.compile(expression) for name, expression in rows(language, "patterns")}
+
+
+def invented_names(language: str) -> dict[str, tuple[str, ...]]:
+    """Return persons, places and things that do not exist, by their kind (`invented_names.tsv`)."""
+    return lists(language, "invented_names")

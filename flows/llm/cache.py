@@ -3,8 +3,7 @@
 import hashlib
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     import sqlite3
@@ -53,15 +52,6 @@ def completion_key(*parts: bytes) -> str:
     return digest.hexdigest()[:32]
 
 
-class _Table(Protocol):
-    """The one table, in one kind of database."""
-
-    def get(self, key: str) -> tuple[str, Kind, int, int, float] | None: ...
-    def put(self, key: str, completion: Completion) -> None: ...
-    def spent(self) -> float: ...
-    def close(self) -> None: ...
-
-
 class CompletionCache:
     """Completions by key, each committed before `put` returns, in the database of a SQLAlchemy URL.
 
@@ -73,10 +63,14 @@ class CompletionCache:
     """
 
     def __init__(self, url: str) -> None:
+        import sqlite3
+
         from sqlalchemy import create_engine
         from sqlalchemy.engine import make_url
-        from sqlalchemy.exc import ArgumentError
+        from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+        # ImportError: a URL whose driver is not installed.
+        self._errors = (sqlite3.Error, SQLAlchemyError, OSError, ImportError)
         try:
             parsed = make_url(url)
         except (ArgumentError, ValueError):  # the latter of a port that is no number
@@ -90,24 +84,22 @@ class CompletionCache:
             if self._sqlite and parsed.database and parsed.database != ":memory:":
                 Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
             # It is opened where a run is put together and used where its event loop runs.
-            self._table: _Table = (
+            self._table: _SqliteTable | _CoreTable = (
                 _SqliteTable(create_engine(parsed, connect_args={"check_same_thread": False}))
                 if self._sqlite
                 else _CoreTable(create_engine(parsed))
             )
-        except self._faults() as error:
+        except self._errors as error:
             raise self._explain(error) from error
-        self._errors = self._faults()
 
     def get(self, key: str) -> Completion | None:
         """The completion of this key, if any; raises `CacheError`."""
         if self._failed is not None:
             raise self._failed
         try:
-            row = self._table.get(key)
+            return self._table.get(key)
         except self._errors as error:
             raise self._explain(error) from error
-        return None if row is None else Completion(*row)
 
     def put(self, key: str, completion: Completion) -> None:
         """Keep a completion; the first one of a key stays. Raises `CacheError`."""
@@ -127,23 +119,6 @@ class CompletionCache:
     def close(self) -> None:
         """Give the connection back."""
         self._table.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @staticmethod
-    def _faults() -> tuple[type[Exception], ...]:
-        import sqlite3
-
-        from sqlalchemy.exc import SQLAlchemyError
-
-        # ImportError: a URL whose driver is not installed.
-        return (sqlite3.Error, SQLAlchemyError, OSError, ImportError)
 
     def _explain(self, error: Exception) -> CacheError:
         message = str(getattr(error, "orig", None) or error).partition("\n")[0]
@@ -196,9 +171,9 @@ class _SqliteTable:
         connection.execute(_CREATE)
         self._execute = connection.execute
 
-    def get(self, key: str) -> tuple[str, Kind, int, int, float] | None:
-        row: tuple[str, Kind, int, int, float] | None = self._execute(_SELECT, (key,)).fetchone()
-        return row
+    def get(self, key: str) -> Completion | None:
+        row = self._execute(_SELECT, (key,)).fetchone()
+        return None if row is None else Completion(*row)
 
     def put(self, key: str, completion: Completion) -> None:
         self._execute(_INSERT, (key, *completion))
@@ -231,15 +206,13 @@ class _CoreTable:
         metadata.create_all(engine)
         self._engine = engine
 
-    def get(self, key: str) -> tuple[str, Kind, int, int, float] | None:
+    def get(self, key: str) -> Completion | None:
         from sqlalchemy import select
 
-        table = self._table
-        columns = (table.c[name] for name in Completion._fields)
-        query = select(*columns).where(table.c.key == key)
+        columns = (self._table.c[name] for name in Completion._fields)
         with self._engine.connect() as connection:
-            row = connection.execute(query).fetchone()
-        return None if row is None else (row[0], row[1], row[2], row[3], row[4])
+            row = connection.execute(select(*columns).where(self._table.c.key == key)).fetchone()
+        return None if row is None else Completion(*row)
 
     def put(self, key: str, completion: Completion) -> None:
         from sqlalchemy.exc import IntegrityError

@@ -3,8 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import orjson
 from pydantic import BaseModel
@@ -13,8 +12,9 @@ from flows.llm import truncation
 from flows.llm.cache import Completion, CompletionCache, Kind, completion_key
 from flows.llm.chat_format import Reply, reask
 from flows.llm.connection import Connection
-from flows.llm.dialect import Dialect, Form
+from flows.llm.dialect import Dialect, Form, Negotiation
 from flows.llm.endpoint_settings import REASONING_TOKENS, EndpointSettings
+from flows.llm.likelihood import Likelihood, Options
 from flows.llm.limits import Budget, Limits
 from flows.llm.log_probabilities import LogProbabilities
 from flows.llm.model import (
@@ -31,8 +31,6 @@ from flows.llm.model import (
     Usage,
     without_thought,
 )
-from flows.llm.negotiation import Negotiation
-from flows.llm.options import Likelihood, Options
 from flows.llm.paid import PaidCompletions, Question
 from flows.llm.prices import Price, Prices, UnknownPrice, estimate_prompt_tokens, estimate_tokens
 from schemas.base import canonical_json
@@ -176,14 +174,6 @@ class Endpoint:
         """Let what is in flight reach the cache, then close the connections."""
         await self._paid.aclose()
         await self._connection.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     def _form(self, prompt: Prompt[Any]) -> Form:
         asked = prompt.name, prompt.output, prompt.temperature, prompt.max_tokens

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from flows.llm.chat_format import MOST_TOKENS
-from flows.llm.dialect import Structured
 from flows.llm.truncation import FEWEST_TOKENS
 from schemas.base import Frozen
 
+Structured = Literal["auto", "json_schema", "json_object", "text"]
 LONGEST_LABEL = 63  # RFC 1035, section 2.3.4
 
 REASONING_TOKENS = 8192

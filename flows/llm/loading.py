@@ -1,5 +1,6 @@
-"""Loading models through transformers without their loggers and progress bars."""
+"""Models of transformers: loaded without their loggers and progress bars; the keys and values that they keep."""
 
+import copy
 import logging
 import re
 from collections.abc import Callable, Iterator
@@ -89,3 +90,36 @@ class _Listener(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.heard.append(record.getMessage())
+
+
+# ---- the keys and values that a model keeps of the tokens it has read ----
+
+
+def can_crop(cache: Any) -> bool:
+    """True if the cache can go back to an earlier state."""
+    from transformers.cache_utils import DynamicLayer
+
+    return _has_layers(cache, DynamicLayer)
+
+
+def can_fork(cache: Any) -> bool:
+    """True if several texts can go on from the cache."""
+    from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
+
+    return _has_layers(cache, DynamicLayer, DynamicSlidingWindowLayer)
+
+
+def _has_layers(cache: Any, *kinds: type) -> bool:
+    """True if the cache has layers, and none of another kind."""
+    layers = getattr(cache, "layers", ())
+    return bool(layers) and all(type(layer) in kinds for layer in layers)
+
+
+def fork(cache: Any, times: int) -> Any:
+    """A copy of the cache for this many texts at once; layers replace their tensors and never write into them."""
+    if cache is None:
+        return None
+    copied = copy.copy(cache)
+    copied.layers = [copy.copy(layer) for layer in cache.layers]
+    copied.batch_repeat_interleave(times)
+    return copied

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from flows.llm.chat_text import common, pieces
-from flows.llm.key_values import can_crop, can_fork, fork
-from flows.llm.loading import load_model, load_tokenizer
+from flows.llm.likelihood import Likelihood, Options, TooLong
+from flows.llm.loading import can_crop, can_fork, fork, load_model, load_tokenizer
 from flows.llm.model import Said, Usage
-from flows.llm.options import Likelihood, Options, TooLong
 from schemas.base import Frozen
 from schemas.errors import Failed, WrongInput
 
@@ -78,8 +77,6 @@ class _Read:
 
 @dataclass(frozen=True)
 class _Encoded:
-    """The tokens of a prompt and of its options."""
-
     prompt: tuple[int, ...]
     options: tuple[tuple[int, ...], ...]
 
@@ -131,24 +128,6 @@ class LocalModel:
             for place in sorted(range(len(asked)), key=lambda place: encoded[place].prompt):
                 likelihoods[place] = self._weigh(encoded[place])
         return likelihoods
-
-    def attended(self, text: str, start: int) -> Attended:
-        """Where the tokens look that end behind character `start` of the text.
-
-        Raises what `log_probabilities` raises, and `WrongInput` where the model or its tokenizer does not tell.
-        """
-        with self._lock:
-            return self._attended(text, start)
-
-    def turns_attended(self, turns: Sequence[Said]) -> TurnsAttended:
-        """How much the tokens of a dialogue look at each of its turns, as it stands in the model's chat template.
-
-        Where there is none, in plain turns. A token belongs to the turn that holds its last character, a special one
-        at the beginning to turn 0. Some tokens are read at a time, `WEIGHTS_AT_ONCE` weights, so that memory grows with
-        the dialogue's length and not with its square. Raises what `attended` raises, `TooLong` before anything is read.
-        """
-        with self._lock:
-            return self._turns_attended(turns)
 
     # ---- tokens ----
 
@@ -233,7 +212,6 @@ class LocalModel:
         return [_chosen(logits[row, : len(option)], self._tensor(option)) for row, option in enumerate(options)]
 
     def _whole(self, prompt: tuple[int, ...], option: tuple[int, ...]) -> list[float]:
-        """An option's log-probabilities from a pass over prompt and option."""
         tokens = prompt + option
         return self._in_one_pass(tokens[:-1], tokens[1:])[-len(option) :]
 
@@ -248,63 +226,78 @@ class LocalModel:
 
     # ---- attention ----
 
-    def _attended(self, text: str, start: int) -> Attended:
+    def attended(self, text: str, start: int) -> Attended:
+        """Where the tokens look that end behind character `start` of the text.
+
+        Raises what `log_probabilities` raises, and `WrongInput` where the model or its tokenizer does not tell.
+        """
         import torch
 
-        tokens, ends = self._placed(text)
-        self._check_length(len(tokens))
-        looking = int((ends > start).sum())
-        if not looking or not (ends[-looking:] > start).all():
-            raise WrongInput(f"model {self.name}: no tokens stand behind character {start} of the text, up to its end")
-        with self._eager():
-            self._read_prompt((*tokens[:-looking], 0))
-            cache = self._read.cache if can_fork(self._read.cache) else None
-            inputs = tokens[-looking:] if cache is not None else tokens
-            layers, _ = self._weights(inputs, fork(cache, 1), keep=cache is not None)
-        # A layer with a sliding window holds the last keys alone.
-        positions = [layer[0, :, -looking:].float().argmax(dim=-1) + len(tokens) - layer.shape[-1] for layer in layers]
-        return Attended(ends, torch.stack(positions).cpu().numpy())
+        with self._lock:
+            tokens, ends = self._placed(text)
+            self._check_length(len(tokens))
+            looking = int((ends > start).sum())
+            if not looking or not (ends[-looking:] > start).all():
+                raise WrongInput(
+                    f"model {self.name}: no tokens stand behind character {start} of the text, up to its end"
+                )
+            with self._eager():
+                self._read_prompt((*tokens[:-looking], 0))
+                cache = self._read.cache if can_fork(self._read.cache) else None
+                inputs = tokens[-looking:] if cache is not None else tokens
+                layers, _ = self._weights(inputs, fork(cache, 1), keep=cache is not None)
+            # A layer with a sliding window holds the last keys alone.
+            positions = [
+                layer[0, :, -looking:].float().argmax(dim=-1) + len(tokens) - layer.shape[-1] for layer in layers
+            ]
+            return Attended(ends, torch.stack(positions).cpu().numpy())
 
-    def _turns_attended(self, turns: Sequence[Said]) -> TurnsAttended:
+    def turns_attended(self, turns: Sequence[Said]) -> TurnsAttended:
+        """How much the tokens of a dialogue look at each of its turns, as it stands in the model's chat template.
+
+        Where there is none, in plain turns. A token belongs to the turn that holds its last character, a special one
+        at the beginning to turn 0. Some tokens are read at a time, `WEIGHTS_AT_ONCE` weights, so that memory grows with
+        the dialogue's length and not with its square. Raises what `attended` raises, `TooLong` before anything is read.
+        """
         import numpy as np
         import torch
 
-        texts = pieces(self._tokenizer, turns)
-        # A template writes the special tokens itself.
-        tokens, ends = self._placed("".join(texts), special=self._tokenizer.chat_template is None)
-        if self._window is not None and len(tokens) > self._window:
-            raise TooLong(
-                f"model {self.name}: the dialogue has {len(tokens):,} tokens, and its window is {self._window:,}; "
-                "take a model with a longer window: nothing is cut"
-            )
-        edges = np.cumsum([len(text) for text in texts])
-        # Special tokens behind the text, which stand nowhere in it, belong to its last turn.
-        owners = np.searchsorted(edges, np.maximum.accumulate(ends), side="left")
-        at = self._tensor(owners.tolist())
-        largest = torch.zeros(len(tokens), len(texts), device=at.device)
-        cache, first, past = None, 0, 1  # the first token tells how many heads there are
-        with self._eager():
-            while first < len(tokens):
-                if first and not can_fork(cache):
-                    raise WrongInput(
-                        f"model {self.name}: cannot read a dialogue piece by piece, for it does not keep what each "
-                        "token said; use another model"
-                    )
-                layers, cache = self._weights(tokens[first:past], cache, keep=True)
-                for layer in layers:
-                    looked = layer[0].float().amax(dim=0)
-                    turn = at[past - looked.shape[-1] : past].expand_as(looked)
-                    largest[first:past].scatter_reduce_(1, turn, looked, "amax")
-                heads = sum(layer.shape[1] for layer in layers)
-                at_once = min(READ_AT_ONCE, max(1, WEIGHTS_AT_ONCE // (heads * len(tokens))))
-                first, past = past, min(past + at_once, len(tokens))
-        if not largest.isfinite().all():
-            raise Failed(f"model {self.name}: gives attention that is no number; load it with dtype: float32")
-        # By the rounding of floats a weight can be a little above 1.
-        return TurnsAttended(owners, largest.clamp(max=1).double().cpu().numpy())
+        with self._lock:
+            texts = pieces(self._tokenizer, turns)
+            # A template writes the special tokens itself.
+            tokens, ends = self._placed("".join(texts), special=self._tokenizer.chat_template is None)
+            if self._window is not None and len(tokens) > self._window:
+                raise TooLong(
+                    f"model {self.name}: the dialogue has {len(tokens):,} tokens, and its window is {self._window:,}; "
+                    "take a model with a longer window: nothing is cut"
+                )
+            edges = np.cumsum([len(text) for text in texts])
+            # Special tokens behind the text, which stand nowhere in it, belong to its last turn.
+            owners = np.searchsorted(edges, np.maximum.accumulate(ends), side="left")
+            at = self._tensor(owners.tolist())
+            largest = torch.zeros(len(tokens), len(texts), device=at.device)
+            cache, first, past = None, 0, 1  # the first token tells how many heads there are
+            with self._eager():
+                while first < len(tokens):
+                    if first and not can_fork(cache):
+                        raise WrongInput(
+                            f"model {self.name}: cannot read a dialogue piece by piece, for it does not keep what each "
+                            "token said; use another model"
+                        )
+                    layers, cache = self._weights(tokens[first:past], cache, keep=True)
+                    for layer in layers:
+                        looked = layer[0].float().amax(dim=0)
+                        turn = at[past - looked.shape[-1] : past].expand_as(looked)
+                        largest[first:past].scatter_reduce_(1, turn, looked, "amax")
+                    heads = sum(layer.shape[1] for layer in layers)
+                    at_once = min(READ_AT_ONCE, max(1, WEIGHTS_AT_ONCE // (heads * len(tokens))))
+                    first, past = past, min(past + at_once, len(tokens))
+            if not largest.isfinite().all():
+                raise Failed(f"model {self.name}: gives attention that is no number; load it with dtype: float32")
+            # By the rounding of floats a weight can be a little above 1.
+            return TurnsAttended(owners, largest.clamp(max=1).double().cpu().numpy())
 
     def _placed(self, text: str, *, special: bool = True) -> tuple[tuple[int, ...], "NDArray[np.int64]"]:
-        """The text's tokens, and where each of them ends, in characters."""
         import numpy as np
 
         if not self._tokenizer.is_fast:
@@ -345,7 +338,6 @@ class LocalModel:
 
     @cached_property
     def _window(self) -> int | None:
-        """The most tokens that the model can read; None where nothing says so."""
         config = self._model.config.get_text_config()
         return next((int(getattr(config, name)) for name in _WINDOWS if getattr(config, name, None)), None)
 

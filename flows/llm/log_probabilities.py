@@ -9,8 +9,8 @@ from flows.llm.cache import completion_key
 from flows.llm.chat_format import Reply
 from flows.llm.connection import COMPLETION, Connection
 from flows.llm.endpoint_settings import EndpointSettings
+from flows.llm.likelihood import Likelihood, Options, TooLong
 from flows.llm.model import TransportError, Usage
-from flows.llm.options import Likelihood, Options, TooLong
 from flows.llm.paid import PaidCompletions, Question
 from flows.llm.prices import estimate_tokens
 from flows.llm.refusal import RefusedRequest

@@ -157,7 +157,7 @@ class BudgetSpent(Stopped):
 
 @dataclass(frozen=True)
 class Prompt(Generic[Out_co]):
-    """What is asked of a model: a template, the type of its answer, and what the answer must meet.
+    """A question to a model: a template, the type of its answer, and what the answer must meet.
 
     The template is `<folder of the family>/prompts/<name>.j2`, with a `system` and a `user` block; it
     sees the fields of `inputs`. If those are `InDialogue`, the dialogue so far comes between the two, message by
@@ -225,15 +225,13 @@ class Prompt(Generic[Out_co]):
         """Raise `PromptTemplateError` if the template cannot be rendered for this prompt's inputs."""
         environment = _environment()
         try:
-            tree = environment.parse(self.source)
-        except jinja2.TemplateSyntaxError as error:
-            raise PromptTemplateError(f"{self.file}: line {error.lineno}: {error.message}") from error
+            blocks, tree = self._template.blocks, environment.parse(self.source)
         except UnicodeDecodeError as error:
             raise PromptTemplateError(f"{self.file}: not UTF-8 text ({error})") from error
         if any(True for _ in jinja2.meta.find_referenced_templates(tree)):
             # Only this file's text is in the fingerprint.
             raise PromptTemplateError(f"{self.file}: include, import and extends are not offered; copy the text in")
-        if "user" not in self._template.blocks:
+        if "user" not in blocks:
             raise PromptTemplateError(f"{self.file}: no user block; write {{% block user %}} ... {{% endblock %}}")
         if self.inputs is not None:
             offered = set(self.inputs.model_fields)
@@ -244,12 +242,6 @@ class Prompt(Generic[Out_co]):
                     f"this prompt offers {', '.join(sorted(offered))}"
                 )
 
-    def _asked_for(self, value: object) -> object:
-        """The object without fields that nobody asked for, which models like to add."""
-        if not isinstance(value, dict):
-            return value
-        return {name: field for name, field in value.items() if name in self.output.model_fields}
-
     def parse(self, inputs: BaseModel, answer: str, *, cut_off: bool = False) -> Out_co:
         """The answer as `output`, past every check; raises `Invalid`. A text records whether it was `cut_off`."""
         if self.output is Text:
@@ -257,8 +249,11 @@ class Prompt(Generic[Out_co]):
                 raise Invalid("empty answer")
             output = self.output.model_validate({"text": answer, "cut_off": cut_off})
         else:
+            written = first_json_object(answer)
             try:
-                output = self.output.model_validate(self._asked_for(first_json_object(answer)))
+                # Fields that nobody asked for, which models like to add, are left out.
+                asked = {name: value for name, value in written.items() if name in self.output.model_fields}
+                output = self.output.model_validate(asked)
             except ValidationError as error:
                 faults = error.errors(include_url=False, include_context=False)
                 shown = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults[:SHOWN_ERRORS]]
@@ -309,7 +304,7 @@ def without_thought(answer: str) -> str:
     return answer
 
 
-def first_json_object(answer: str) -> object:
+def first_json_object(answer: str) -> dict[str, Any]:
     """The first JSON object in `answer` (models wrap it in prose, a code fence or after their thinking).
 
     Raises `Invalid`. An object that breaks off is an error, even if it contains a whole one.

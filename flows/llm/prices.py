@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import yaml
 from pydantic import Field, RootModel, ValidationError
@@ -47,24 +47,20 @@ class Price(Protocol):
 class FlatPrice(Frozen):
     """Prices in US dollars for a million tokens."""
 
+    known: ClassVar[bool] = True
     input_per_million: float = Field(ge=0, strict=True)
     output_per_million: float = Field(ge=0, strict=True)
-
-    @property
-    def known(self) -> bool:
-        return True
 
     def cost(self, input_tokens: int, output_tokens: int) -> float:
         return (input_tokens * self.input_per_million + output_tokens * self.output_per_million) / 1e6
 
 
-class NoPrice:
+class NoPrice(FlatPrice):
     """A model whose price is not known: it costs 0 and says so."""
 
-    known = False
-
-    def cost(self, input_tokens: int, output_tokens: int) -> float:
-        return 0.0
+    known: ClassVar[bool] = False
+    input_per_million: float = 0
+    output_per_million: float = 0
 
 
 class SteppedPrice:

@@ -1,104 +1,21 @@
 """A server's refusal of a request: of its parameters, its form, or a prompt that is too long.
 
-Each server words it in its own way, and few give a code. Their words are read here and nowhere else.
+Each server words it in its own way, and few give a code. Their words are in `refusals.yaml`.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from importlib.resources import files
 from itertools import zip_longest
 from typing import Any
 
+import yaml
+
 REQUEST_TOO_LARGE = "request too large"
 """OpenAI's words, with 429, for one request that exceeds the tokens of a whole minute."""
-TOO_LONG = (
-    "context length",
-    "context_length",
-    "context window",
-    "context limit",
-    "context size",
-    "context_size",
-    "maximum context",
-    "max context",
-    "maximum model length",
-    "prompt is too long",
-    "prompt too long",
-    "prompt length",
-    "prompt 超长",
-    "input is too long",
-    "input length",
-    "input token count",
-    "input tokens exceed",
-    "number of input tokens",
-    "tokens in the prompt cannot exceed",
-    "model token limit",
-    "reduce the length",
-    REQUEST_TOO_LARGE,
-    "string_above_max_length",
-    "tokens to keep from the initial prompt",
-    "max_new_tokens` must be",
-    "must have less than",
-    "must be at least 1, got -",
-)
-"""OpenAI, vLLM, SGLang, llama.cpp, Ollama, LM Studio, TGI, MLX, Anthropic, Gemini, Mistral, Cohere, watsonx, Moonshot
-and Zhipu say one of these."""
-
-MODERATED = (
-    "content_filter",
-    "content filtering policy",
-    "content management policy",
-    "content_policy_violation",
-    "content exists risk",
-    "considered high risk",
-    "datainspectionfailed",
-    "data_inspection_failed",
-    "was flagged",
-    "inappropriate content",
-    "invalid_prompt",
-    "our moderation system",
-    "violates usage guidelines",
-    "不安全或敏感内容",
-)
-"""OpenAI and Azure, Anthropic, DeepSeek, Moonshot, Qwen, OpenRouter, xAI and Zhipu say one of these of a prompt."""
-
-_WINDOW = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"context (?:length|size|window)(?: is| of)?(?: only)? ?\(?(\d+)",
-        r"maximum (?:model|context|input) length(?: is| of)? ?\(?(\d+)",
-        r"(\d+) maximum context length",
-        r"limit of (\d+) tokens",
-        r"> (\d+) maximum",
-        r"tokens allowed \((\d+)\)",
-        r"context limit: \d+ \+ \d+ > (\d+)",
-        r"input length should be \[\d+, (\d+)\]",
-        r"(\d+) \(model context length",
-        r"limit (\d+), requested",
-        r"tokens? limit:? (\d+)",
-        r"cannot exceed (\d+)",
-        r"exceeds maximum (\d+)",
-        r"(?:must have less than|must be <=) (\d+)",
-    )
-)
-_PROMPT = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"\((\d+) in the messages",
-        r"(\d+) tokens (?:in|from) the (?:input )?messages",
-        r"resulted in (\d+) tokens",
-        r"(?:has|passed) (\d+) input tokens",
-        r"(?:prompt|input) (?:length )?\((?:length )?(\d+)",
-        r"request \((\d+) tokens",
-        r"too long: (\d+) tokens",
-        r"token count \((\d+)\)",
-        r"contains (\d+) tokens",
-        r"(\d+) `inputs` tokens",
-        r"given: (\d+)",
-        r"context limit: (\d+) \+",
-        r"\(requested: (\d+)",
-        r"number of input tokens (\d+)",
-        r"received (\d+)",
-        r"prompt length (\d+)",
-    )
+_WORDS: dict[str, list[str]] = yaml.safe_load(files("flows.llm").joinpath("refusals.yaml").read_text(encoding="utf-8"))
+_WINDOW, _PROMPT = (
+    [re.compile(pattern, re.IGNORECASE) for pattern in _WORDS[name]] for name in ("window", "prompt_tokens")
 )
 _MOST_ANSWERED = re.compile(r"at most (\d+) (?:completion|output) tokens", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
@@ -152,13 +69,13 @@ class RefusedRequest(Exception):  # noqa: N818 - turned into another exception o
         """Whether the prompt, maybe with room for its answer, is longer than the model's window."""
         if self.status in _NOT_OF_THE_REQUEST and not self.names("context", REQUEST_TOO_LARGE):
             return False
-        return self.most_answered is None and (self.status == 413 or self.names(*TOO_LONG))
+        return self.most_answered is None and (self.status == 413 or self.names(*_WORDS["too_long"]))
 
     @property
     def is_about_content(self) -> bool:
         """Whether it is what this one prompt says that the provider will not have answered."""
         return self.code == "content_filter" or (
-            (self.status in OF_THE_REQUEST or self.status in (403, 451)) and self.names(*MODERATED)
+            (self.status in OF_THE_REQUEST or self.status in (403, 451)) and self.names(*_WORDS["moderated"])
         )
 
     @property

@@ -1,4 +1,4 @@
-"""What the scorers of all families share: they read rows and predictions and give tables.
+"""The part that the scorers of all families share: they read rows and predictions and give tables.
 
 This module needs the standard library alone: a release ships it as part of each scorer.
 """
@@ -116,7 +116,6 @@ def is_number(value: object) -> bool:
 
 
 def model_of(prediction: Row) -> str:
-    """The name of its model."""
     return str(prediction.get("model", "model"))
 
 

@@ -178,7 +178,8 @@ def told_beside(seen: Sequence[Prediction], left_out: Sequence[Prediction] = ())
     """
     counts: Counter[tuple[str, str]] = Counter()
     sums: Counter[str] = Counter()
-    for prediction, count in (*((one, 1) for one in seen), *((one, -1) for one in left_out)):
+    counted = [*((prediction, 1) for prediction in seen), *((prediction, -1) for prediction in left_out)]
+    for prediction, count in counted:
         for line, is_so in _remarks(prediction).items():
             counts[f"{prediction.group} / {line}", prediction.variant] += count * is_so
             sums[FAILED if line.startswith(FAILED) else line] += count * is_so
@@ -195,12 +196,11 @@ def told_beside(seen: Sequence[Prediction], left_out: Sequence[Prediction] = ())
         CUT: f"{sums[CUT]:,} replies were cut off at their limit of tokens, and are scored as they are (max_tokens)",
         PROMPT_CUT: f"{sums[PROMPT_CUT]:,} prompts were cut in their middle to fit into the model's window",
     }
-    layouts = {BESIDE: Layout("model / what is counted", "variant")}
     return ScoreTables.of(
         {BESIDE: pd.DataFrame(lines)},
         [note for line, note in notes.items() if sums[line]],
         units={BESIDE: "count"},
-        layouts=layouts,
+        layouts={BESIDE: Layout("model / what is counted", "variant")},
     )
 
 

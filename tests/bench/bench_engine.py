@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import aclosing, closing
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, cast
@@ -166,11 +167,11 @@ async def ours(
     url: str, prompt: Prompt[Question], count: int, concurrency: int, profile: cProfile.Profile | None = None
 ) -> float:
     """Seconds for `count` prompts through `Endpoint.complete`, with a new cache."""
-    with tempfile.TemporaryDirectory() as folder, CompletionCache(f"sqlite:///{folder}/cache.db") as cache:
+    with tempfile.TemporaryDirectory() as folder, closing(CompletionCache(f"sqlite:///{folder}/cache.db")) as cache:
         settings = EndpointSettings(name="gpt-4o-mini", base_url=url, concurrency=concurrency)
         usage = Usage()
         inputs = [Evidence(number=n, evidence=SENTENCES) for n in range(count)]
-        async with Endpoint(settings, cache) as endpoint:
+        async with aclosing(Endpoint(settings, cache)) as endpoint:
             await endpoint.complete(prompt, Evidence(number=-1, evidence=SENTENCES), usage=usage)
             if profile is not None:
                 profile.enable()

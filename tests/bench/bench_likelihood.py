@@ -95,9 +95,8 @@ def ours(folder: str, data: str, threads: int) -> dict[str, Any]:
     """Our side, in this process."""
     import torch
 
-    from flows.llm.likelihood import option_sum
+    from flows.llm.likelihood import Options, option_sum
     from flows.llm.local import LocalModel, LocalSettings
-    from flows.llm.options import Options
 
     torch.set_num_threads(threads)
     items = [Options(one["prompt"], tuple(one["options"])) for one in json.loads(Path(data).read_text())]

@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Protocol
 
+from flows.families.charpeval.prompts import ToDistract
 from flows.language import en
+from schemas.charpeval import Authored, UtterancePair
 
 LEAST_UNUSED = 3
 """Content words of a clause of the knowledge that the response lacks, for the clause to be a fact of its own: with
@@ -29,16 +30,8 @@ _CLAUSE = re.compile(
 _POINTING = frozenset(("it", "they", "he", "she"))
 _DEFINES = re.compile(r"(?:\s*\([^)]*\))?(?:,[^,]{1,60},)?\s+(?:is|are|was|were|has|have|refers to)\s")
 
-
-class Grounded(Protocol):
-    """A dialogue with knowledge and a response."""
-
-    @property
-    def easy_utterance(self) -> str: ...
-    @property
-    def knowledge(self) -> str: ...
-    @property
-    def response(self) -> str: ...
+Grounded = UtterancePair | Authored | ToDistract
+"""A dialogue with knowledge and a response."""
 
 
 def normalised(text: str) -> str:

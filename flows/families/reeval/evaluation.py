@@ -1,12 +1,13 @@
 """How ReEval's cases are put to a model and scored."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial as given
+from itertools import product
 
 from data.publish.harness import Metric, ReplyScoring
 from flows.construct.entailment import DEFAULT_MODEL, Entailment, EntailmentModelUnusableError
-from flows.construct.evaluation import Evaluation, Scorer, columns
-from flows.families.reeval.inference import ANSWERS, requests
+from flows.construct.evaluation import Evaluation, Request, Scorer, columns
+from flows.families.reeval.inference import ANSWERS, STYLES, Variant, answering
 from flows.families.reeval.score import COLUMNS, FORM, SWAP_COLUMNS, Judge, category
 from flows.families.reeval.score import score as scores_of
 from flows.families.reeval.settings import ReEvalSettings
@@ -14,6 +15,33 @@ from flows.scoring.scorer import Row
 from flows.scoring.tables import Layout, ScoreTables, score_tables
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction
+from schemas.reeval import EnrichedCase, SwapCase
+
+
+def requests(case: SwapCase | EnrichedCase, settings: ReEvalSettings) -> Sequence[Request]:
+    """A case's variants under every prompting, with every number of shots.
+
+    Without evidence there is nothing to be faithful to: closed-book is asked beside open-book alone.
+    """
+    prompt = STYLES[settings.style]
+    return [
+        Request(variant, prompt, answering(case.question, evidence, case.language, prompting, shots), prompting, shots)
+        for prompting, shots in product(settings.prompting, settings.shots)
+        for variant, evidence in evidence_of(case).items()
+        if evidence is not None or prompting != "faithful"
+    ]
+
+
+def evidence_of(case: SwapCase | EnrichedCase) -> Mapping[Variant, str | None]:
+    """The evidence that each variant of a case is asked with."""
+    if isinstance(case, SwapCase):
+        return {"closed_book": None, "original": case.original_evidence, "swapped": case.evidence}
+    return {
+        "closed_book": None,
+        "original": case.original_evidence,
+        "question_focused": case.evidence_question_focused,
+        "evidence_focused": case.evidence_evidence_focused,
+    }
 
 
 def judge_of(settings: ReEvalSettings) -> Judge | None:
@@ -26,11 +54,6 @@ def judge_of(settings: ReEvalSettings) -> Judge | None:
     except EntailmentModelUnusableError as error:
         raise WrongInput(f"families.reeval.entailment: {error} (`entailment: off`)") from error
     return model.entails
-
-
-def check_judge(settings: ReEvalSettings) -> None:
-    """Raise `WrongInput` where the entailment model cannot be had."""
-    judge_of(settings)
 
 
 def score(
@@ -102,5 +125,5 @@ EVALUATION = Evaluation(
         "no `closed_book`.",
         replies=reply_scoring,
     ),
-    ready=check_judge,
+    ready=judge_of,
 )

@@ -14,6 +14,7 @@ from flows.language import Language, language_of
 from flows.language.choices import is_choice, is_yes_or_no, other_choice
 from flows.language.pointing import question_points_outside
 from flows.language.quotes import plain, stretch_of
+from flows.language.tables import word_list
 from schemas.base import content_hash
 from schemas.reeval import Case
 from schemas.source import QASource
@@ -45,24 +46,8 @@ MOST_EVIDENCE_CHARACTERS = 100_000
 """Of evidence as the source has it, markup and all."""
 LEAST_SCRIPT = 0.5
 """Share of the letters that must be of the language's script."""
-_ENGLISH = (
-    "the of and to is that with by from it his this were which be are at has had been their who she they its but not "
-    "have what how did does when where"
-)
-ENGLISH_ONLY = frozenset(_ENGLISH.split())
-"""Frequent English words that other languages in Latin letters do not have, or hardly."""
-_FOREIGN = (
-    "der das und ist nicht ein eine von mit den dem auf für wurde welche wann wer wo wie",  # German
-    "le les des du une est dans qui que quelle quel où sur avec été pour au aux en né",  # French
-    "el los las del una es en qué quién cuándo dónde cómo fue por con para nació su",  # Spanish
-    "il lo gli della di che è nel una chi quando dove fu nato",  # Italian
-    "os um uma foi em quem onde não dos das",  # Portuguese
-    "het een van zijn dat niet wie wanneer waar hoe werd voor",  # Dutch
-    "yang di dari pada ini itu adalah siapa kapan dengan untuk",  # Indonesian
-    "och är som på av för vem när",  # Swedish
-)
-FOREIGN_ONLY = frozenset(" ".join(_FOREIGN).split())
-"""Frequent words of other languages in Latin letters that English does not have, or hardly."""
+ENGLISH_ONLY = word_list("en", "english alone")
+FOREIGN_ONLY = word_list("en", "foreign alone")
 LEAST_FOREIGN = 2
 """A text with this many, and more than of English ones, is not English. Names have one ("Leonardo da Vinci")."""
 HAN_TO_A_WORD = 1
@@ -205,7 +190,7 @@ def _evidence(source: QASource, language: Language, limits: Limits) -> tuple[str
 
 
 def is_in(language: str, text: str) -> bool:
-    """Whether a text is written in the language, by its script and, in English, by its frequent words."""
+    """Return whether a text is written in the language, by its script and, in English, by its frequent words."""
     if language == "zh":
         han = len(_HAN.findall(text))
         return han > len(_EAST.findall(text)) and han >= HAN_TO_A_WORD * len(_LATIN_WORD.findall(text))

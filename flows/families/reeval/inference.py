@@ -6,17 +6,14 @@ whole. Departures: Chinese cases are asked under the same English instruction, w
 a question mark that ends the question is left out of the faithful prompt, whose sentence goes on after it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
-from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from flows.construct.evaluation import Request
 from flows.llm.model import Prompt, Text
 from schemas.base import Frozen
-from schemas.reeval import EnrichedCase, SwapCase
 
 HERE = Path(__file__).parent / "prompts"
 ANSWER_TOKENS = 100  # methods: "inference greedy, 100 tokens"
@@ -74,40 +71,3 @@ def answering(
         prompting=prompting,
         demonstrations=demonstrations(language) if shots else (),
     )
-
-
-class InferenceSettings(Protocol):
-    """The settings that inference depends on."""
-
-    @property
-    def style(self) -> Style: ...
-    @property
-    def prompting(self) -> tuple[Prompting, ...]: ...
-    @property
-    def shots(self) -> tuple[Literal[0, 5], ...]: ...
-
-
-def requests(case: SwapCase | EnrichedCase, settings: InferenceSettings) -> Sequence[Request]:
-    """A case's variants under every prompting, with every number of shots.
-
-    Without evidence there is nothing to be faithful to: closed-book is asked beside open-book alone.
-    """
-    prompt = STYLES[settings.style]
-    return [
-        Request(variant, prompt, answering(case.question, evidence, case.language, prompting, shots), prompting, shots)
-        for prompting, shots in product(settings.prompting, settings.shots)
-        for variant, evidence in evidence_of(case).items()
-        if evidence is not None or prompting != "faithful"
-    ]
-
-
-def evidence_of(case: SwapCase | EnrichedCase) -> Mapping[Variant, str | None]:
-    """The evidence that each variant of a case is asked with."""
-    if isinstance(case, SwapCase):
-        return {"closed_book": None, "original": case.original_evidence, "swapped": case.evidence}
-    return {
-        "closed_book": None,
-        "original": case.original_evidence,
-        "question_focused": case.evidence_question_focused,
-        "evidence_focused": case.evidence_evidence_focused,
-    }

@@ -1,9 +1,9 @@
 """The passages that evidence is enriched with (ReEval, section 3.2): collected, ranked and drawn."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Literal
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Literal, NamedTuple
 
 from flows.construct.embed import Embedder
 from flows.construct.engine import Drop, SetContext
@@ -81,13 +81,31 @@ class Drawn:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The passages' ids."""
         return tuple(passage.id for passage in self.passages)
 
     @property
     def pages(self) -> str:
         """The passages by their titles, or else their beginnings."""
         return "; ".join(passage.title or passage.text[:PAGE_SHOWN] for passage in self.passages)
+
+
+class Suitability(NamedTuple):
+    """How well a passage suits a case."""
+
+    is_fit: bool
+    is_far: bool = False
+    """True for a passage on another matter."""
+    near: float = 0.0
+    """Similarity to the question or the evidence, whichever is larger."""
+    rival: float = 0.0
+    """How near its nearest sentence comes to answering the question otherwise."""
+
+    def doubts(self, number: int, language: str) -> Iterator[str]:
+        """Notes that ask people to look at the passage, which is drawn as number `number`."""
+        if self.rival > UNSURE_ABOVE:
+            yield f"passage {number} may bring another answer; to be reviewed"
+        if self.near < LOOSELY_NEAR[language]:
+            yield f"passage {number} has little to do with the question; to be reviewed"
 
 
 @dataclass(frozen=True)
@@ -106,58 +124,19 @@ class PassageIndex:
 
     @cached_property
     def texts(self) -> list[str]:
-        """The passages' texts."""
         return [passage.text for passage in self.passages]
 
-
-@dataclass
-class _Suitability:
-    """How well each passage of an index suits a case, judged when it is first asked about."""
-
-    index: PassageIndex
-    case: Case
-    sentence: str
-    unfit: dict[int, bool] = field(default_factory=dict)
-    """By place in the index."""
-    near: dict[int, float] = field(default_factory=dict)
-    """Similarity to the question or the evidence, whichever is larger."""
-    rival: dict[int, float] = field(default_factory=dict)
-    """How near its nearest sentence comes to answering the question otherwise."""
-    far: set[int] = field(default_factory=set)
-    """Places of passages on another matter."""
-
-    def is_unfit(self, place: int) -> bool:
-        """Whether the passage must not be drawn."""
-        if place not in self.unfit:
-            self.unfit[place] = self._judged_unfit(place)
-        return self.unfit[place]
-
-    def _judged_unfit(self, place: int) -> bool:
-        case, passage = self.case, self.index.texts[place]
-        self.near[place] = max(self.index.retriever.similarity(text, place) for text in (case.evidence, case.question))
-        if self.near[place] < LEAST_NEAR[case.language] or not speaks_of(case.language, passage, self._matter):
-            self.far.add(place)
-            return True
-        if opening(case.language, passage, self.index.titles[place]) is None:
-            return True
-        nearest = rival(case, passage)
-        self.rival[place] = nearest[1] if nearest else 0.0
-        return self.rival[place] > RIVAL_ABOVE
-
-    @cached_property
-    def _matter(self) -> tuple[Entity, ...]:
-        case = self.case
-        return matter_of(case.language, case.question, case.answer, case.evidence, self.sentence, case.title)
-
-    def doubts(self, places: Sequence[int]) -> list[str]:
-        """Notes on drawn passages that people should look at."""
-        doubts = []
-        for number, place in enumerate(places, 1):
-            if self.rival[place] > UNSURE_ABOVE:
-                doubts.append(f"passage {number} may bring another answer; to be reviewed")
-            if self.near[place] < LOOSELY_NEAR[self.case.language]:
-                doubts.append(f"passage {number} has little to do with the question; to be reviewed")
-        return doubts
+    def suitability(self, place: int, case: Case, matter: Sequence[Entity]) -> Suitability:
+        """How well the passage at `place` suits a case, whose question or sentence is about `matter`."""
+        text = self.texts[place]
+        near = max(self.retriever.similarity(wanted, place) for wanted in (case.evidence, case.question))
+        if near < LEAST_NEAR[case.language] or not speaks_of(case.language, text, matter):
+            return Suitability(is_fit=False, is_far=True)
+        if opening(case.language, text, self.titles[place]) is None:
+            return Suitability(is_fit=False)
+        nearest = rival(case, text)
+        near_another_answer = nearest[1] if nearest else 0.0
+        return Suitability(near_another_answer <= RIVAL_ABOVE, False, near, near_another_answer)
 
 
 @dataclass(frozen=True)
@@ -184,39 +163,45 @@ class Collection:
         index = self.indexes.get(case.language)
         if index is None:
             return Drawn((), (), ())
-        suitability = _Suitability(index, case, sentence)
+        matter = matter_of(case.language, case.question, case.answer, case.evidence, sentence, case.title)
+        judged: dict[int, Suitability] = {}
 
-        def diverse_places(refuse: Callable[[int], bool]) -> list[int]:
-            return diverse(
-                self.ranks[case.key, expansion],
-                index.titles,
-                index.texts,
-                query=case.question,
-                evidence=case.evidence,
-                similarity=index.retriever.similarity,
-                most=PASSAGES,
-                refuse=refuse,
-            )
+        def is_unfit(place: int) -> bool:
+            if place not in judged:
+                judged[place] = index.suitability(place, case, matter)
+            return not judged[place].is_fit
 
+        diverse_places = partial(
+            diverse,
+            self.ranks[case.key, expansion],
+            index.titles,
+            index.texts,
+            query=case.question,
+            evidence=case.evidence,
+            similarity=index.retriever.similarity,
+            most=PASSAGES,
+        )
         shared: set[int] = set()
 
         def is_unfit_or_shared(place: int) -> bool:
-            if suitability.is_unfit(place):
+            if is_unfit(place):
                 return True
             if index.passages[place].id in others:
                 shared.add(place)  # `diverse` asks nothing after this: what passes here is taken
             return len(shared) > MOST_SHARED and place in shared
 
-        places = diverse_places(is_unfit_or_shared)
+        places = diverse_places(refuse=is_unfit_or_shared)
         doubts = []
         if len(places) < PASSAGES and others:
-            places = diverse_places(suitability.is_unfit)
+            places = diverse_places(refuse=is_unfit)
             doubts = ["both expansions draw on the same passages; to be reviewed"]
+        for number, place in enumerate(places, 1):
+            doubts += judged[place].doubts(number, case.language)
         return Drawn(
             tuple(index.passages[place] for place in places),
-            (*doubts, *suitability.doubts(places)),
+            tuple(doubts),
             tuple(index.sources[place] for place in places),
-            len(suitability.far),
+            sum(suitability.is_far for suitability in judged.values()),
         )
 
 

@@ -5,8 +5,9 @@ It shares nothing with the builder but the schemas and the language: its own cod
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import partial
 from itertools import islice
 
 from flows.construct.retrieve import ngram_cosine
@@ -14,11 +15,10 @@ from flows.construct.verification import Fault, VerifyContext
 from flows.language import Language, language_of
 from flows.language.agreement import contradiction, foreign_number, unexplained
 from flows.language.explained import explanation, only_within_names
-from flows.language.matter import matter_of, speaks_of
+from flows.language.matter import matter_of, page_name, speaks_of
 from flows.language.other_names import names_of
 from flows.language.pointing import leans_on_what_is_asked, points_outside, question_points_outside, unlinked
 from flows.language.quotes import holds
-from flows.language.titles import page_name
 from schemas.reeval import Edit, EnrichedCase, PassageRef, SwapCase
 from schemas.source import Passage
 
@@ -53,13 +53,7 @@ def verify_swaps(rows: Iterable[SwapCase], ctx: VerifyContext) -> Iterator[Fault
     """The evidence holds the new answer, nothing of the old one, and is otherwise as it was."""
     seen: set[str] = set()
     for row in rows:
-        if row.language not in MOST_WORDS:
-            yield Fault(id=row.id, problem=f"the language {row.language!r} is none of {', '.join(MOST_WORDS)}")
-            continue
-        language = language_of(row.language)
-        named = [*_twice(row.key, seen), *_twice(row.id, seen), *_row_problems(row, language, ctx)]
-        for problem in (*named, *_swap_problems(row, language)):
-            yield Fault(id=row.id, problem=problem)
+        yield from _faults(row, seen, ctx, partial(_swap_problems, row))
 
 
 def verify_enriched(rows: Iterable[EnrichedCase], ctx: VerifyContext) -> Iterator[Fault]:
@@ -70,26 +64,23 @@ def verify_enriched(rows: Iterable[EnrichedCase], ctx: VerifyContext) -> Iterato
     while batch := list(islice(stream, EMBEDDED_AT_ONCE)):
         far = _far_passages([row for row in batch if row.language in MOST_WORDS], ctx)
         for row in batch:
-            if row.language not in MOST_WORDS:
-                yield Fault(id=row.id, problem=f"the language {row.language!r} is none of {', '.join(MOST_WORDS)}")
-                continue
-            language = language_of(row.language)
-            problems = [*_twice(row.key, seen), *_twice(row.id, seen), *_row_problems(row, language, ctx)]
-            problems += _support_problems(row, language)
-            words = _WORD.findall(row.evidence_question_focused), _WORD.findall(row.evidence_evidence_focused)
-            if SequenceMatcher(None, words[0], words[1], autojunk=False).ratio() > SAME_ABOVE:
-                problems.append("both expansions say the same")
-            for expansion, evidence, passages in (
-                ("question-focused", row.evidence_question_focused, row.passages_question_focused),
-                ("evidence-focused", row.evidence_evidence_focused, row.passages_evidence_focused),
-            ):
-                faults = [
-                    *_passage_problems(row, passages, stock),
-                    *_expansion_problems(row, evidence, passages, language),
-                ]
-                problems += [f"{expansion}: {problem}" for problem in faults]
-            problems += [f"passage {name} is on another matter" for name in sorted(far.get(row.id, ()))]
-            yield from (Fault(id=row.id, problem=problem) for problem in problems)
+            yield from _faults(row, seen, ctx, partial(_enriched_problems, row, stock, far.get(row.id, ())))
+
+
+def _faults(
+    row: SwapCase | EnrichedCase,
+    seen: set[str],
+    ctx: VerifyContext,
+    problems_of: Callable[[Language], Iterable[str]],
+) -> Iterator[Fault]:
+    """The faults that any row can have, and those that `problems_of` finds in the row's language."""
+    if row.language not in MOST_WORDS:
+        yield Fault(id=row.id, problem=f"the language {row.language!r} is none of {', '.join(MOST_WORDS)}")
+        return
+    language = language_of(row.language)
+    common = [*_twice(row.key, seen), *_twice(row.id, seen), *_row_problems(row, language, ctx)]
+    for problem in (*common, *problems_of(language)):
+        yield Fault(id=row.id, problem=problem)
 
 
 def _far_passages(rows: Sequence[EnrichedCase], ctx: VerifyContext) -> dict[str, set[str]]:
@@ -266,6 +257,22 @@ def _third(evidence: str, answer: str) -> str | None:
 # ---- category 2 ----
 
 
+def _enriched_problems(
+    row: EnrichedCase, stock: Mapping[str, Passage], far: Iterable[str], language: Language
+) -> Iterator[str]:
+    yield from _support_problems(row, language)
+    words = _WORD.findall(row.evidence_question_focused), _WORD.findall(row.evidence_evidence_focused)
+    if SequenceMatcher(None, words[0], words[1], autojunk=False).ratio() > SAME_ABOVE:
+        yield "both expansions say the same"
+    for expansion, evidence, passages in (
+        ("question-focused", row.evidence_question_focused, row.passages_question_focused),
+        ("evidence-focused", row.evidence_evidence_focused, row.passages_evidence_focused),
+    ):
+        problems = (*_passage_problems(row, passages, stock), *_expansion_problems(row, evidence, passages, language))
+        yield from (f"{expansion}: {problem}" for problem in problems)
+    yield from (f"passage {name} is on another matter" for name in sorted(far))
+
+
 def _support_problems(row: EnrichedCase, language: Language) -> Iterator[str]:
     if row.supporting_sentence not in row.original_evidence:
         yield "the supporting sentence is not in the original evidence"
@@ -290,7 +297,7 @@ def _support_problems(row: EnrichedCase, language: Language) -> Iterator[str]:
         yield f"nobody can tell what {vague!r} means in the resolved supporting sentence"
 
 
-def _passage_problems(row: EnrichedCase, passages: Sequence[PassageRef], stock: dict[str, Passage]) -> Iterator[str]:
+def _passage_problems(row: EnrichedCase, passages: Sequence[PassageRef], stock: Mapping[str, Passage]) -> Iterator[str]:
     titles = [" ".join(passage.title.replace("_", " ").split()).casefold() for passage in passages if passage.title]
     if len(passages) != PASSAGES or len({passage.id for passage in passages}) != PASSAGES:
         yield f"{PASSAGES} different passages are wanted, {len(passages)} are there"

@@ -60,7 +60,7 @@ _CLASSES = word_set(
 
 
 def statement_refusal(text: str) -> Drop | None:
-    """Why `text` is no short single statement; None where it is one."""
+    """Return why `text` is no short single statement; None where it is one."""
     if not en.words(text) or text == EMPTY:
         return Drop("empty statement")
     if len(en.sentences(text)) != 1 or text.endswith("?"):

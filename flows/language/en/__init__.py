@@ -38,7 +38,6 @@ def count(text: str) -> int:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of `text` in order, each verbatim without its outer white space."""
     starts = [
         sentence[0].offset
         for paragraph in syntok.segmenter.analyze(text)

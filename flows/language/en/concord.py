@@ -5,17 +5,14 @@ from functools import lru_cache
 
 import lemminflect
 
-from flows.language import CannotReplace
-from flows.language.edits import Edit
+from flows.language import CannotReplace, Edit
 from flows.language.en import phrases
 from flows.language.en.forms import New, Site
 from flows.language.en.names import SUFFIXES, gender, is_first_name
 from flows.language.en.persons import Found
 from flows.language.en.tokens import Tokens, word_set
 from flows.language.en.types import answer_type
-
-_KEPT = 8192
-
+from flows.language.tables import word_list
 
 _GRAMMAR = phrases.PREPOSITIONS | phrases.AUXILIARIES | {"and", "or", "but"}
 
@@ -56,9 +53,11 @@ def _is_whole_name(site: Site, heads: bool) -> bool:
 
 
 def _needs_the(site: Site) -> bool:
-    """True if the new name takes "the" and the old one did not."""
-    takes = bool(site.new.the) and phrases.takes_the(site.answer) is not True
-    return takes and _stands_free(site.words, site.first)
+    """True if the new name takes "the", the old one did not, and no determiner or adjective precedes it."""
+    if not site.new.the or phrases.takes_the(site.answer) is True:
+        return False
+    low = site.before
+    return site.words.opens_sentence(site.first) or low in _GRAMMAR | {""} or phrases.parts_of_speech(low) == {"VERB"}
 
 
 def _check_indefinite(mention: Found, heads: bool, new: New) -> None:
@@ -105,14 +104,8 @@ def _ends_phrase(words: Tokens, last: int) -> bool:
     return not (word[0].isupper() or "NOUN" in kinds or "ADJ" in kinds) or low.endswith("ed")
 
 
-def _stands_free(words: Tokens, first: int) -> bool:
-    """True if no determiner or adjective precedes the word at `first`."""
-    low = words.before(first)
-    return words.opens_sentence(first) or low == "" or low in _GRAMMAR or phrases.parts_of_speech(low) == {"VERB"}
-
-
-_VERB_PAIRS = (("is", "are"), ("was", "were"), ("has", "have"), ("does", "do"))
-_OTHER_VERB = dict(_VERB_PAIRS) | {plural: singular for singular, plural in _VERB_PAIRS}
+_PLURAL_VERB = {"is": "are", "was": "were", "has": "have", "does": "do"}
+_OTHER_VERB = _PLURAL_VERB | {plural: singular for singular, plural in _PLURAL_VERB.items()}
 _NUMBERED_DETERMINERS = word_set("this that these those each every many several few both one another")
 
 
@@ -145,9 +138,8 @@ def _can_be_subject(words: Tokens, first: int) -> bool:
     return low not in phrases.PREPOSITIONS and low not in phrases.AUXILIARIES
 
 
-@lru_cache(_KEPT)
+@lru_cache(8192)
 def _other_present(verb: str, plural: bool) -> str | None:
-    """The present tense of a verb in the other number; None if the word is no verb in the present."""
     if not verb.islower():
         return None
     lemmas: tuple[str, ...] = lemminflect.getAllLemmas(verb).get("VERB", ())
@@ -171,28 +163,23 @@ def pronouns(words: Tokens, mentions: tuple[Found, ...], answer: str, new: str) 
     was, now = gender(phrases.core(answer)), gender(phrases.core(new))
     if was is None or now is None or was == now or answer_type(answer) != "person":
         return []
-    wanted = {"he", "him", "his", "himself"} if was == "male" else {"she", "her", "hers", "herself"}
-    places = sorted(place for form in wanted for place in words.places(form))
-    if not places:
-        return []
-    if _others_named(words, mentions):
-        raise CannotReplace("a pronoun may speak of somebody else")
-    return [Edit(words.starts[at], words.ends[at], _other_pronoun(words, at, was == "male"), False) for at in places]
-
-
-def _others_named(words: Tokens, mentions: tuple[Found, ...]) -> bool:
+    wanted = word_list("en", "of a man" if was == "male" else "of a woman")
+    places = [place for place in range(len(words)) if words.normals[place] in wanted]
     covered = {place for mention in mentions for place in range(mention.first, mention.last + 1)}
-    return any(
-        place not in covered and words.capitalised(place) and words.capitalised(place + 1) and words.adjacent(place)
-        and is_first_name(words.word(place)) and words.normals[place + 1] not in SUFFIXES
-        for place in range(len(words) - 1)
-    )  # fmt: skip
+    if places and any(_names_person(words, place) for place in range(len(words) - 1) if place not in covered):
+        raise CannotReplace("a pronoun may speak of somebody else")
+    return [Edit(words.starts[at], words.ends[at], _other_pronoun(words, at), False) for at in places]
 
 
-def _other_pronoun(words: Tokens, place: int, male: bool) -> str:
+def _names_person(words: Tokens, place: int) -> bool:
+    named = words.capitalised(place) and words.capitalised(place + 1) and words.adjacent(place)
+    return named and is_first_name(words.word(place)) and words.normals[place + 1] not in SUFFIXES
+
+
+def _other_pronoun(words: Tokens, place: int) -> str:
     word = words.word(place)
     low = word.lower()
-    if male:
+    if low in _MALE:
         other = _MALE[low] if low != "his" or _owns(words, place) else "hers"
     elif low == "her":
         other = "his" if _owns(words, place) else "him"

@@ -11,8 +11,6 @@ from flows.language.en.tokens import MONTHS, Tokens, ordinal_ending, tokens
 from flows.language.en.types import answer_type
 from flows.language.en.variants import initials
 
-_KEPT = 8192
-
 
 class New(NamedTuple):
     """Facts about the new answer that are the same for every mention."""
@@ -30,7 +28,7 @@ class New(NamedTuple):
     type: AnswerType
 
 
-@lru_cache(_KEPT)
+@lru_cache(8192)
 def described(new: str) -> New:
     inner = phrases.core(new)
     first, surname = "", ""
@@ -51,7 +49,6 @@ def described(new: str) -> New:
 
 
 def _first_and_surname(inner: str) -> tuple[str, str]:
-    """The first name and the family name as written in a person's name."""
     words, name = tokens(inner), personal_name(inner)
     if name is None:
         return "", ""
@@ -148,13 +145,13 @@ def _figures(site: Site) -> str | None:
 
 
 def _dated(words: Tokens, first: int, mention: Found, date: Date) -> str:
-    """The mention with its day, month and year exchanged, each written as the old one is."""
     pieces, at = [], words.starts[first]
     for place in range(first, mention.last + 1):
         word, form = words.word(place), words.normals[place]
         part: str | None
         if form in MONTHS:
-            part = date.month and _month(date.month, word)
+            shortened = len(word) in (3, 4) and word.lower() not in MONTHS
+            part = date.month and date.month.capitalize()[: len(word) if shortened else None]
         elif is_year(form):
             part = str(date.year) if date.year else None
         elif form == "of":
@@ -168,18 +165,14 @@ def _dated(words: Tokens, first: int, mention: Found, date: Date) -> str:
     return "".join(pieces) + words.text[at : mention.end]
 
 
-def _month(month: str, written: str) -> str:
-    name = month.capitalize()
-    return name[: len(written)] if len(written) in (3, 4) and written.lower() not in MONTHS else name
-
-
 def _numbered(old_text: str, inner: str) -> str | None:
     """A new number in words or in figures, as the mention has it, with its own unit."""
     old, new = tokens(old_text), tokens(inner)
     if not len(old) or not len(new):
         return None
     if len(old) == 1 and len(new) == 1 and (ordinal := ordinal_value(new.word(0))) and ordinal_value(old_text):
-        return _ordinal_like(ordinal, old_text)
+        in_figures = f"{ordinal}{ordinal_ending(ordinal)}"
+        return in_figures if old_text[0].isdigit() else spelt_ordinal(ordinal) or in_figures
     value = value_of((new.normals[0],))
     was = value_of((old.normals[0],))
     if value is None or was is None or (is_year(new.normals[0]) and not new.word(0).count(",")):
@@ -192,14 +185,7 @@ def _numbered(old_text: str, inner: str) -> str | None:
     return inner[: new.starts[0]] + like(value, old.word(0)) + inner[new.ends[0] :]
 
 
-def _ordinal_like(value: int, written: str) -> str:
-    if written[0].isdigit():
-        return f"{value}{ordinal_ending(value)}"
-    return spelt_ordinal(value) or f"{value}{ordinal_ending(value)}"
-
-
 def _cased(site: Site, piece: str) -> str:
-    """The new words in the capitals of the old ones."""
     old_text, inner = site.old_text, phrases.core(site.answer)
     if sum(map(str.isalpha, old_text)) > 3 and old_text.isupper() and not inner.isupper():
         return piece.upper()

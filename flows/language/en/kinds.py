@@ -9,11 +9,10 @@ from flows.language.en.numbers import SCALES, is_year, ordinal_value, value_of
 from flows.language.en.tokens import CARDINALS, MONTHS, Tokens, tokens
 from flows.language.tables import rows
 
-_KEPT = 65536
 _TWO_SENTENCES = re.compile(r"\w{4,}\s?[.!?;:]\s+\S")
 
 
-@lru_cache(_KEPT)
+@lru_cache(65536)
 def kind(answer: str, question: str = "") -> str:
     """Return a name for the set of answers that can take this one's place, in grammar and in sense.
 
@@ -59,13 +58,9 @@ def _number_shape(answer: str, question: str) -> str | None:
     whole = "whole" if value.is_integer() else "decimal"
     if 1000 <= value < 10_000 and "," in inner:
         whole = "with thousands"
-    return f"{money}{size}:{whole}:{unit}:{approximate}:{_asked_noun(question) if not unit else ''}"
-
-
-def _asked_noun(question: str) -> str:
-    """Return "old" for a question about an age, else an empty text."""
-    match = questions.NUMBER_QUESTION.search(question)
-    return "old" if match and "old" in match.group() else ""
+    asked = questions.NUMBER_QUESTION.search(question)
+    age = "old" if not unit and asked and "old" in asked.group() else ""
+    return f"{money}{size}:{whole}:{unit}:{approximate}:{age}"
 
 
 def _tail(words: Tokens, place: int) -> str:
@@ -214,22 +209,20 @@ def _other_shape(answer: str, question: str) -> str | None:
         and not phrases.split_article(phrases.unintroduced(answer))[0]
     ):
         return _adjective_shape(words, question)
-    number = "plural" if phrases.is_plural(inner) else _countability(noun)
+    if phrases.is_plural(inner):
+        number = "plural"
+    elif phrases.takes_no_article(noun):
+        number = "mass"
+    else:
+        number = "either" if phrases.is_mass(noun) else "count"
     if len(words) == 1 and words.capitalised(0):
         number = f"{number} or name"
     group = classes("common").get(noun.lower(), ("", ""))[1]
-    ending = _by_ending(noun)
+    ending = next((sort for sort, pattern in _ENDINGS if pattern.search(noun.lower())), "thing")
     sort = group or questions.asked_sort(question) or (ending if ending in _TELLING else "")
     if not sort and number.startswith("plural") and questions.asks_person(question):
         sort = "people"
     return f"common:{number}:{sort}:{ending}" if sort else None
-
-
-def _countability(noun: str) -> str:
-    """Return "mass", "count" or "either": a singular noun takes an article never, always, or in some senses."""
-    if phrases.takes_no_article(noun):
-        return "mass"
-    return "either" if phrases.is_mass(noun) else "count"
 
 
 _TELLING = frozenset(("doctrine", "disease", "field"))
@@ -244,26 +237,16 @@ _ENDINGS = (
 )
 
 
-def _by_ending(noun: str) -> str:
-    """Return the class that a noun's ending tells; "thing" if it tells none."""
-    return next((sort for sort, ending in _ENDINGS if ending.search(noun.lower())), "thing")
-
-
 def _proper_shape(answer: str, inner: str, question: str) -> str | None:
     of_head = classes("head").get(phrases.head(inner).lower())
     group = questions.asked_sort(question)
     if of_head is not None and len(tokens(inner)) > 1:
         group = of_head[1]
-    elif not group and questions.asks_person(question) and _is_a_people(answer, inner):
-        group = "people"
+    elif not group and questions.asks_person(question) and answer[:4].lower() == "the ":
+        group = "people" if types.is_plural_name(inner) or _is_of_people(tokens(inner)) else ""
     group = _parted(group, inner, questions.focus(question))
     number = "plural" if phrases.is_plural(inner) else "one"
     return f"name:{number}:{_described(inner)}{group}:{_article_class(answer)}" if group else None
-
-
-def _is_a_people(answer: str, inner: str) -> bool:
-    """ "The Anglo-Saxons", "the English": a plural or a word of descent behind an article."""
-    return answer[:4].lower() == "the " and (types.is_plural_name(inner) or _is_of_people(tokens(inner)))
 
 
 def _described(inner: str) -> str:
@@ -303,7 +286,6 @@ def _adjective_shape(words: Tokens, question: str) -> str | None:
 
 
 def _is_common_noun_phrase(phrase_words: Tokens) -> bool:
-    """Adjectives and nouns that end in a noun, at most `_LONGEST_PHRASE` of them, and no clause."""
     words = [phrase_words.word(place) for place in range(len(phrase_words))]
     if len(words) > _LONGEST_PHRASE or "NOUN" not in phrases.parts_of_speech(words[-1]):
         return False

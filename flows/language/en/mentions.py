@@ -9,15 +9,12 @@ from flows.language.en.phrases import SMALL_WORDS
 from flows.language.en.tokens import MONTHS, Tokens, gap_fits, tokens, word_set
 from flows.language.en.variants import CURRENCIES, Plan, Variant, plan_of
 
-_KEPT_RESULTS = 512
-
 
 def mentions(text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mention]:
-    """Return every mention of the answer in `text`, in order, without overlap (longest first)."""
     return [Mention(mention.start, mention.end, mention.form) for mention in find(text, answer, tuple(aliases))]
 
 
-@lru_cache(_KEPT_RESULTS)
+@lru_cache(512)
 def find(text: str, answer: str, aliases: tuple[str, ...] = ()) -> tuple[Found, ...]:
     """The mentions with the words they consist of."""
     plan = plan_of(answer, aliases)
@@ -63,23 +60,15 @@ def _of_variant(words: Tokens, variant: Variant, plan: Plan) -> Iterator[Found]:
         if variant.role == "year" and not _is_bare_year(words, first):
             continue
         start, end = stretch
-        if plan.article and variant.role == "whole" and _stands_before(words, first, plan.article):
-            yield Found(first - 1, last, words.starts[first - 1], end, variant.form, variant.role)
-        else:
-            yield Found(first, last, start, end, variant.form, variant.role)
-
-
-def _stands_before(words: Tokens, place: int, word: str) -> bool:
-    """True if `word` comes right before the word at `place`."""
-    return place > 0 and words.normals[place - 1] == word and words.adjacent(place - 1)
+        led = plan.article and variant.role == "whole" and words.adjacent(first - 1)
+        begin = first - 1 if led and words.normals[first - 1] == plan.article else first
+        start = start if begin == first else words.starts[begin]
+        yield Found(begin, last, start, end, variant.form, variant.role)
 
 
 def _rest_fits(words: Tokens, variant: Variant, first: int) -> bool:
-    normals = words.normals
-    for offset in range(1, len(variant.forms)):
-        if normals[first + offset] != variant.forms[offset]:
-            return False
-    return all(
+    same = tuple(words.normals[first + 1 : first + len(variant.forms)]) == variant.forms[1:]
+    return same and all(
         gap_fits(words.gap(first + offset), gap, variant.forms[offset], variant.forms[offset + 1])
         for offset, gap in enumerate(variant.gaps)
     )
@@ -87,7 +76,7 @@ def _rest_fits(words: Tokens, variant: Variant, first: int) -> bool:
 
 def _case_fits(words: Tokens, first: int, last: int, variant: Variant) -> bool:
     if variant.capitals:
-        return all(words.text[words.starts[place] : words.ends[place]].isupper() for place in range(first, last + 1))
+        return all(words.word(place).isupper() for place in range(first, last + 1))
     word = words.word(first)
     return not (len(variant.forms) == 1 and word.islower() and word in FUNCTION_WORDS)
 
@@ -131,9 +120,6 @@ def _is_bare_year(words: Tokens, place: int) -> bool:
     if place >= 2 and words.normals[place - 1] == "of" and words.normals[place - 2] in MONTHS:
         return False
     return not (words.adjacent(place) and words.capitalised(place + 1))
-
-
-# Acronyms that the text explains
 
 
 def _explained(words: Tokens, acronym: str) -> Iterator[Found]:

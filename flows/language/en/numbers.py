@@ -11,7 +11,6 @@ _WORD_OF = {int(value): word for word, value in CARDINALS.items()}
 _ORDINAL_WORD_OF = {value: word for word, value in ORDINALS.items()}
 _DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
-_KEPT = 16384
 LARGEST_SPELT = 999
 """The largest number that is written in words."""
 FIRST_YEAR, LAST_YEAR = 1000, 2100
@@ -86,7 +85,7 @@ class Date(NamedTuple):
     year: int | None
 
 
-@lru_cache(_KEPT)
+@lru_cache(16384)
 def date_of(forms: tuple[str, ...]) -> Date | None:
     """The date that the words say, in any order of day, month and year; None if they say anything else."""
     day = month = year = None

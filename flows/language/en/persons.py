@@ -12,7 +12,6 @@ from flows.language.tables import word_list
 
 Role = Literal["whole", "plural", "initials", "spelt out", "surname", "first name", "date part", "year", "city"]
 """The part of the answer that a mention says; `flows.language.en.replace` puts the same part of the new answer."""
-_KEPT_NAMES = 8192
 _MIDDLE_NAMES = 3
 FUNCTION_WORDS = word_list("en", "function words")
 """Words that, in lower case, are no mention of a lone answer ("us" is not "US")."""
@@ -38,7 +37,7 @@ class PersonalName(NamedTuple):
     """The family name with its particles ("van", "gogh") and all its parts ("berners", "lee")."""
 
 
-@lru_cache(_KEPT_NAMES)
+@lru_cache(8192)
 def personal_name(answer: str) -> PersonalName | None:
     """First and family name of an answer of several words that can be a person's name."""
     phrase = trimmed(answer)

@@ -1,4 +1,4 @@
-"""Words of an English sentence that point at something outside it: "this attempt", "his manuscript"."""
+"""Words of an English sentence or question that point at something outside it: "this attempt", "his manuscript"."""
 
 import re
 from itertools import islice
@@ -40,7 +40,7 @@ def _is_clear_subject(sentence: str, subject: str) -> bool:
         return True
     if subject in ("he", "she"):
         return any(person < start for person, _ in _persons(sentence))
-    earlier = {_base_form(words, at) for at in range(len(words)) if words.starts[at] < start}
+    earlier = {en.lemma(words.word(at).lower()) for at in range(len(words)) if words.starts[at] < start}
     return subject.lower().startswith("the ") and _is_clear(subject, earlier)
 
 
@@ -101,7 +101,7 @@ def vague_phrase(sentence: str, answer: str) -> str | None:
             continue
         if en.content_words(phrase) <= en.content_words(answer):
             continue  # the answer itself says what it is: "the therefore sign"
-        if not _is_clear(phrase, {_base_form(words, at) for at in range(place)}):
+        if not _is_clear(phrase, {en.lemma(words.word(at).lower()) for at in range(place)}):
             return phrase
     return None
 
@@ -131,10 +131,6 @@ def _may_be_thing(words: Tokens, place: int) -> bool:
     named = place > 0 and word[:1].isupper()
     of = parts_of_speech(low)
     return named or ("NOUN" in of and "ADJ" not in of and en.lemma(low) == low and low != "people")
-
-
-def _base_form(words: Tokens, place: int) -> str:
-    return en.lemma(words.word(place).lower())
 
 
 def _that(words: Tokens, place: int) -> str | None:
@@ -261,3 +257,71 @@ _WHOLES = {
 """Nouns for what belongs to a thing or person of a kind, with the nouns for these: cricketers play the game."""
 _OF_ALL = word_list("en", "clear with the")
 """Nouns that are clear with "the" in any sentence, like those of a kind: "the texture of the sitar"."""
+
+
+# ---- questions ----
+
+_BARE_THIS = re.compile(
+    r"\b(?:of|in|to|by|for|with|from|about|after|before|during|under|at|on)\s+(?:this|these)(?=\s*(?:[?,.;]|$)|"
+    r"\s+(?:appear|happen|occur|take|took|come|came|begin|began|start|end|become|became)\w*)",
+    re.IGNORECASE,
+)
+_AUX = r"(?:did|does|do|was|is|were|are|has|had|have|can|could|would|will|should)"
+_INVERTED = re.compile(
+    rf"^(?:(?:in|on|at|to|from|for|with|by|during|under|of)\s+)?(?:who|whom|whose|what|when|where|why|how|which)\b"
+    rf"(?:\s+[\w'’-]+){{0,4}}?\s+{_AUX}(?:n['’]t)?\s+(he|she|his|her|that(?=\s+\w+\s+\w))\b(?!['’])",
+    re.IGNORECASE,
+)
+""" "When did he die?", "What was her name?"; a name before the pronoun may be whom it means."""
+_ASKED_OF_THIS = re.compile(
+    rf"^(?:in |on |at )?(?:who|whom|what|when|where|why|how|which)\b(?:\s+[\w'’-]+){{0,2}}?\s+{_AUX}\s+th(?:is|ese)\b"
+)
+"""For questions without capitals, which tell no titles: "when did this case ..."; not "i go down with this ship"."""
+_THINGS = re.compile(
+    rf"^(?:in |on |at |from |for )?(?:who|whom|what|when|where|why|how|which)\b(?:\s+[\w'’-]+){{0,3}}?\s+{_AUX}\s+"
+    r"(it|its|they|their)\b(?!.*\b(?:to|that|if|when|for|takes?|mean|cost|rain|snow|called|like)\b)",
+    re.IGNORECASE,
+)
+""" "When was it built?"; not "how long does it take to ..."."""
+_LISTED = re.compile(
+    r"\b(?:which|what|one|any|all|none) of the following\b|\b(?:in|to|by|from) the (?:passage|text|article|paragraph)\b"
+    r"(?=\s*[?,.]|$)|\bthe (?:former|latter|above)(?=\s*[?,.]|$)",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(
+    rf"^(?:(?:He|She|It|They|This|These|His|Her|Their|Its)\b|The [a-z]\w*(?= {_AUX.replace('(?:', '(?:may|might|')}\b))"
+)
+_ASKS = re.compile(r"\b(?:who|whom|whose|what|when|where|why|how|which)\b", re.IGNORECASE)
+
+
+def en_question_points_outside(question: str, evidence: str) -> str | None:
+    """See `flows.language.pointing.question_points_outside`."""
+    capitals = any(sign.isupper() for sign in question)
+    if not capitals and not _ASKS.search(question):
+        return None  # a riddle: "this type of decay turns a proton into a neutron"
+    pointing = _match(_LISTED, question, 0) or _match(_INVERTED, question, 1)
+    if pointing is None and (capitals or _ASKED_OF_THIS.match(question)):
+        pointing = _match(_BARE_THIS, question, 0) or this(question)
+    if capitals and pointing is None:
+        pointing = _in_sentence_case(question)
+    return None if pointing is None or _is_title(question, pointing, evidence) else pointing
+
+
+def _in_sentence_case(question: str) -> str | None:
+    named = any(sign.isupper() for sign in question[1:])
+    pointing = unnamed(tokens(question)) if named else _match(_THINGS, question, 1)
+    if pointing is None and en.dangling_subject(question) is not None:
+        return _match(_SUBJECT, question, 0)
+    return pointing
+
+
+def _match(pattern: re.Pattern[str], text: str, group: int) -> str | None:
+    match = pattern.search(text.strip())
+    return match[group] if match else None
+
+
+def _is_title(question: str, pointing: str, evidence: str) -> bool:
+    place = question.find(pointing)
+    following = question[place:].split()[:3]
+    titled = r"\W+".join(re.escape(word.strip("?.,")[:1].upper() + word.strip("?.,")[1:]) for word in following[:2])
+    return len(following) > 1 and re.search(rf"[\w,'\"“]\s+['\"“(]*{titled}|['\"“]\s*{titled}", evidence) is not None

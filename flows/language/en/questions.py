@@ -9,7 +9,6 @@ from flows.language.en.phrases import ARTICLES, parts_of_speech
 from flows.language.en.tokens import word_set
 from flows.language.tables import word_list
 
-_KEPT = 65536
 NUMBER_QUESTION = re.compile(
     r"\bhow (?:many|much|long|old|far|tall|high|large|big|often|deep|fast|wide|heavy)\b|"
     r"\bwhat (?:percent|percentage|number|fraction|amount|is the population|was the population)",
@@ -40,7 +39,7 @@ class Focus(NamedTuple):
     group: str | None
 
 
-@lru_cache(_KEPT)
+@lru_cache(65536)
 def focus(question: str) -> Focus | None:
     """Return the noun after the question word: the first that tells a type, else the last."""
     match = _FOCUS.search(question)

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from flows.language import CannotReplace, Replaced
-from flows.language.edits import Edit, edited
+from flows.language import CannotReplace, Edit, Replaced, edited
 from flows.language.en.concord import pronouns, with_concord
 from flows.language.en.forms import Site, described, in_form
 from flows.language.en.mentions import find
@@ -16,7 +15,6 @@ from flows.language.en.tokens import Tokens, tokens
 
 
 def replace(text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Replaced:
-    """Return `text` with every mention of `answer` naming `new` instead, in the same form."""
     names = tuple(aliases)
     mentions = find(text, answer, names)
     if not mentions:
@@ -104,7 +102,6 @@ def _check_range(words: Tokens, first: int, last: int, piece: str) -> None:
 
 
 def _partner(words: Tokens, gap: int, step: int) -> float | None:
-    """The number at the other end of a range, in direction `step` from a gap."""
     near = gap if step < 0 else gap + 1
     if not 0 <= near < len(words):
         return None

@@ -14,7 +14,6 @@ _JOINING = SMALL_WORDS - {"in", "on", "at", "by", "with", "from", "to", "and", "
 
 
 def spans_of_type(text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
-    """Return the spans of `text` that name something of the type, in order, without overlap."""
     words = tokens(text)
     if answer_type == "date":
         return [(words.starts[first], words.ends[last]) for first, last in words.stretches(_date_end)]
@@ -28,17 +27,17 @@ def spans_of_type(text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
 
 
 def _date_end(words: Tokens, place: int) -> int | None:
-    """The last word of the date that begins at `place`."""
-    forms, last, strong = words.normals, place, False
+    last, strong = place, False
     while last < len(words):
-        form = forms[last]
-        month = (
-            form in MONTHS and words.capitalised(last) and (form not in ("may", "march") or _beside_figure(words, last))
-        )
+        form = words.normals[last]
+        near = [words.normals[at] for at in (last - 1, last + 1) if 0 <= at < len(words)]
+        beside_figure = any(other[:1].isdigit() for other in near)
+        month = form in MONTHS and words.capitalised(last) and (form not in ("may", "march") or beside_figure)
+        day = (form.isdigit() and 1 <= int(form) <= 31) or bool(ordinal_value(form))
         year = is_year(form) and "," not in words.word(last)
         if month or year or _DECADE.fullmatch(form) or (form == "century" and last > place):
             strong = True
-        elif not (_is_day(form) and _leads_on(words, last)):
+        elif not (day and any(other in MONTHS or other == "century" for other in near)):
             break
         last += 1
         if last < len(words) and words.gap(last - 1).strip() not in ("", ","):
@@ -46,22 +45,7 @@ def _date_end(words: Tokens, place: int) -> int | None:
     return last - 1 if strong else None
 
 
-def _is_day(form: str) -> bool:
-    return (form.isdigit() and 1 <= int(form) <= 31) or bool(ordinal_value(form))
-
-
-def _leads_on(words: Tokens, place: int) -> bool:
-    """True if the figure at `place` is next to a month or before "century"."""
-    near = [words.normals[at] for at in (place - 1, place + 1) if 0 <= at < len(words)]
-    return any(form in MONTHS or form == "century" for form in near)
-
-
-def _beside_figure(words: Tokens, place: int) -> bool:
-    return any(words.normals[at][0].isdigit() for at in (place - 1, place + 1) if 0 <= at < len(words))
-
-
 def _numbers(words: Tokens) -> list[tuple[int, int]]:
-    """Figures and number words that are in no date, with their scale and sign."""
     dated = {place for first, last in words.stretches(_date_end) for place in range(first, last + 1)}
 
     def end(words: Tokens, first: int) -> int | None:
@@ -108,7 +92,6 @@ def _is_common(words: Tokens, place: int) -> bool:
 
 
 def _next_of_name(words: Tokens, place: int) -> int | None:
-    """The next word of the name that has reached `place`; None at its end."""
     if not words.joins_name(place):
         return None
     if words.capitalised(place + 1):

@@ -83,7 +83,6 @@ def _asked_by(asked: re.Match[str], answer: str) -> str | None:  # noqa: PLR0911
 
 
 def _measured(words: list[str], how: str, answer: str) -> str | None:
-    """Return the statement of a length, height or depth."""
     above = words[:3] == ["above", "sea", "level"]
     rest = words[3:] if above else words
     if not rest or not answer[:1].isdigit():
@@ -100,7 +99,6 @@ def _measured(words: list[str], how: str, answer: str) -> str | None:
 
 
 def _counted(words: list[str], answer: str) -> str | None:
-    """Return the statement of how many there are, or do something."""
     at = _auxiliary(words) or next((place for place, word in enumerate(words) if is_finite(word)), 0)
     noun, rest = words[:at], words[at:]
     number = answer.removesuffix(f" {noun[-1]}") if noun else ""
@@ -174,7 +172,6 @@ def _told(words: list[str], adverbial: str | None) -> str | None:
 
 
 def _verb(words: list[str], aux: str) -> int | None:
-    """Return the place of the verb after its subject; None if that is not plain."""
     tag = {"did": "VB", "does": "VB", "do": "VB", "can": "VB", "could": "VB", "will": "VB"}.get(aux, "VBN")
     for at, word in enumerate(words):
         if at == 0 or not word.islower():
@@ -291,7 +288,9 @@ def _object(words: list[str], answer: str) -> str | None:
         return None
     onward = rest[at + 1 :]
     verb = _inflected(words[0], rest[at])
-    if (left := _stranded(onward)) is not None:
+    # A preposition without its noun, before another: "as the seat for in 1529".
+    left = next((at for at, pair in enumerate(pairwise(onward)) if set(pair) <= PREPOSITIONS), None)
+    if left is not None:
         return " ".join((*rest[:at], verb, *onward[: left + 1], answer, *onward[left + 1 :]))
     if onward and onward[-1] in PREPOSITIONS:
         return " ".join((*rest[:at], verb, *onward, answer))
@@ -300,8 +299,3 @@ def _object(words: list[str], answer: str) -> str | None:
     if onward and onward[0] not in PREPOSITIONS and onward != ["unfinished"]:
         return None
     return " ".join((*rest[:at], verb, answer, *onward))
-
-
-def _stranded(words: list[str]) -> int | None:
-    """Return the place of a preposition without its noun, before another: "as the seat for in 1529"."""
-    return next((at for at, pair in enumerate(pairwise(words)) if set(pair) <= PREPOSITIONS), None)

@@ -87,7 +87,6 @@ def _bare_quantity(words: Tokens, place: int, form: str) -> str | None:
 
 
 def _subject(words: Tokens) -> int | None:
-    """Return the place of the subject: at the start, or after the comma of an introduction."""
     if not len(words):
         return None
     place = 0

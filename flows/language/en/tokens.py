@@ -10,7 +10,6 @@ from flows.language.tables import lists
 TOKEN = re.compile(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)*[^\W\d_]*|[^\W\d_][^\W_]*(?:[\u0300-\u036f]+[^\W_]*)*")
 """A number with its thousands and decimals ("1,000.5", "1970s"), or a word without apostrophes and hyphens."""
 SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s*$|[\n:]\s*$|^\W*$")
-_KEPT_TEXTS = 256
 _KEPT_WORDS = 65536
 _NEUTRAL_IN_GAP = str.maketrans("", "", " \t\r\n\u00a0\u200b\u2009\u202f-‐‑‒–—'’‘´`\"“”")
 _INITIAL = 2
@@ -131,7 +130,7 @@ class Tokens:
         return "\n" in gap or not gap.lstrip().startswith(".") or ended > 1
 
 
-@lru_cache(_KEPT_TEXTS)
+@lru_cache(256)
 def tokens(text: str) -> Tokens:
     """The words of `text`; several questions are asked of one text in a row, so the last ones are kept."""
     return Tokens(text)

@@ -11,7 +11,6 @@ from flows.language.en.phrases import core, head, is_dictionary_word, is_list, i
 from flows.language.en.tokens import MONTHS, Tokens, tokens, word_set
 from flows.language.tables import word_list
 
-_KEPT = 65536
 _DATE_WORDS = word_list("en", "date words")
 DATE_STRONG = re.compile(
     r"(?:(?:1\d|20)\d0s|\d0s|century|centuries|millennium|decade|monday|tuesday|wednesday|thursday|friday|saturday|"
@@ -19,12 +18,12 @@ DATE_STRONG = re.compile(
 )
 APPROXIMATE = word_list("en", "approximate")
 _FRACTIONS = word_set("half third thirds quarter quarters dozen dozens hundreds thousands millions twice once")
+_NAMED: dict[str | None, AnswerType] = {"person": "person", "place": "place", "organisation": "organisation"}
 ACRONYM = re.compile(r"[A-Z][A-Z0-9&]{1,6}")
 
 
-@lru_cache(_KEPT)
+@lru_cache(65536)
 def answer_type(answer: str, question: str = "") -> AnswerType:
-    """Return the type of `answer`; the question helps where the answer alone does not tell."""
     inner = core(answer)
     words = tokens(inner)
     if not len(words):
@@ -99,19 +98,16 @@ class _Name(NamedTuple):
 
 
 def _name_type(name: _Name) -> AnswerType:
-    """The type of a name by the first evidence that tells it."""
-    evidence = (_as_country, _as_titled, _by_head, _as_who, _by_noun_asked, _as_where, _by_words)
+    evidence = (_as_country_or_title, _by_head, _as_who, _by_noun_asked, _as_where, _by_words)
     return next((of for tells in evidence if (of := tells(name)) is not None), "other")
 
 
-def _as_country(name: _Name) -> AnswerType | None:
-    """A country or continent; a state, unless a person is asked for ("Who ...?": "Virginia")."""
+def _as_country_or_title(name: _Name) -> AnswerType | None:
+    """A country or continent; a state, unless a person is asked for ("Who ...?": "Virginia"); a person by a title."""
     place = name.place
     state = place == "state" and not questions.asks_person(name.question)
-    return "place" if state or place in ("country", "continent") else None
-
-
-def _as_titled(name: _Name) -> AnswerType | None:
+    if state or place in ("country", "continent"):
+        return "place"
     return "person" if is_titled(name.words) else None
 
 
@@ -120,7 +116,7 @@ def _by_head(name: _Name) -> AnswerType | None:
     of_head = class_of_name(name.inner, name.words)
     if of_head is None or of_head[0] == "person" or _is_personal(name):
         return None
-    return _as_type(of_head[0])
+    return _NAMED.get(of_head[0], "other")
 
 
 def _as_who(name: _Name) -> AnswerType | None:
@@ -137,10 +133,7 @@ def _as_who(name: _Name) -> AnswerType | None:
 
 
 def _by_noun_asked(name: _Name) -> AnswerType | None:
-    asked = name.asked
-    if asked is None or asked.type not in ("person", "place", "organisation"):
-        return None
-    return _as_type(asked.type)
+    return None if name.asked is None else _NAMED.get(name.asked.type)
 
 
 def _as_where(name: _Name) -> AnswerType | None:
@@ -151,7 +144,6 @@ def _as_where(name: _Name) -> AnswerType | None:
 
 
 def _by_words(name: _Name) -> AnswerType | None:
-    """The type that the words of the name tell without a question."""
     inner, asked = name.inner, name.asked
     if _is_personal(name):
         return "person"
@@ -192,11 +184,6 @@ def _is_called_so_too(inner: str, asked: questions.Focus | None) -> bool:
     if names.place_class(inner) != "city":
         return False
     return (asked is not None and asked.type != "place") or names.is_first_name(inner)
-
-
-def _as_type(name: str) -> AnswerType:
-    types: tuple[AnswerType, ...] = ("number", "date", "person", "place", "organisation")
-    return next((kind for kind in types if kind == name), "other")
 
 
 def is_titled(words: Tokens) -> bool:

@@ -13,7 +13,6 @@ from flows.language.en.persons import PersonalName, Role, personal_name
 from flows.language.en.tokens import MONTHS, Tokens, normal, ordinal_ending, tokens
 from flows.language.en.types import answer_type
 
-_KEPT_PLANS = 8192
 _LONGEST_ACRONYM = 7
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9]{1,6}s?")
 CURRENCIES = {"$": ("dollar", "dollars"), "£": ("pound", "pounds"), "€": ("euro", "euros"), "¥": ("yen", "yen")}
@@ -51,10 +50,7 @@ class Plan(NamedTuple):
     lone: bool
 
 
-# What an answer may be named by
-
-
-@lru_cache(_KEPT_PLANS)
+@lru_cache(8192)
 def plan_of(answer: str, aliases: tuple[str, ...]) -> Plan:
     names = [(answer, "full"), *((alias, "alias") for alias in aliases if _is_name_too(alias, answer))]
     known = {_key(name) for name, _ in names}
@@ -79,7 +75,6 @@ def plan_of(answer: str, aliases: tuple[str, ...]) -> Plan:
 
 @cache
 def _same_names() -> tuple[dict[str, str], ...]:
-    """The groups of names for one thing, each name by its words in normal form."""
     return tuple({_key(name): name for name in group} for group in _SAME_NAMES)
 
 
@@ -165,10 +160,9 @@ def initials(phrase: str) -> tuple[str, ...]:
 
 def _initials(phrase: str) -> Iterator[Variant]:
     for name in initials(phrase):
+        yield Variant((name.lower(),), (), "abbreviation", "initials", capitals=True, explained=len(name) < 3)
         if len(name) < 3:
-            yield Variant((name.lower(),), (), "abbreviation", "initials", capitals=True, explained=True)
             continue
-        yield Variant((name.lower(),), (), "abbreviation", "initials", capitals=True)
         yield Variant((f"{name.lower()}s",), (), "abbreviation", "initials", capitals=True)
         yield Variant(tuple(name.lower()), (".",) * (len(name) - 1), "abbreviation", "initials", "", ".", capitals=True)
 
@@ -184,7 +178,6 @@ def _city(words: Tokens) -> tuple[str, ...]:
 
 
 def _numbers(words: Tokens, form: MentionForm, prefix: str, suffix: str) -> Iterator[Variant]:
-    """The number in figures and in words, with its unit."""
     forms = words.normals
     end = 0
     while end < len(forms) and (value_of((forms[end],)) is not None or forms[end] in SCALES):

@@ -26,13 +26,11 @@ def count(text: str) -> int:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of `text` in order, each verbatim without its outer white space."""
     stretches = (match.group().strip() for match in _SENTENCE.finditer(text))
     return [stretch for stretch in stretches if stretch]
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The words that carry meaning, Latin ones in lower case; negations are among them."""
     words = (word.strip() for word, _ in tagged(normal(text).text))
     return frozenset(word for word in words if word not in STOP_WORDS and any(sign.isalnum() for sign in word))
 

@@ -12,8 +12,6 @@ from flows.language.zh.text import Normal, is_known_word, normal, occurrences, t
 from flows.language.zh.types import answer_type, given_name, is_nominal, surname, trimmed
 
 Role = Literal["whole", "surname", "given name", "date part", "short"]
-_KEPT_PLANS = 8192
-_KEPT_RESULTS = 512
 _COURTESY = ("先生", "女士", "小姐", "夫人", "教授", "博士", "氏", "某", "将军", "总统", "主席", "老师", "爵士")
 _OPTIONAL_ENDINGS = ("市", "省", "县", "特别行政区", "自治区")
 _DYNASTY = re.compile(r"([\u4e00-\u9fff]{1,2})[朝代]")
@@ -46,11 +44,10 @@ class _Plan(NamedTuple):
 
 
 def mentions(text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mention]:
-    """Return every mention of the answer in `text`, in order, without overlap (longest first)."""
     return [Mention(mention.start, mention.end, mention.form) for mention in find(text, answer, tuple(aliases))]
 
 
-@lru_cache(_KEPT_RESULTS)
+@lru_cache(512)
 def find(text: str, answer: str, aliases: tuple[str, ...] = ()) -> tuple[Found, ...]:
     """The mentions with what they say."""
     plan = _plan(answer, aliases)
@@ -93,12 +90,18 @@ def _is_word(text: str, body: Normal, start: int, end: int) -> bool:
     return False
 
 
-@lru_cache(_KEPT_PLANS)
+@lru_cache(8192)
 def _plan(answer: str, aliases: tuple[str, ...]) -> _Plan:
     main = normal(trimmed(answer)).text
     names: list[tuple[str, MentionForm]] = [(main, "full")]
     wider = [normal(trimmed(alias)).text for alias in aliases]
-    names.extend((alias, "alias") for alias in wider if main not in alias or _is_fuller_name(alias, main, answer))
+    # An alias around a noun names it more fully, or says something of it ("出售石油").
+    is_name = answer_type(answer) != "other"
+    names.extend(
+        (alias, "alias")
+        for alias in wider
+        if is_name or main not in alias or (alias.endswith(main) and is_nominal(alias))
+    )
     for group in rows("zh", "same_names"):
         if any(name in group for name, _ in names):
             names.extend((name, "alias") for name in group)
@@ -109,11 +112,6 @@ def _plan(answer: str, aliases: tuple[str, ...]) -> _Plan:
                 variants.setdefault(variant.phrase, variant)
     person = main if answer_type(answer) == "person" else ""
     return _Plan(tuple(variants.values()), person, len(main) == 1)
-
-
-def _is_fuller_name(alias: str, main: str, answer: str) -> bool:
-    """True if an alias around the answer names it more fully, and does not say something of it ("出售石油")."""
-    return answer_type(answer) not in ("other",) or (alias.endswith(main) and is_nominal(alias))
 
 
 def _variants(name: str, form: MentionForm) -> Iterator[_Variant]:
@@ -200,12 +198,8 @@ def _of_foreigner(text: str, name: str, family: str) -> Iterator[tuple[int, int,
         if len(part) < 2:
             continue
         places = occurrences(text, part)
-        outside = [(start, end) for start, end in places if not _within(text, start, name)]
+        reach = len(name)
+        outside = [(at, end) for at, end in places if name not in text[max(0, at - reach + 1) : at + reach]]
         if any(text[start - 1 : start] == "·" or text[end : end + 1] == "·" for start, end in outside):
             continue
         yield from ((start, end, _Variant(part, "part", role)) for start, end in outside)
-
-
-def _within(text: str, at: int, name: str) -> bool:
-    """True if the place lies in a mention of the whole name."""
-    return name in text[max(0, at - len(name) + 1) : at + len(name)]

@@ -1,14 +1,10 @@
 """Words of a Chinese sentence or question that point at something outside it: 该站, 他."""
 
-import re
-
 from flows.language import zh
+from flows.language.tables import patterns
 from flows.language.zh.text import NAME_TAGS, normal, tagged
 
-_CHINESE = re.compile(
-    r"^(?:请问|那么?|在|对于?|从|由|于|关于|根据|当|自|据)?(?:该(?!隐|撒)|此(?!外|后)|这(?!么|样)|这[个些种部座位本场次家条项名首片]|"
-    r"那[个些种部座位本场次家条项名首片]|其(?!中|他|实|它)|他们?(?!国|人)|她们?|它们?|上述|上文|文中|本文|以上|下列|以下)"
-)
+_CHINESE = patterns("zh")["question that points outside"]
 
 
 def zh_points_outside(sentence: str) -> str | None:
@@ -32,9 +28,7 @@ def _demonstrative_in_chinese(question: str) -> str | None:
 
 _SPELT = ("尼", "拉", "那", "加")
 """Characters after 他 in foreign names: 巴吞他尼府."""
-_DEMONSTRATIVE = re.compile(
-    r"(?:该|此(?!外|后|前|时|次|类|种)|这[个座部次些位本支项条]|那[个座部次位])[\u4e00-\u9fff]|本(?:站|片|剧|书|校|市|县|鱼|种|届|作|专辑|赛季)"
-)
+_DEMONSTRATIVE = patterns("zh")["demonstrative"]
 
 
 def demonstrative_without_name(question: str, answer: str, sentence: str) -> str | None:

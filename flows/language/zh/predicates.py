@@ -8,55 +8,29 @@ be meant: the sentence begins with the name, a pronoun for it, or a verb where t
 import re
 from collections.abc import Iterator, Sequence
 
+from flows.language.tables import patterns
 from flows.language.zh import sentences
 from flows.language.zh.text import tagged
 
 SHORTEST, LONGEST, LONGEST_SENTENCE = 5, 45, 80
 """Characters of what is said, in a clause and in a sentence."""
 _ASIDE = re.compile(r"-\{|\}-|[（(][^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*[）)]")
-_NAME = re.compile(
-    r"^(?:《[^》]{1,24}》(?:月刊|杂志)?|[^（(，,。：:；;！？《》「」\n]{1,20}?)"
-    r"(?=\s*[（(，,]|\s*(?:(?<![A-Za-z])[A-Z][A-Za-z .]+)?(?:是|位于)|为|[乃即]|指(?![数标南定挥导环])|又[名称]|亦称|"
-    r"全称|简称|属于|原产|起源|来源|分布|发生|成立|创立|始建|建于|主要|在|(?<!自)由|于[12]\d{3}年)"
-)
-_NO_NAME = re.compile(
-    "^(?:在|于|当|从|因|由于|根据|据|自).{3}|^(?:当时|后来|这|该|本|其|他|她|它)|^[\\d一二三四五六七八九十]+[年月日]|[年月日时]$"
-)
-_POINTS = re.compile(
-    "(?<!耳)其(?![中他次])|该|此|这|那[个些样时里是]|(?<![吉其维])他(?!州)|她|(?<![日基根原])本(?![科田地人名土身部州])|自己|[两二后前]者|"
-    "[同翌次]年|当[时中]|之后|以[上下]|下列|如下|上述|同样|另|两人|双方|后来|随后|[则却]|目前|现时|从中"
-)
+_NAME = patterns("zh")["name at the beginning of a page"]
+_NO_NAME = patterns("zh")["no name at the beginning of a page"]
+_POINTS = patterns("zh")["needs other sentences"]
 """Words that need the sentences around them."""
-_POINTS_TO_IT = re.compile(
-    "(?:他|她|它|牠)(?![们的])|(?:该|本)(?:[线站鱼剧片种书校路属镇县市区村]|作品?|[片影剧节]集?目?|机构|公司|学校|车站|组织|"
-    "物种|专辑|游戏|小说|电影)(?!的)"
-)
-_ALIAS = re.compile(
-    "^称|^(?:又|亦|也|旧|古|俗|原|本|全|简|别|学|英|曾用|艺|笔|昵|绰|外|法|小|谥|雅|晚|自)[^，]{0,2}[名称号]|^[又亦也]?[作叫]|^[字号]|译|缩写|简称|发音|拼音|名为|称为|称作"
-)
+_POINTS_TO_IT = patterns("zh")["points to the subject of the page"]
+_ALIAS = patterns("zh")["other name"]
 _ITS = re.compile("(?:^|(?<=，))其(?![中他次实后间余时父母妻子])")
-_TIME = re.compile(
-    r"[于在自从至到]?(?:公元前?)?\d{3,4}年(?:代|间|初|底)?(?:\d{1,2}月)?(?:\d{1,2}日)?(?:[起后前时间]|期间|以[来后前])?"
-)
+_TIME = patterns("zh")["time of a clause"]
 _DAY = re.compile(r"^(\d{3,4}年(?:\d{1,2}月)?(?:\d{1,2}日)?)(?![起以后前间至到时代初底年月\d－~～-])")
-_VERB = re.compile(
-    r"(?:是|为|有|位于|流经|曾|于[12]?\d|由|以.{1,20}为|司职|[现历前]任|现[职为]|毕业|出生|来自|祖籍|籍贯|生于|卒于|隶属|属于|分布|栖息|主要|著有|"
-    r"获|入选|效力|加盟|担任|全长|总长|面积约?\d|体长可?达|体色|海拔\d|全书|播出|首播|成立|创立|建成|启用|通车|设有|[长高宽]约?\d|"
-    r"[东南西北][临起至邻接])"
-)
+_VERB = patterns("zh")["verb of a clause"]
 _HAS = re.compile("(?:为|是|有|设[在于有]|位[在于]|由|呈|约|可?达|包括|以|\\d)")
 """Words after the name of something that the subject has: "总部设在巴拿马城"."""
-ITSELF = re.compile(
-    "(?:杂志|学校|校园|车站|公司|集团|机构|组织|球队|比赛|赛事|大会|[线道]路|路线|机场|医院|影片|电影|小说|游戏|专辑|作品|节目|乐队|乐团|城市|大桥)(?!的)"
-)
+ITSELF = patterns("zh")["the thing itself"]
 """Words for the thing itself when they are alone."""
-_NO_SAYING = re.compile(
-    "据|如|若|在位|除|虽|尽管|因|由于|随|例|但|而|故|所以|即|不[仅但久料]|有[人些的一时研记]|以[致及便]|使|令|让|导致|后|前|时|最后|最终|"
-    "直[到至]|等|其|包[括含]|分别|要|经过|作为|当|为了|比如|像|由于|或|以.*[计来]算?$|在.*[时后中前下]$|为.*时$|相[对比]|可见|听说|被$"
-)
-_OF_IT_ALONE = re.compile(
-    "学名|本[鱼种]|[科属][^，。]{0,6}[种属]|出生|生于|毕业|[国省市县]人[，。]|运动员|演员|歌手|(?<!国)家[，。、]|球员|教授"
-)
+_NO_SAYING = patterns("zh")["no statement"]
+_OF_IT_ALONE = patterns("zh")["page on a species or a person"]
 """In the beginning of a page on a species or a person, which speaks of little else."""
 _ROLE = re.compile("(?:运动员|(?<!国)家|演员|歌手|球员|官员|学者|教练|将领)$")
 _LEAD = re.compile("[在于自从以][^，]{1,15}?(?:[时中后前里上下起间]|期间)[就便才即]?(?=[曾被获加参成为开入当担转毕出])")
@@ -64,9 +38,7 @@ _LEAD = re.compile("[在于自从以][^，]{1,15}?(?:[时中后前里上下起�
 _ONE_LACKING_A_WORD = re.compile("^是一个?(?=位于[^的]*$)|(?<=^是)一(?=[位由])")
 """Left of "是一位于东京，由公司经营的车站" where the sentence is cut."""
 _JOINING = re.compile("^(?:并且|并(?!不)|也|亦|还|又|同时|且|更)")
-_OPEN = re.compile(
-    "[至到]\\d+年间$|[的和与及或由在于、：:]$|(?:之间|期间|时|后|年|[日天]前)$|“[^”]*$|「[^」]*$|《[^》]*$|^[^“]*”|^[^「]*」|^[^《]*》|[|?？!！…\\[\\]*=：:{}—─]|□|\\s|^[是为]前?\\d+年[至间到]|^于?\\d+年的"
-)
+_OPEN = patterns("zh")["open at an end"]
 _BEGINS_WITHOUT = re.compile("，*(?:是|本[线站片剧作])")
 """A page that leaves out the name of what it is about."""
 

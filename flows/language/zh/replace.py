@@ -3,8 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from flows.language import CannotReplace, Replaced
-from flows.language.edits import Edit, edited
+from flows.language import CannotReplace, Edit, Replaced, edited
 from flows.language.zh.mentions import Found, find
 from flows.language.zh.numbers import NUMBER, Date, date_of, like, value_of
 from flows.language.zh.text import normal, occurrences
@@ -15,7 +14,6 @@ _PRONOUNS = {"male": "他", "female": "她"}
 
 
 def replace(text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Replaced:
-    """Return `text` with every mention of `answer` naming `new` instead, in the same form."""
     names = tuple(aliases)
     mentions = find(text, answer, names)
     if not mentions:
@@ -31,11 +29,11 @@ def replace(text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Re
 
 
 def _said(text: str, mention: Found, new: str) -> str:
-    """The new answer as the mention says the old one."""
     phrase = trimmed(new)
     family = surname(normal(phrase).text)
     if mention.role == "surname":
-        piece = _surname_as_written(phrase, family)
+        at = normal(phrase).text.rfind(family) if "·" in phrase else 0
+        piece = phrase[at : at + len(family)] if family and at >= 0 else phrase
     elif mention.role == "given name":
         piece = _given_as_written(phrase)
     elif mention.role == "date part" or date_of(mention.said) is not None:
@@ -49,11 +47,6 @@ def _said(text: str, mention: Found, new: str) -> str:
         raise CannotReplace("the text explains a short name")
     _check_range(text, mention, piece)
     return _without_doubled(text, mention, piece)
-
-
-def _surname_as_written(phrase: str, family: str) -> str:
-    at = normal(phrase).text.rfind(family) if "·" in phrase else 0
-    return phrase[at : at + len(family)] if family and at >= 0 else phrase
 
 
 def _given_as_written(phrase: str) -> str:
@@ -108,7 +101,6 @@ def _numbered(old_text: str, phrase: str) -> str | None:
 
 
 def _check_range(text: str, mention: Found, piece: str) -> None:
-    """Refuse a year or number that turns a range round."""
     value = re.match(r"\D*(\d+(?:\.\d+)?)", normal(piece).text)
     if value is None:
         return

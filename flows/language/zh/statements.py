@@ -2,6 +2,7 @@
 
 import re
 
+from flows.language.tables import patterns
 from flows.language.zh.text import tagged
 from flows.language.zh.types import answer_type
 
@@ -10,19 +11,12 @@ _DATED = re.compile("[年月日][初末间底中]?$|世纪|年代|时[期代]|[�
 _PLACE = re.compile("(?:哪里|哪儿|什么地方|何处|什么地区|哪个地方|何地)")
 _COUNT = re.compile("第?(?:多少|几)(?!几)")
 _HOW_LONG = re.compile("多(?:长(?:的?时间)?|久|大|高|重|远|深|宽|厚)$")
-_WHY = re.compile(
-    "(?:是?因?(?<![误称改名分定作成认视封评选])为什么(?!$)|为何)(?:会|要)?|"
-    "(?:的(?:主要)?原因(?:是什么|为何)|是什么原因)$"
-)
-_WHICH = re.compile(
-    "(?:哪一?(?:[个位座家所部种本名支首届项类场篇次颗份段件级]|条(?!例|约))|哪些|哪几[种个]|什么|何种|哪一|哪)(?:样的|(?:类型|种类)的)?|怎样的|如何的"
-)
+_WHY = patterns("zh")["asks why"]
+_WHICH = patterns("zh")["asks which"]
 _OF_WHAT_SORT = re.compile("(?:运动员|选手)$")
 """Behind what tells of which sort: "速度滑冰运动员"."""
 _NAMED_BY_LETTERS = ("频道", "公司", "网站", "主机")
-_NOT_PLAIN = re.compile(
-    "(?<![误称改名分定作成认视封评选])为什么(?!$)|为何|怎么|怎样(?!的)|如何(?!的)|是否|什么意思|什么特点|什么区别|[此该这]|^[当在]?[他她它牠]|本[线站片剧鱼种作次届]"
-)
+_NOT_PLAIN = patterns("zh")["no plain question"]
 _SPACED = re.compile(r"(?<=[一-龥]) (?=\d)|(?<=\d) (?=[一-龥])")
 _DOUBLED = re.compile("的(?=的|分布[于在])")
 """A superfluous 的 in a question: "植物的分布于哪里"."""

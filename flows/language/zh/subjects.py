@@ -2,20 +2,14 @@
 
 import re
 
-from flows.language.tables import word_list
+from flows.language.tables import patterns, word_list
 from flows.language.zh.text import tagged
 
 _PRONOUN = re.compile(r"(?:他们|她们|它们|他|她|它|两人|二人|双方|前者|后者)")
-_POINTING = re.compile(
-    r"(?:该|其|这些|那些|这|那|此|本|上述|同)(?!外|次|后|前|时|实|中国|地|间|余|他)[\u4e00-\u9fff]{0,4}"
-)
+_POINTING = patterns("zh")["points at the subject"]
 _POINTING_TIME = re.compile(r"(?:此后|其后|此前|此外|之后|随后|后来|同年|当时|其间|期间|其中|翌年|次年|同时|此时)")
-_OPENING = re.compile(
-    r"[“「『\"'（(]*(?:(?:但是?|而|不过|然而|因此|所以|于是|并且|而且|后来|随后|之后|此后|同时|另外|此外|最后|最终|其后|同年|当时|翌年|次年)[，,]?)*"
-)
-_INTRODUCTION = re.compile(
-    r"(?:在|于|自|从|到|当|由于|根据|为了?|随着|除了?|至|直到|\d{1,4}年|公元)[^，,。；]{0,20}[，,]"
-)
+_OPENING = patterns("zh")["opens a sentence"]
+_INTRODUCTION = patterns("zh")["introduces a sentence"]
 _TIME = re.compile(r"(?:公元前?)?\d{1,4}年代?(?:\d{1,2}月)?(?:\d{1,2}日)?[，,]?|\d{1,2}月(?:\d{1,2}日)?[，,]?")
 _WHOLE_POINTING = frozenset(["该", "其", "这", "那", "此", "本"])
 _DIRECTION = re.compile(r"[东西南北東]{1,2}(?:面|边|侧|部|方)?(?:起|至|临|臨|接|靠|连|連|邻|鄰|到|抵|与|與|距|濒|瀕)")

@@ -31,22 +31,14 @@ class Normal(NamedTuple):
 def normal(text: str) -> Normal:
     """`text` with half-width letters and digits, one sort of quotation mark, dot and dash, in lower case."""
     folded = text.translate(_FOLDED)
-    lower = folded.lower() if folded.isascii() else "".join(map(_lower, folded)) if _grows(folded) else folded.lower()
+    lower = folded.lower()
+    if len(lower) != len(folded):  # one Turkish letter grows
+        lower = "".join(sign.lower() if len(sign.lower()) == 1 else sign for sign in folded)
     if not _LOOSE_SPACE.search(lower):
         return Normal(lower, range(len(lower) + 1))
     dropped = {at for match in _LOOSE_SPACE.finditer(lower) for at in range(*match.span())}
     kept = [at for at in range(len(lower)) if at not in dropped]
     return Normal("".join(lower[at] for at in kept), [*kept, len(lower)])
-
-
-def _grows(text: str) -> bool:
-    """True if lower case would change the number of characters (one Turkish letter does)."""
-    return len(text.lower()) != len(text)
-
-
-def _lower(character: str) -> str:
-    low = character.lower()
-    return low if len(low) == 1 else character
 
 
 def whole(text: str, start: int, end: int) -> bool:

@@ -4,26 +4,18 @@ import re
 from functools import lru_cache
 
 from flows.language import AnswerType, Gender
-from flows.language.tables import rows, word_list
+from flows.language.tables import patterns, rows, word_list
 from flows.language.zh.numbers import NUMBER, date_of, value_of
 from flows.language.zh.text import PERSON_TAGS, normal, tagged
 
 _KEPT = 65536
 _EDGES = " \t\r\n\u3000\u00a0\ufeff。，、；：！？.,;:!?"
 _PAIRS = {"「": "」", "『": "』", "“": "”", "‘": "’", '"': '"', "（": "）", "(": ")"}
-_NUMBER_QUESTION = re.compile(
-    r"多少|几[个名位年次岁届所座间只条种人天层章]|多[大长高远深久宽重]|第几|百分之几|比例|数量"
-)
-_DATE_QUESTION = re.compile(
-    r"什么时[候间]|何时|哪[一]?年|哪[一]?[天日月]|几月|几号|哪个(?:年代|世纪|朝代|时期)|何年|时间是|年份|日期"
-)
+_NUMBER_QUESTION = patterns("zh")["asks for a number"]
+_DATE_QUESTION = patterns("zh")["asks for a date"]
 _PERSON_QUESTION = re.compile(r"谁|哪[一]?位|何人|叫什么名字")
-_PLACE_QUESTION = re.compile(
-    r"哪里|哪儿|何处|何地|什么地[方点]|哪[个一座]*(?:国家|国|城市|市|省|县|地方|地区|区)|位于哪|在哪"
-)
-_ORGANISATION_QUESTION = re.compile(
-    r"哪[个一家所]*(?:公司|机构|组织|大学|学校|球队|俱乐部|政党|部门|企业)|什么(?:公司|机构|组织|大学|学校|球队|部门)"
-)
+_PLACE_QUESTION = patterns("zh")["asks for a place"]
+_ORGANISATION_QUESTION = patterns("zh")["asks for an organisation"]
 _SURNAMES = word_list("zh", "surnames")
 _DOUBLE_SURNAMES = word_list("zh", "double surnames")
 _FEMALE_SIGNS = word_list("zh", "female")
@@ -48,7 +40,6 @@ def trimmed(answer: str) -> str:
 
 @lru_cache(_KEPT)
 def answer_type(answer: str, question: str = "") -> AnswerType:
-    """Return the type of `answer`; the question helps where the answer alone does not tell."""
     phrase = normal(trimmed(answer)).text
     if not phrase:
         return "other"
@@ -103,7 +94,8 @@ def _name_type(phrase: str, question: str) -> AnswerType:  # noqa: PLR0911 - one
     of_ending = _ending(phrase)
     if _PLACE_QUESTION.search(question) and not (of_ending and of_ending[0] == "organisation"):
         return "place"
-    if _ORGANISATION_QUESTION.search(question) or (of_ending and of_ending[0] == "organisation" and _named(phrase)):
+    is_named = of_ending is not None and of_ending[0] == "organisation" and len(phrase) >= 3
+    if _ORGANISATION_QUESTION.search(question) or is_named:
         return "organisation"
     tags = [tag for _, tag in tagged(phrase)]
     if asked and asked not in _PERSON_NOUNS and not _PLACE_QUESTION.search(question):
@@ -115,10 +107,6 @@ def _name_type(phrase: str, question: str) -> AnswerType:  # noqa: PLR0911 - one
     if tags[-1] == "nt":
         return "organisation"
     return "other"
-
-
-def _named(phrase: str) -> bool:
-    return len(phrase) >= 3
 
 
 def _can_be_person(phrase: str) -> bool:
@@ -312,7 +300,6 @@ def asked_noun(question: str) -> str:
 
 
 def spans_of_type(text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
-    """Return the spans of `text` that name something of the type, in order, without overlap."""
     if answer_type == "date":
         return [match.span() for match in _DATES_IN_TEXT.finditer(text)]
     if answer_type == "number":

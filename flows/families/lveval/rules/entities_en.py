@@ -13,7 +13,7 @@ from flows.language.alternatives import NUMBER, YEAR, counted_anew, moved, perso
 from flows.language.en.names import TITLES, classes, is_first_name, is_of_a_people, is_surname, place_class
 from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
 from flows.language.en.tokens import word_set
-from flows.language.invented import invented_names
+from flows.language.tables import invented_names
 
 TRIED = 3  # names tried in place of one
 _NOUNS_OF_TYPES = vocabulary("nouns_of_types")

@@ -11,11 +11,10 @@ from flows.families.lveval.name_forms import TRANSCRIBED
 from flows.families.lveval.rules.entities_en import coined
 from flows.families.lveval.rules.vocabulary import pattern, vocabulary
 from flows.language import zh
-from flows.language.alternatives import NUMBER, YEAR, moved
-from flows.language.invented import invented_names
+from flows.language.alternatives import NUMBER, YEAR, moved, sisters
+from flows.language.tables import invented_names
 from flows.language.zh.numbers import spelt, value_of
 from flows.language.zh.predicates import about, aliases
-from flows.language.zh.sisters import sisters
 from flows.language.zh.text import NUMERALS, is_known_word, tagged
 from flows.language.zh.types import is_personal_name, surname
 

@@ -31,7 +31,7 @@ from flows.language.choices import is_yes_or_no
 from flows.language.en.names import is_of_a_people, place_class
 from flows.language.en.phrases import article
 from flows.language.en.statements import statement, untimed
-from flows.language.invented import invented_names
+from flows.language.tables import invented_names
 
 _ONCE = re.compile(r"\b(?:became|born|died|founded|only|first|last|since|\w{3,}est)\b")  # happens once, or to one alone
 _YEAR_ASKED = re.compile(r"\b(?:in|around|by|since|during) (?:[A-Z][a-z]+ )?((?:1\d|20)\d\d)(?![\d–'’s-])")

@@ -22,7 +22,7 @@ from flows.families.lveval.rules.entities_zh import TRIED, Entity, other_answers
 from flows.families.lveval.rules.vocabulary import pattern, vocabulary
 from flows.language import CannotReplace, zh
 from flows.language.alternatives import NUMBER, YEAR, moved
-from flows.language.invented import invented_names
+from flows.language.tables import invented_names
 from flows.language.zh.predicates import ITSELF, about, aliases, is_unnamed, predicates
 from flows.language.zh.statements import statement, unexplained
 from flows.language.zh.text import is_known_word, tagged

@@ -15,8 +15,8 @@ from flows.language.en.names import TITLES, classes, is_familiar_place, is_first
 from flows.language.en.persons import FUNCTION_WORDS, personal_name
 from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
 from flows.language.en.tokens import MONTHS, word_set
-from flows.language.invented import invented_names
 from flows.language.keywords import occurs
+from flows.language.tables import invented_names
 from schemas.lveval import Rule
 
 _DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|isms?|ists?|tions?|ity|ness|ology)$")

@@ -11,7 +11,7 @@ from flows.families.lveval.inputs import ToRename
 from flows.families.lveval.name_forms import TRANSCRIBED
 from flows.families.lveval.rules.replacement_makers import Maker, asked_years, gender_of, moved, substituted
 from flows.families.lveval.rules.vocabulary import vocabulary
-from flows.language.invented import invented_names
+from flows.language.tables import invented_names
 from flows.language.zh.text import is_known_word, tagged
 from flows.language.zh.types import surname as zh_surname
 from schemas.lveval import Rule

@@ -46,7 +46,7 @@ class Answered(Protocol):
 
 
 def alternative_problem(case: Answered, alternative: str) -> Problem:
-    """Why `alternative` cannot take the place of the answer.
+    """Return why `alternative` cannot take the place of the answer.
 
     It must be short plain text. It names something else than the answer or its aliases: each has a word that the
     other lacks ("South Goa" for "North Goa"). It is neither in the evidence nor in the question, unless that asks
@@ -57,7 +57,7 @@ def alternative_problem(case: Answered, alternative: str) -> Problem:
 
 
 def _form_problem(case: Answered, alternative: str) -> Problem:
-    """Why it is no short plain text of the passage's language."""
+    """Return why it is no short plain text of the passage's language."""
     limits = LANGUAGES[case.language]
     markup = _MARKUP.search(alternative)
     if (unfit := markup[0] if markup else odd_character(alternative)) is not None:
@@ -74,7 +74,7 @@ def _form_problem(case: Answered, alternative: str) -> Problem:
 
 
 def _meaning_problem(case: Answered, alternative: str) -> Problem:
-    """Why it does not name another thing of the answer's type."""
+    """Return why it does not name another thing of the answer's type."""
     language = language_of(case.language)
     old, new = (language.answer_type(answer, case.question) for answer in (case.answer, alternative))
     counted = old in ("number", "date")
@@ -91,7 +91,7 @@ def _meaning_problem(case: Answered, alternative: str) -> Problem:
 
 
 def _place_problem(case: Answered, alternative: str) -> Problem:
-    """Why it is not new to the question and the evidence."""
+    """Return why it is not new to the question and the evidence."""
     language = language_of(case.language)
     if language.contains(case.question, alternative) and not is_choice(case.language, case.question, case.answer):
         return "question gives the alternative away", f"{alternative!r} stands in the question"
@@ -113,7 +113,7 @@ def _named_in_question(case: Answered, alternative: str) -> str | None:
 
 
 def _names_the_same(language: Language, name: str, alternative: str, *, counted: bool) -> bool:
-    """Whether two answers may mean one thing: one holds or names the other, or adds no word that tells them apart."""
+    """Return whether two answers may mean one thing: one holds or names the other, or no word tells them apart."""
     if language.contains(name, alternative) or language.contains(alternative, name):
         return True
     named = [*language.mentions(alternative, name), *language.mentions(name, alternative)]

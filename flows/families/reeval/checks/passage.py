@@ -12,9 +12,9 @@ from flows.families.reeval.checks.sentence import LEAST_SUPPORT, begins_leaning,
 from flows.families.reeval.filters import LANGUAGES
 from flows.language import Language, language_of
 from flows.language.agreement import WORD
+from flows.language.matter import page_name
 from flows.language.pointing import points_outside, unlinked
 from flows.language.quotes import holds, stretch_of
-from flows.language.titles import page_name
 from flows.llm.model import Problem
 
 MOST_CONDENSED = 0.5
@@ -47,7 +47,7 @@ def opening(language_code: str, passage: str, title: str | None) -> int | None:
 
 
 def _stands_alone(language_code: str, sentence: str, title: str | None) -> bool:
-    """Whether a sentence names the page that it is from, and leans on nothing else ("The cheetah" is the Cheetah)."""
+    """Return whether a sentence names its page ("The cheetah" is the Cheetah), and leans on nothing else."""
     words = language_of(language_code).content_words
     titled = words(page_name(title))
     if titled and 2 * len(titled & words(sentence)) < len(titled):
@@ -62,7 +62,7 @@ def most_condensed(language_code: str, passages: Sequence[str]) -> int:
 
 
 def condensed_problem(language_code: str, passages: Sequence[str], condensed: str) -> Problem:
-    """Why `condensed` does not condense the passages: it is too long, leaves one out, or begins with a pronoun."""
+    """Return why `condensed` is no text of the passages: it is too long, leaves one out, or begins with a pronoun."""
     language = language_of(language_code)
     length, most = language.count(condensed), most_condensed(language_code, passages)
     if not 0 < length <= most:
@@ -131,7 +131,7 @@ def merged_problem(
     most: int | None = None,
     objected: Sequence[str] = (),
 ) -> Problem:
-    """Why `merged` does not hold both the supporting fact and the condensed text, each sentence in its place.
+    """Return why `merged` does not hold both the supporting fact and the condensed text, each sentence in its place.
 
     Sentences that an editor `objected` to may go.
     """
@@ -153,7 +153,7 @@ def merged_problem(
 
 
 def _order_problem(language_code: str, sentence: str, condensed: str, merged: str) -> Problem:
-    """Why the merged sentences do not follow each other."""
+    """Return why the merged sentences do not follow each other."""
     if (parted := _parted(language_code, sentence, condensed, merged)) is not None:
         return (
             "supporting sentence parts what belongs together",
@@ -199,13 +199,13 @@ def _support_in(language: Language, text: str, sentence: str) -> float:
 
 
 def objection_problem(passage: str, quoted: str) -> Problem:
-    """Why an objection is to nothing that the passage says."""
+    """Return why an objection is to nothing that the passage says."""
     if stretch_of(passage, quoted) is not None:
         return None
     return "objection to what the passage does not say", f"it nowhere has {quoted!r}: copy the sentence as it stands"
 
 
 def says_the_same(first: str, second: str) -> bool:
-    """Whether a text repeats another nearly word by word."""
+    """Return whether a text repeats another nearly word by word."""
     words, other = ([word[0] for word in WORD.finditer(text)] for text in (first, second))
     return SequenceMatcher(None, words, other, autojunk=False).ratio() > SAME_ABOVE

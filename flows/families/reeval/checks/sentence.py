@@ -1,12 +1,12 @@
-"""Whether a sentence supports the answer and can be understood alone (section 3.2, "proper decontextualization")."""
+"""Checks of a sentence: it supports the answer and is understood alone (section 3.2, "proper decontextualization")."""
 
 import re
 from collections.abc import Sequence
 
 from flows.language import Language, language_of
+from flows.language.matter import page_name
 from flows.language.pointing import leans_on_what_is_asked, points_outside
 from flows.language.quotes import holds, stretch_of
-from flows.language.titles import page_name
 from flows.llm.model import Problem
 
 LEAST_SUPPORT = 0.8
@@ -37,7 +37,7 @@ _MAY_GO = {
 
 
 def sentence_problem(language_code: str, evidence: str, answer: str, quoted: str) -> Problem:
-    """Why `quoted` quotes no sentence of the evidence that holds the answer. Empty, it says that none supports it."""
+    """Return why `quoted` is no sentence of the evidence with the answer. Empty, it says that none supports it."""
     language = language_of(language_code)
     if not quoted.strip():
         return None
@@ -56,7 +56,7 @@ def sentence_problem(language_code: str, evidence: str, answer: str, quoted: str
 
 
 def _is_one_sentence(language: Language, text: str) -> bool:
-    """Whether a text is no more than one sentence. An English semicolon ends none, though texts are cut there too."""
+    """Return whether a text is one sentence. An English semicolon ends none, though texts are cut there too."""
     parts = language.sentences(text)
     english = language is language_of("en")
     return bool(parts) and (len(parts) == 1 or (english and all(part.endswith(";") for part in parts[:-1])))
@@ -70,12 +70,12 @@ def sentence_before(language_code: str, evidence: str, sentence: str) -> str:
 
 
 def is_whole(sentence: str) -> bool:
-    """Whether it begins and ends as a sentence does: passages are cut anywhere, and lists have none."""
+    """Return whether it begins and ends as a sentence does: passages are cut anywhere, and lists have none."""
     return bool(_STARTS.search(sentence) and _ENDS.search(sentence))
 
 
 def may_lean(language_code: str, sentence: str) -> bool:
-    """Whether any word of a sentence may stand for something named before it."""
+    """Return whether any word of a sentence may stand for something named before it."""
     return LEANING[language_code].search(sentence) is not None or points_outside(language_code, sentence) is not None
 
 
@@ -101,7 +101,7 @@ def short_name(language_code: str, sentence: str, title: str | None) -> re.Match
 
 
 def is_asked_about(language_code: str, question: str, leaning: str, title: str | None) -> bool:
-    """Whether the question or the page names a bare definite: "The marathon" of the page "Marathon"."""
+    """Return whether the question or the page names a bare definite: "The marathon" of the page "Marathon"."""
     page = page_name(title)
     if language_code == "zh":
         return len(leaning) > 1 and leaning in f"{question} {page}"  # 辐射, a noun that begins like a verb
@@ -119,7 +119,7 @@ def resolved_problem(
     title: str | None = None,
     evidence: str = "",
 ) -> Problem:
-    """Why `resolved` does not say on its own what `sentence` of the evidence says; `title` is that of their page."""
+    """Return why `resolved` does not say on its own what `sentence` of the evidence says; `title` is the page's."""
     language = language_of(language_code)
     leaning = points_outside(language_code, resolved)
     if leaning is not None and not is_asked_about(language_code, f"{question} {answer}", leaning, title):

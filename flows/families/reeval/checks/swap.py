@@ -1,4 +1,4 @@
-"""Whether a rewritten evidence is the old one with another answer in the answer's place (section 3.1).
+"""Checks of a rewritten evidence: it is the old one with another answer in the answer's place (section 3.1).
 
 The two are compared word by word: what was replaced, what else changed, and where the answer stands.
 """
@@ -29,7 +29,7 @@ _STRETCHES = re.compile(r"[㐀-鿿豈-﫿]|[^㐀-鿿豈-﫿]+")
 def swap_problem(
     language_code: str, old: str, answer: str, aliases: Sequence[str], alternative: str, new: str
 ) -> Problem:
-    """Why `new`, as `edits.restored` gives it, is not the evidence `old` with `alternative` in the answer's place."""
+    """Return why `new`, as `restored` gives it, is not the evidence `old` with `alternative` in the answer's place."""
     language = language_of(language_code)
     if not holds(language, new, alternative):
         return "new answer is not in the new evidence", f"the passage must hold {alternative!r}"
@@ -51,7 +51,7 @@ def swap_problem(
 def _change_problem(
     language_code: str, old: str, answer: str, aliases: tuple[str, ...], alternative: str, new: str
 ) -> Problem:
-    """Why the differences between the two texts are not those that the new answer asks for."""
+    """Return why the differences between the two texts are not those that the new answer asks for."""
     compared = compare(language_code, old, answer, aliases, new)
     if not compared.replacements:
         return "nothing was replaced", f"replace every mention of {answer!r}"

@@ -13,10 +13,17 @@ from itertools import islice
 from flows.families.reeval.checks.alternative import Answered, alternative_problem
 from flows.language import language_of
 from flows.language.alternatives import CENTURY, FEW, NUMBER, YEAR, counted_anew, is_plausible, moved, persons
-from flows.language.en.countries import Country, countries, country_of_city, named_in
-from flows.language.en.names import classes, is_common_surname, place_class
+from flows.language.en.names import (
+    Country,
+    classes,
+    countries,
+    country_of_city,
+    is_common_surname,
+    named_in,
+    place_class,
+)
 from flows.language.en.phrases import is_dictionary_word
-from flows.language.invented import invented_names
+from flows.language.tables import invented_names
 from flows.language.zh.types import is_personal_name, surname
 
 CANDIDATES = 24
@@ -54,7 +61,7 @@ def _counted(case: Answered, others: Sequence[str], rng: random.Random) -> Itera
 
 
 def is_alone(kind: str) -> bool:
-    """Whether a kind holds one answer only: no words told what else could stand in its place."""
+    """Return whether a kind holds one answer only: no words told what else could stand in its place."""
     return kind.partition(":")[2].startswith("alone:")
 
 
@@ -104,13 +111,13 @@ def _chinese_persons(case: Answered, rng: random.Random) -> Iterator[str]:
 
 
 def _is_in_question(case: Answered) -> bool:
-    """Whether the question speaks of what the answer names, by a name that only the answer has."""
+    """Return whether the question speaks of what the answer names, by a name that only the answer has."""
     names = {word.casefold() for word in case.answer.split() if _is_own(word)} or {case.answer.casefold()}
     return bool(names & {word.casefold() for word in re.findall(r"[\w'’-]+", case.question)})
 
 
 def is_person(answer: str, question: str, evidence: str, language_code: str) -> bool:
-    """Whether an answer to "who" is a person: by the name, or by what the evidence calls it or goes on to call it.
+    """Return whether an answer to "who" is a person: by the name, or by what the evidence calls it.
 
     "Who" asks for companies and believers as well.
     """
@@ -242,14 +249,14 @@ def _is_spoken_of(case: Answered, word: str) -> bool:
 
 
 def _is_named_after(words: Sequence[str], shape: Sequence[str]) -> bool:
-    """Whether the first of two words only tells things of a kind apart: "Elephant Island", "Smith College"."""
+    """Return whether the first of two words only tells things of a kind apart: "Elephant Island", "Smith College"."""
     if words[-1].casefold() not in classes("head") or not words[0][:1].isupper():
         return False
     return shape[0] in ("island", "mountain") or is_common_surname(words[0])
 
 
 def _is_own(word: str) -> bool:
-    """Whether a word of a name is what it is called, not what it is."""
+    """Return whether a word of a name is what it is called, not what it is."""
     folded = word.casefold()
     if not word[:1].isupper() or folded in classes("head"):
         return False

@@ -8,8 +8,8 @@ from flows.families.reeval import prompts
 from flows.families.reeval.checks.passage import MOST_CONDENSED, merged_problem, opening
 from flows.families.reeval.checks.sentence import is_whole, short_name
 from flows.language import Language, language_of
+from flows.language.matter import BRACKET, page_name
 from flows.language.pointing import leans_on_what_is_asked, points_outside
-from flows.language.titles import BRACKET, page_name
 from flows.llm.model import Invalid
 
 EXTRACTED = {"en": 50, "zh": 90}
@@ -145,7 +145,7 @@ def read_passage(asked: prompts.ToRead, rng: random.Random) -> prompts.Reading:
 
 
 def _tells_of(language: Language, before: str, leaning: str) -> bool:
-    """Whether the text before says what a phrase leans on; "the blue whale", of several words, is a kind that it names.
+    """Return whether the text before says what a phrase leans on; "the blue whale", of several words, names its kind.
 
     A person is needed for "he", the noun for "the tower", any sentence for "it".
     """
@@ -211,7 +211,7 @@ def _person(language: Language, names: Sequence[str], before: str) -> str | None
 
 
 def _speaks_of(language: Language, before: str, name: str) -> bool:
-    """Whether a sentence is about `name`, as far as can be seen: it leans on earlier text, or opens with it."""
+    """Return whether a sentence is about `name`, as far as can be seen: it leans on earlier text, or opens with it."""
     if not before or language.dangling_subject(before) is not None:
         return True
     return any(mention.start <= len("The ") for mention in language.mentions(before, name))
@@ -229,7 +229,7 @@ def _persons(language: Language, sentence: str, known: Sequence[str]) -> set[str
 
 
 def _is_a(language: Language, subject: str, title: str, before: str) -> bool:
-    """Whether the title's bracket, or what the sentence before says it is, calls it what the subject does."""
+    """Return whether the title's bracket, or what the sentence before says it is, calls it what the subject does."""
     called = language.content_words(subject)
     bracket = BRACKET.search(title)
     kind = re.search(r"\b(?:is|was|are|were)\b.*", before)

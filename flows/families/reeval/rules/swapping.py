@@ -76,7 +76,7 @@ def _left(asked: ToAlter, candidate: str, evidence: str) -> str | None:
 
 
 def _dates_meet(asked: ToAlter, candidate: str) -> bool:
-    """Whether another month would stand among other days of its year: no order of months is looked at."""
+    """Return whether another month would stand among other days of its year: no order of months is looked at."""
     months, others = (re.findall(_MONTHS, date) for date in (asked.answer, candidate))
     if asked.language != "en" or not months or months == others:
         return False
@@ -85,7 +85,7 @@ def _dates_meet(asked: ToAlter, candidate: str) -> bool:
 
 
 def _is_converted(evidence: str, answer: str) -> bool:
-    """Whether the answer is a number that the text gives in another unit, in brackets beside it."""
+    """Return whether the answer is a number that the text gives in another unit, in brackets beside it."""
     if not any(sign.isdigit() for sign in answer) or _YEAR.search(answer):
         return False
     places = re.finditer(rf"(?<!\w){re.escape(answer)}(?!\w)", evidence)
@@ -93,7 +93,7 @@ def _is_converted(evidence: str, answer: str) -> bool:
 
 
 def _is_reckoned_with(language: Language, evidence: str, answer: str) -> bool:
-    """Whether a sentence tells a share beside the answer, which is none: "74 per cent, or 260 of the 352 votes"."""
+    """Return whether a sentence gives a share beside the answer, which is none: "74 per cent, or 260 of 352 votes"."""
     if _SHARE.search(answer):
         return False
     number = re.escape(next(iter(re.findall(r"\d[\d.,]*", answer)), answer))
@@ -102,7 +102,7 @@ def _is_reckoned_with(language: Language, evidence: str, answer: str) -> bool:
 
 
 def _keeps_order(evidence: str, answer: str, candidate: str) -> bool:
-    """Whether a year stands between the same other years of the text as the answer's: texts tell what comes first."""
+    """Return whether a year lies between the same years of the text as the answer's: texts tell things in order."""
     old, new = (_YEAR.findall(date) for date in (answer, candidate))
     if len(old) != 1 or len(new) != 1:
         return True

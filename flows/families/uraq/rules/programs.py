@@ -56,7 +56,6 @@ class Program:
 
     @property
     def hops(self) -> int:
-        """How many steps the question takes."""
         return len(self.steps)
 
     def suits(self, fact: Fact) -> bool:
@@ -75,12 +74,10 @@ class Pattern:
 
     @property
     def id(self) -> str:
-        """Name of the pattern."""
         return f"{self.program.name}/{self.wording}"
 
     @property
     def text(self) -> str:
-        """The wording, with its slots."""
         return self.program.wordings[self.wording]
 
 

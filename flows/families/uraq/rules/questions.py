@@ -38,7 +38,6 @@ class ComputedQuestion:
 
     @property
     def text(self) -> str:
-        """The question."""
         return fill(self.pattern.text, self.fact, self.slots)
 
     def results(self, value: str, without: int | None = None) -> tuple[Result, ...]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 from flows.families.uraq.rules.facts import (
     WITH_ARTICLE,
@@ -206,14 +206,10 @@ def things(fact: Fact) -> Sequence[Slot]:
     return [(name, has) for names, has in sides for name in names if name != fact.phrase]
 
 
-def names_in(table: str) -> Callable[[Fact], Sequence[Slot]]:
+def names_in(table: str, fact: Fact) -> Sequence[str]:
     """Names of a table that are neither the fact's answer nor a wrong one."""
-
-    def names(fact: Fact) -> Sequence[Slot]:
-        taken = (fact.value, *fact.others)
-        return [row["name"] for row in rows(table) if row["name"] not in taken and row["name"] not in fact.phrase]
-
-    return names
+    taken = (fact.value, *fact.others)
+    return [row["name"] for row in rows(table) if row["name"] not in taken and row["name"] not in fact.phrase]
 
 
 def elements_nearby(fact: Fact) -> Sequence[Slot]:
@@ -232,7 +228,7 @@ def small_animals(fact: Fact) -> Sequence[Slot]:
     classes = column("known_animals", "name", "class")
     if classes[fact.value] not in COUNTED_LEGS:
         return []
-    return [name for name in names_in("known_animals")(fact) if classes[str(name)] in COUNTED_LEGS]
+    return [name for name in names_in("known_animals", fact) if classes[name] in COUNTED_LEGS]
 
 
 def constants(*values: int | str) -> Callable[[Fact], Sequence[Slot]]:
@@ -250,11 +246,11 @@ CANDIDATES: Mapping[str, Callable[[Fact], Sequence[Slot]]] = {
     "person before": people_before,
     "person about": people_born_about,
     "thing": things,
-    "country": names_in("known_countries"),
+    "country": partial(names_in, "known_countries"),
     "element": elements_nearby,
-    "animal": names_in("known_animals"),
+    "animal": partial(names_in, "known_animals"),
     "small animal": small_animals,
-    "us state": names_in("known_states"),
+    "us state": partial(names_in, "known_states"),
     "planet": constants(*SERIES["planet"]),
     "month": constants(*SERIES["month"]),
     "few": constants(2, 3, 4, 5),

@@ -72,7 +72,6 @@ class Fact:
 
     @property
     def statement(self) -> str:
-        """The true statement."""
         return self.said(self.value)
 
     @property
@@ -155,14 +154,14 @@ def column(table: str, key: str, field: str) -> Mapping[str, str]:
 @cache
 def people() -> Mapping[str, Person]:
     """Everybody whose dates are known, by name."""
-
-    def year(text: str) -> int | None:
-        return int(text) if text else None
-
     return {
-        row["name"]: Person(row["name"], year(row["birth"]), year(row["death"]), row["role"], row["country"])
+        row["name"]: Person(row["name"], _year(row["birth"]), _year(row["death"]), row["role"], row["country"])
         for row in rows("known_people")
     }
+
+
+def _year(cell: str) -> int | None:
+    return int(cell) if cell else None
 
 
 @cache
@@ -205,7 +204,6 @@ def facts() -> tuple[Fact, ...]:
 
 @cache
 def of_kind(kind: Kind) -> tuple[Fact, ...]:
-    """The facts of a kind."""
     return tuple(fact for fact in facts() if fact.kind == kind)
 
 
