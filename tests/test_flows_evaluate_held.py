@@ -106,7 +106,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, servers: tuple[ChatServer, C
         },
     )  # fmt: skip
     project = Project(folder / "config.yaml", folder / "out")
-    project.run(run_all(project.build))
+    project.loop.run(run_all(project.build))
     write_output_files(project)
     project.close()
     return folder

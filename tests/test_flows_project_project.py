@@ -38,7 +38,7 @@ def test_a_worker_closes_the_builds_that_it_has_no_room_for(tmp_path: Path) -> N
     first = opened(Project(config, tmp_path / "out"))
     for _ in range(compose.OPEN_AT_ONCE):
         opened(Project(config, tmp_path / "out"))
-    assert first.stopped
+    assert first.loop.stopped
 
 
 def test_a_worker_where_something_differs_refuses(tmp_path: Path) -> None:
