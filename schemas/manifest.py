@@ -118,6 +118,11 @@ def sum_usage(usages: Iterable[Mapping[str, UsageOfPrompt]]) -> dict[str, UsageO
     return total
 
 
+def total_usage(usages: Iterable[UsageOfPrompt]) -> UsageOfPrompt:
+    """Return the sum of usages of any prompts."""
+    return sum_usage({"all": usage} for usage in usages).get("all", UsageOfPrompt())
+
+
 def added(amount: float | None, other: float | None) -> float | None:
     """Return the sum of two amounts; None if either is not known."""
     return None if amount is None or other is None else amount + other

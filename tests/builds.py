@@ -21,8 +21,8 @@ from flows.construct import embed
 from flows.construct.stages import StageRef
 from flows.llm.model import InvalidAnswer, Out, Prompt, Text, Usage
 from flows.llm.rules import Rules
+from flows.project.models import rules_of
 from flows.project.project import EMBEDDINGS, Project
-from flows.project.rules import rules_of
 from schemas.annotation import Annotation
 from schemas.base import content_hash
 from tests.chat_server import Messages, message_hash

@@ -17,8 +17,8 @@ from pydantic import BaseModel
 from flows.families import family_names, load_family
 from flows.llm.model import InvalidAnswer, Out, Prompt, Usage
 from flows.llm.rules import Rules
+from flows.project.models import rules_of, rules_version
 from flows.project.project import Project
-from flows.project.rules import rules_of, rules_version
 from flows.project.settings import packaged
 from tests.toy import run_all
 

@@ -63,9 +63,9 @@ class S3Server:
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        httpx.post(f"{self.url}/moto-api/reset").raise_for_status()
+        httpx.post(f"{self.url}/moto-api/reset", timeout=60).raise_for_status()
         sign = {"Authorization": f"AWS4-HMAC-SHA256 Credential={KEY}/20260101/us-east-1/s3/aws4_request"}
-        httpx.put(f"{self.url}/{BUCKET}", headers=sign).raise_for_status()
+        httpx.put(f"{self.url}/{BUCKET}", headers=sign, timeout=60).raise_for_status()
         return self
 
     def __exit__(self, *error: object) -> None:

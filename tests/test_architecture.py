@@ -3,7 +3,7 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -52,34 +52,36 @@ FLOORS = (
 """The rooms from the ground up: each uses rooms below its own floor alone."""
 
 
-def modules() -> Iterator[tuple[str, str]]:
+@cache
+def syntax() -> dict[str, list[ast.AST]]:
+    """By path from the root, the nodes of every module of the product."""
+    paths = (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py")))
+    return {str(path.relative_to(ROOT)): [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))] for path in paths}
+
+
+@cache
+def imports() -> list[tuple[str, str]]:
     """(path from the root, imported module) of every import of the product."""
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Import):
-                    yield from ((str(path.relative_to(ROOT)), alias.name) for alias in node.names)
-                elif isinstance(node, ast.ImportFrom) and node.module:
-                    yield str(path.relative_to(ROOT)), node.module
-                    yield from ((str(path.relative_to(ROOT)), f"{node.module}.{alias.name}") for alias in node.names)
-
-
-IMPORTS = list(modules())
-THROUGH = {
-    (path, module.rpartition(".")[0]) for path, module in IMPORTS if (ROOT / f"{module.replace('.', '/')}.py").exists()
-}
-"""Packages out of which a module is imported."""
+    pairs: list[tuple[str, str]] = []
+    for path, nodes in syntax().items():
+        for node in nodes:
+            if isinstance(node, ast.Import):
+                pairs += ((path, alias.name) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                pairs.append((path, node.module))
+                pairs += ((path, f"{node.module}.{alias.name}") for alias in node.names)
+    return pairs
 
 
 def test_packages_import_one_way() -> None:
-    for path, module in IMPORTS:
+    for path, module in imports():
         room, target = path.split("/")[0], module.split(".")[0]
         assert target not in PACKAGES or target in MAY_IMPORT[room], f"{path} imports {module}"
 
 
 @pytest.mark.parametrize("library", FENCES)
 def test_fenced_libraries_stay_in_their_rooms(library: str) -> None:
-    for path, module in IMPORTS:
+    for path, module in imports():
         if module.split(".")[0] == library:
             assert path.startswith(FENCES[library]), f"{path} imports {module}"
 
@@ -91,7 +93,7 @@ def room_of(module: str) -> str:
 
 def test_every_room_uses_rooms_below_it_alone() -> None:
     floor = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-    for path, module in IMPORTS:
+    for path, module in imports():
         if module.split(".")[0] not in PACKAGES or module == "flows":
             continue
         own, used = room_of(path.removesuffix(".py").replace("/", ".")), room_of(module)
@@ -99,13 +101,11 @@ def test_every_room_uses_rooms_below_it_alone() -> None:
 
 
 def test_modules_and_functions_are_short() -> None:
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            text = path.read_text(encoding="utf-8")
-            assert text.count("\n") <= LONGEST_MODULE, path
-            for node in ast.walk(ast.parse(text)):
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                    assert (node.end_lineno or node.lineno) - node.lineno < LONGEST_FUNCTION, f"{path}: {node.name}"
+    for path, nodes in syntax().items():
+        assert (ROOT / path).read_text(encoding="utf-8").count("\n") <= LONGEST_MODULE, path
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert (node.end_lineno or node.lineno) - node.lineno < LONGEST_FUNCTION, f"{path}: {node.name}"
 
 
 def test_nothing_lies_between_the_rooms() -> None:
@@ -113,17 +113,20 @@ def test_nothing_lies_between_the_rooms() -> None:
 
 
 def test_no_imports_run_in_a_circle() -> None:
-    paths = {path for path, _ in IMPORTS}
+    paths = {path for path, _ in imports()}
+    # Packages out of which a module is imported: of `from flows.report import svg`, the package itself is not used.
+    through = {
+        (path, module.rpartition(".")[0]) for path, module in imports() if f"{module.replace('.', '/')}.py" in paths
+    }
 
     def file_of(module: str) -> str | None:
         place = module.replace(".", "/")
         return next((path for path in (f"{place}.py", f"{place}/__init__.py") if path in paths), None)
 
     uses: dict[str, set[str]] = {path: set() for path in paths}
-    for path, module in IMPORTS:
+    for path, module in imports():
         used = file_of(module)
-        # Of `from flows.report import svg`, the package itself is not used.
-        if used is not None and used != path and not (used.endswith("__init__.py") and (path, module) in THROUGH):
+        if used is not None and used != path and not (used.endswith("__init__.py") and (path, module) in through):
             uses[path].add(used)
     while ground := {path for path, used in uses.items() if not used}:
         uses = {path: used - ground for path, used in uses.items() if path not in ground}
@@ -131,7 +134,7 @@ def test_no_imports_run_in_a_circle() -> None:
 
 
 def test_a_family_imports_no_other_and_nothing_shared_imports_a_family() -> None:
-    for path, module in IMPORTS:
+    for path, module in imports():
         if not module.startswith("flows.families."):
             continue
         family = module.split(".")[2]
@@ -141,7 +144,7 @@ def test_a_family_imports_no_other_and_nothing_shared_imports_a_family() -> None
 
 
 def test_only_the_composition_knows_the_rules() -> None:
-    for path, module in IMPORTS:
+    for path, module in imports():
         if module.startswith("flows.families.") and "rules" in module.split(".")[3:4]:
             is_part = path.startswith(f"flows/families/{module.split('.')[2]}/rules")
             assert is_part or path == "flows/project/project.py", f"{path} imports {module}"
@@ -185,7 +188,7 @@ def test_every_library_imported_is_a_declared_dependency() -> None:
     listed = [*project["dependencies"], *project["optional-dependencies"]["dask"]]
     declared = {re.split(r"[\[<>=! ]", one)[0].lower().replace("_", "-") for one in listed}
     carried = importlib.metadata.packages_distributions()
-    for path, module in IMPORTS:
+    for path, module in imports():
         top = module.split(".")[0]
         if top in PACKAGES or top in sys.stdlib_module_names:
             continue

@@ -18,9 +18,8 @@ from flows.construct.verification import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.rubric import AUTHORING as AUTHORING_RUBRIC
 from flows.families.charpeval.settings import CharpEvalSettings
-from flows.project.project import Project
+from flows.project.project import Project, read_verdicts
 from flows.project.settings import packaged
-from flows.project.verdicts import read_verdicts
 from schemas.annotation import Excluded
 from tests.builds import practised, write_config
 from tests.forms import PAGE, close_guideline
@@ -66,9 +65,13 @@ class Person:
     async def open(self, project: int) -> None:
         """Open a queue at its next task, with the guideline over it."""
         await self.page.goto(f"{self.url}/projects/{project}/data?labeling=1")
-        await self.box("question-to-engineer").wait_for(timeout=60_000)
-        await self.page.wait_for_selector(".guideline")
+        await self.drawn()
         await close_guideline(self.page)
+
+    async def drawn(self) -> None:
+        """Wait for the form, and for the guideline over it."""
+        await self.box("question-to-engineer").wait_for()
+        await self.page.wait_for_selector(".guideline")
 
     def box(self, name: str) -> Any:
         """A box to write in; once its text is kept, Label Studio gives it a longer name."""
@@ -93,12 +96,19 @@ class Person:
             await self.box(name).press("Shift+Enter")
 
     async def submit(self) -> None:
-        """Hand in, by the button."""
-        async with self.page.expect_response(
-            lambda answer: answer.request.method == "POST" and "/annotations" in answer.url
-        ) as told:
-            await self.page.get_by_test_id("bottombar-submit-button").click()
-        assert (await told.value).status == 201
+        """Submit, by the button. Label Studio either stores the work, or says in a dialog what is missing."""
+        from playwright.async_api import TimeoutError
+
+        try:
+            async with self.page.expect_response(
+                lambda answer: answer.request.method == "POST" and "/annotations" in answer.url
+            ) as stored:
+                await self.page.get_by_test_id("bottombar-submit-button").click()
+        except TimeoutError as error:
+            dialogs = await self.page.get_by_role("dialog").all_inner_texts()
+            saving = await self.page.evaluate("() => Htx.annotationStore.selected.isDraftSaving")
+            raise AssertionError(f"nothing was stored; a draft was: {saving}; dialogs: {dialogs}") from error
+        assert (await stored.value).status == 201
 
     async def read(self) -> str:
         """All that is to be read on the page."""
@@ -184,7 +194,7 @@ async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_st
     await author.page.get_by_text(tortoise()["hard_utterance"]).wait_for()
     assert not re.search("ext_id|view_hash|draft_|shown_|Inner ID|Annotated by|Upload filename", await author.read())
     await author.page.get_by_role("button", name="Label All Tasks").click()
-    await author.page.wait_for_selector(".guideline")
+    await author.drawn()
     assert "It is the most tempting of the five" in await author.page.inner_text(".guideline")
     await close_guideline(author.page)
     await author.page.get_by_role("button", name="Instructions").click()

@@ -17,7 +17,7 @@ from data.sources.fingerprint import source_fingerprint
 from data.sources.pins import with_sources
 from flows.construct.engine import Part
 from flows.construct.settings import FamilySettings
-from flows.construct.sources import sources_of
+from flows.construct.stages import sources_of
 from flows.project.settings import packaged
 from flows.release.contamination import texts_of
 from schemas.base import Dropped, Provenance, SourceRef

@@ -3,11 +3,13 @@
 import gzip
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from data.sources.book import MOST_CHARACTERS
+from schemas.base import Dropped
 from schemas.source import Passage
 from tests.test_data_sources import error, read
 
@@ -21,10 +23,16 @@ def book(tmp_path: Path, text: str | bytes, **more: object) -> tuple[list[str], 
     path = tmp_path / "book.txt"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     records, refused = read(path, Passage, "book", **more)
-    return [one.text for one in records], [(one.reason, one.evidence) for one in refused]
+    return [record.text for record in records], [(drop.reason, drop.evidence) for drop in refused]
 
 
 # ---- the shared books ----
+
+
+@cache
+def shared_book(path: Path) -> tuple[list[Passage], list[Dropped]]:
+    """What a real book gives: several tests look at each."""
+    return read(path, Passage, "book")
 
 
 @pytest.mark.parametrize(
@@ -39,7 +47,7 @@ def book(tmp_path: Path, text: str | bytes, **more: object) -> tuple[list[str], 
     ],
 )
 def test_every_paragraph_is_kept_or_dropped(shared: Path, name: str, kept: int, dropped: dict[str, int]) -> None:
-    records, refused = read(shared / "data" / f"{name}.txt.gz", Passage, "book")
+    records, refused = shared_book(shared / "data" / f"{name}.txt.gz")
     assert len(records) == kept
     assert Counter(one.reason for one in refused) == dropped
     numbers = [int(one.source.id.removeprefix("paragraph ")) for one in records]
@@ -53,7 +61,7 @@ def test_english_paragraphs_are_those_between_blank_lines(shared: Path) -> None:
         path = shared / "data" / "books_en" / f"{name}.txt.gz"
         text = gzip.decompress(path.read_bytes()).decode()
         plain = {re.sub(r"[\s_]", "", one) for one in re.split(r"\n\s*\n", text)}
-        records, _ = read(path, Passage, "book")
+        records, _ = shared_book(path)
         assert all(re.sub(r"\s", "", one.text) in plain for one in records)
         assert not any("_" in one.text for one in records)
 
@@ -74,7 +82,7 @@ def test_tables_of_contents_end_where_their_entries_do(shared: Path) -> None:
         ("moby_dick", "Epilogue", "Original Transcriber’s Notes:"),
         ("war_and_peace", "CHAPTER XII", "BOOK ONE: 1805"),
     ):
-        records, refused = read(shared / "data" / "books_en" / f"{name}.txt.gz", Passage, "book")
+        records, refused = shared_book(shared / "data" / "books_en" / f"{name}.txt.gz")
         contents = [one.evidence for one in refused if one.reason == "table of contents"]
         assert contents[0] == "CONTENTS"
         assert contents[-1].startswith(last)

@@ -20,8 +20,8 @@ from flows.annotate.progress import progress
 from flows.annotate.pull import pull
 from flows.annotate.push import open_queues, push
 from flows.construct.people import People, every, sample
+from flows.project.project import read_verdicts
 from flows.project.settings import AnnotationSettings, load_config, packaged
-from flows.project.verdicts import read_verdicts
 from schemas.annotation import Finding
 from schemas.rubric import Task, task_of
 from tests.label_studio import Served

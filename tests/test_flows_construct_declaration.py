@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from flows.construct.declaration import check_declaration
 from flows.construct.engine import Family, Part, each
 from flows.construct.release import Released
-from flows.families import family_names, load_family
+from flows.families import check_declaration, family_names, load_family
 from schemas.errors import Failed
 from tests.toy import FAMILY, shout
 

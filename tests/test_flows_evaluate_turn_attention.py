@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from flows.construct.evaluation import DialogueCases, ReadDialogue
+from flows.evaluate.attention import turn_tables, turn_weights
 from flows.evaluate.report import table_view
-from flows.evaluate.turn_attention import turn_tables, turn_weights
 from flows.llm.likelihood import TooLong
 from flows.llm.local import TurnsAttended
 from flows.llm.model import Said

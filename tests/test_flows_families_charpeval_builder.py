@@ -44,7 +44,7 @@ def built(folder: Path, answers: Mapping[str, str], source: Mapping[str, Any]) -
             folder, store=str(folder / "store"), model=model, families={"charpeval": {"sources": [source]}}
         )
         project = Project(config, folder / "out")
-        project.run(run_all(project.build))
+        project.loop.run(run_all(project.build))
         project.close()
     return project, server
 
@@ -121,7 +121,7 @@ def test_what_breaks_a_rule_is_asked_for_again_with_what_is_wrong(tmp_path: Path
             tmp_path, store=str(tmp_path / "store"), model=model, families={"charpeval": {"sources": [bread]}}
         )
         project = Project(config, tmp_path / "out")
-        project.run(run_all(project.build))
+        project.loop.run(run_all(project.build))
         project.close()
     (one,) = rows(project, "distractors")
     assert one.drafts == FIGURE_1 | {"COEX": "Flour is bread!"}  # what was not asked for again stays

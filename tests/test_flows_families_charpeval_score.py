@@ -186,7 +186,8 @@ def project(place: Path) -> Any:
     return SimpleNamespace(
         build=build,
         models=models,
-        run=asyncio.run,
+        loop=SimpleNamespace(run=asyncio.run),
+        family=lambda name: build.families[name].family,
         out=place / "out",
         state=place / "state",
         config=config,

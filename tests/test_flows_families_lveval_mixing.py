@@ -29,7 +29,7 @@ from flows.language.choices import is_yes_or_no
 from schemas.base import SourceRef, content_hash
 from schemas.lveval import PoolDocument
 
-HEADERS = {language: Headers("### Passage {number}\n", language) for language in ("en", "zh")}
+HEADERS = {language: Headers("### Passage {number}\n", language, 10_000) for language in ("en", "zh")}
 
 
 def sentence(rng: random.Random, language: str) -> str:

@@ -192,7 +192,7 @@ def build(config: Path) -> Project:
     """A finished build. What it raises is raised after its connections are closed."""
     project = Project(config, config.parent / "out")
     try:
-        project.run(run_all(project.build))
+        project.loop.run(run_all(project.build))
         write_output_files(project)
     finally:
         project.close()

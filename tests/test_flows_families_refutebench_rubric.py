@@ -27,12 +27,10 @@ from flows.families.refutebench.rubric import (
     tasks,
 )
 from flows.llm.model import Text
-from flows.project.output_files import open_built, remember, write_output_files
-from flows.project.project import Project
-from flows.project.verdicts import read_verdicts
+from flows.project.output_files import open_built, remember, write_output_files, write_report
+from flows.project.project import Project, read_verdicts
 from flows.release.gate import gate
 from flows.release.version import prepare
-from flows.run.report import write_report
 from schemas.annotation import Annotation
 from schemas.base import Provenance
 from schemas.refutebench import DialogueTurn, Rating

@@ -3,7 +3,7 @@
 import pytest
 
 from flows.families import family_names
-from flows.project.rules import rules_version
+from flows.project.models import rules_version
 from tests.rule_answers import changed_answers, recorded
 
 

@@ -21,9 +21,9 @@ from flows.families.uraq.rules import RULES
 from flows.families.uraq.settings import ANSWER_SHARES, UraqSettings
 from flows.llm.model import Invalid, Prompt, Text, Usage
 from flows.llm.rules import Rules
+from flows.project.models import rules_of
 from flows.project.output_files import write_output_files
 from flows.project.project import Project
-from flows.project.rules import rules_of
 from schemas.base import Provenance
 from schemas.uraq import NEEDS, SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
 from tests.builds import write_config

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from flows.llm import local
 from flows.llm.chat_text import pieces
@@ -19,11 +18,12 @@ from flows.llm.model import ModelSetupError, Said, Usage
 from schemas.errors import Failed, WrongInput
 from tests.causal_models import make_llama, make_tokenizer, text
 
-torch.set_num_threads(1)
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import torch
+
+    torch.set_num_threads(1)
     return make_llama(tmp_path_factory.mktemp("llama") / "tiny-llama")
 
 
@@ -34,6 +34,8 @@ def model(folder: Path) -> LocalModel:
 
 def plain(model: LocalModel, prompt: str, option: str) -> tuple[list[float], list[float]]:
     """The same by one pass over prompt and option, without cache, batch or padding."""
+    import torch
+
     tokens = model._tokenizer.encode(prompt + option)
     before = len(model._tokenizer.encode(prompt))
     with torch.inference_mode():
@@ -103,6 +105,8 @@ def test_the_same_prompt_twice_and_one_that_begins_another(model: LocalModel) ->
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_half_the_bits_give_the_same_up_to_their_rounding(tmp_path: Path, dtype: str) -> None:
+    import torch
+
     model = LocalModel(LocalSettings(name=str(make_llama(tmp_path, dtype=dtype))))
     assert str(model._model.dtype) == f"torch.{dtype}"
     # A logit of 4 to 8 has steps of 1/32 in bfloat16 and of 1/256 in float16.
@@ -147,6 +151,8 @@ def test_option_tokens_are_those_behind_as_many_as_the_prompt_has(tmp_path: Path
 
 def test_a_uniform_model_worked_by_hand(tmp_path: Path) -> None:
     # All logits are 0: each of 800 tokens has the probability 1/800.
+    import torch
+
     made = make_llama(tmp_path)
     model = LocalModel(LocalSettings(name=str(made)))
     with torch.no_grad():
@@ -158,6 +164,7 @@ def test_a_uniform_model_worked_by_hand(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["sliding", "recurrent"])
 def test_models_whose_cache_cannot_be_shared_or_cut_give_the_same(tmp_path: Path, kind: str) -> None:
+    import torch
     from transformers import AutoModelForCausalLM, MambaConfig, MistralConfig
 
     make_tokenizer(tmp_path, 800)
@@ -232,6 +239,7 @@ def test_each_head_looks_where_its_weights_say(tmp_path: Path) -> None:
     """One layer over one-hot embeddings, whose queries are the same for every token: head 0 looks for " flour", head 1
     for " river". Only the last pair of numbers is used, which rotates by next to nothing from token to token.
     """
+    import torch
     from transformers import LlamaForCausalLM
 
     network = LlamaForCausalLM.from_pretrained(make_llama(tmp_path, hidden=800, layers=1, heads=2))
@@ -259,6 +267,8 @@ def test_each_head_looks_where_its_weights_say(tmp_path: Path) -> None:
 
 
 def test_attention_from_the_cache_is_that_of_a_plain_pass(model: LocalModel, tmp_path: Path) -> None:
+    import torch
+
     before = model._model.config._attn_implementation
     prompt, option = text(3, 120), f" {text(4, 9)}"
     found = model.attended(prompt + option, len(prompt))
@@ -305,6 +315,8 @@ CHATML = (
 
 def plain_turns(model: LocalModel, ends: Sequence[int], special: bool) -> tuple[list[int], list[list[float]]]:
     """The same from all attention weights of one pass: which turn each token is of, and its largest weights."""
+    import torch
+
     tokenizer = model._tokenizer
     whole = "".join(pieces(tokenizer, SAID))
     encoding = tokenizer(whole, return_offsets_mapping=True, add_special_tokens=special)
@@ -351,6 +363,7 @@ def test_what_turns_look_at_is_that_of_a_plain_pass_however_it_is_read(
 
 
 def make_sliding(folder: Path) -> Path:
+    import torch
     from transformers import MistralConfig, MistralForCausalLM
 
     make_tokenizer(folder, 800)
@@ -406,6 +419,8 @@ def test_a_dialogue_that_a_model_cannot_read_is_refused_in_one_line(tmp_path: Pa
 
 
 def test_attention_that_is_no_number_is_said(folder: Path) -> None:
+    import torch
+
     model = LocalModel(LocalSettings(name=str(folder)))
     with torch.no_grad():
         model._model.model.layers[0].self_attn.q_proj.weight.fill_(math.nan)

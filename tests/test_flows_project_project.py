@@ -11,7 +11,6 @@ from flows.llm.cache import Completion
 from flows.project import project as compose
 from flows.project.project import Project
 from flows.project.settings import ConfigError, load_config
-from flows.run.flow import DASK_CLUSTER, _check_same, _dask_workers
 from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest
 from tests.builds import write_config
@@ -39,10 +38,12 @@ def test_a_worker_closes_the_builds_that_it_has_no_room_for(tmp_path: Path) -> N
     first = opened(Project(config, tmp_path / "out"))
     for _ in range(compose.OPEN_AT_ONCE):
         opened(Project(config, tmp_path / "out"))
-    assert first.stopped
+    assert first.loop.stopped
 
 
 def test_a_worker_where_something_differs_refuses(tmp_path: Path) -> None:
+    from flows.run.flow import _check_same
+
     project = Project(write_config(tmp_path, families={"uraq": URAQ}), tmp_path / "out")
     ref = StageRef("uraq", "statements", "source")
     fingerprint = project.build.fingerprint(ref)
@@ -66,6 +67,8 @@ def test_a_worker_counts_its_share_from_where_the_command_began(tmp_path: Path) 
 
 
 def test_money_of_several_machines_is_counted_in_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from flows.run.flow import DASK_CLUSTER, _dask_workers
+
     config = write_config(tmp_path, runner="dask", budget_usd=5, families={"uraq": URAQ})
     monkeypatch.setenv(DASK_CLUSTER, "tcp://127.0.0.1:9")
     with pytest.raises(ConfigError, match=r"budget_usd: .* under cache"):

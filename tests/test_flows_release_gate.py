@@ -7,7 +7,7 @@ import pytest
 
 from flows.construct.engine import Part
 from flows.project.project import Project
-from flows.release.gate import Gated, check_current, gate, line_of, needs_people
+from flows.release.gate import Gated, check_current, gate, needs_people
 from schemas.errors import WrongInput
 from tests.families.saying import FAMILY
 from tests.saying import build, decide, known
@@ -39,7 +39,7 @@ def test_which_parts_need_people_for_every_row() -> None:
     assert not needs_people(FAMILY, part("shadows"))
     assert needs_people(FAMILY, part("words"))
     assert needs_people(FAMILY, part("echoes"))  # made of words
-    assert [one.name for one in line_of(FAMILY, part("echoes"))] == ["words", "echoes"]
+    assert [one.name for one in FAMILY.with_makers(["echoes"])] == ["words", "echoes"]
 
 
 def test_of_a_sampled_part_all_rows_leave_but_those_that_the_sample_rejected(tmp_path: Path) -> None:

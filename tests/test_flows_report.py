@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -27,16 +28,13 @@ from flows.evaluate.report import table_view
 from flows.families.uraq import FAMILY as URAQ
 from flows.families.uraq.view import view
 from flows.llm.rules import Rules
-from flows.project.output_files import NoBuild, write_output_files
+from flows.project.models import rules_of
+from flows.project.output_files import NoBuild, write_output_files, write_report
 from flows.project.project import Project
-from flows.project.rules import rules_of
-from flows.report import read
 from flows.report.bins import binned, median, nice, ticks
-from flows.report.charts import chart_view
-from flows.report.page import report_page
-from flows.report.records import record_view
+from flows.report.page import chart_view, report_page
+from flows.report.records import charts_of
 from flows.report.texts import Segment, clip, compared, percent
-from flows.run.report import write_report
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
 from tests.builds import write_config
@@ -209,8 +207,12 @@ def test_a_cut_says_so() -> None:
     assert clip("x" * 110, 100) == "x" * 110
 
 
-def test_a_long_sheet_says_how_much_is_missing() -> None:
-    assert record_view(View(lines=tuple(Line(str(n), ("",)) for n in range(40)))).more_lines == 24
+async def test_a_long_record_says_how_much_is_missing(tmp_path: Path) -> None:
+    build = toy_build(tmp_path, ["ant"])
+    await run_all(build)
+    long = replace(TOY, view=lambda record: View(lines=tuple(Line(str(n), ("",)) for n in range(40))))
+    build.families["toy"] = replace(build.families["toy"], family=long)
+    assert "24 more lines" in report_page(build, manifest_of(build, "toy"))
 
 
 # ---- the page ----
@@ -312,7 +314,7 @@ async def test_what_people_decided_stands_on_the_page(tmp_path: Path) -> None:
 async def test_uraq_draws_both_sides_of_the_similarity_threshold(tmp_path: Path) -> None:
     build = uraq_build(tmp_path, FACTS)
     await run_all(build)
-    charts = read.charts(build, URAQ, URAQ.part("statements"))
+    charts = charts_of(build, URAQ, URAQ.part("statements"))
     (similarity,) = (one for one in charts if isinstance(one, Histogram) and one.title == "Similarity")
     # "A spider walks on 8 legs." and "A spider walks on 8 long legs." share 6 words: 6 / sqrt(6 * 7) = 0.9258
     assert similarity.series["dropped"] == {0.92582: 1}
@@ -394,12 +396,15 @@ CONTRAST = """() => {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("width", "height"), [(1366, 768), (390, 844)])
-async def test_the_page_is_legible_in_a_browser(
-    sample_report: Path, browser: Any, width: int, height: int, scheme: str
-) -> None:
-    page = await browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+async def test_the_page_is_legible_in_a_browser(sample_report: Path, browser: Any) -> None:
+    for width, height in ((1366, 768), (390, 844)):
+        for scheme in ("light", "dark"):
+            page = await browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            await is_legible(page, sample_report)
+            await page.close()
+
+
+async def is_legible(page: Any, sample_report: Path) -> None:
     said: list[str] = []
     asked: list[str] = []
     page.on("console", lambda message: said.append(message.text))

@@ -68,7 +68,7 @@ def project(folder: Path, limit: int | None = None, out: str = "out", **settings
 
 
 def built(one: Project) -> BuildManifest:
-    one.run(run_all(one.build))
+    one.loop.run(run_all(one.build))
     manifest = write_output_files(one)
     one.close()
     return manifest

@@ -46,8 +46,9 @@ def families_of_all_samples() -> dict[str, Any]:
 
 def test_two_workers_and_a_bucket_make_the_bytes_of_one_process(tmp_path: Path) -> None:
     families = families_of_all_samples()
+    run = ("run", "--out", "out", "--limit", "8")
     here = write_config(tmp_path / "here", families=families)
-    done = touchstone("run", here, "--out", "out", folder=here.parent)
+    done = touchstone(*run, here, folder=here.parent)
     assert done.returncode == 0, done.stdout + done.stderr
     expected = bytes_of(here.parent / "out")
     assert {name.split("/")[1].split("-")[0] for name in expected} == set(families)
@@ -57,13 +58,13 @@ def test_two_workers_and_a_bucket_make_the_bytes_of_one_process(tmp_path: Path) 
         with Cluster(tmp_path / "cluster", shared, vectors=vectors) as cluster:
             there = write_config(tmp_path / "there", families=families, **REMOTE)
             cluster_of = {**shared, "DASK_SCHEDULER_ADDRESS": cluster.address}
-            done = touchstone("run", there, "--out", "out", folder=there.parent, **cluster_of)
+            done = touchstone(*run, there, folder=there.parent, **cluster_of)
             assert done.returncode == 0, done.stdout + done.stderr
             assert bytes_of(there.parent / "out") == expected
             assert all("Finished in state Completed()" in cluster.log(number) for number in (0, 1))
             # Nothing changed: the stages are found in the bucket, and no worker is asked.
             puts = server.asked["PUT"]
-            again = touchstone("run", there, "--out", "out", folder=there.parent, **cluster_of)
+            again = touchstone(*run, there, folder=there.parent, **cluster_of)
             assert again.returncode == 0, again.stdout + again.stderr
             assert server.asked["PUT"] <= puts + 1, "more than the look whether the store can be written to"
         said = done.stdout + done.stderr + cluster.log(0) + cluster.log(1)

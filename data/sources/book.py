@@ -31,6 +31,7 @@ _WIDE = "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
 _TIGHT = re.compile(rf"(?<=[{_WIDE}])\n|\n(?=[{_WIDE}])|(?<=\w[-–—])\n|(?<=\w--)\n")
 _ITALICS = re.compile(r"(?<![^\W\d])_(?=\S)([^_]+)(?<=\S)_(?!\w)")
 _NUMBER = re.compile(r"^(?:chapter\s+(?:\d+|[ivxlcdm]+)[.:]?|(?:\d+|[ivxlcdm]+)[.:])\s+", re.IGNORECASE)
+_NO_LETTERS = re.compile(r"[\W_]+")
 _PAGE = re.compile(r"(?:\s*[.·…]){2,}\s*\d+$|\s{2,}\d+$")
 
 
@@ -136,4 +137,4 @@ def _bare(line: str) -> str:
     if len(line) > LONGEST_HEADING:
         return ""
     bare = _NUMBER.sub("", _PAGE.sub("", line), count=1)
-    return "".join(character for character in bare.casefold() if character.isalnum())
+    return _NO_LETTERS.sub("", bare.casefold())

@@ -28,8 +28,7 @@ from flows.annotate.work import (
     rubric_of,
     works,
 )
-from flows.project.project import Project
-from flows.project.verdicts import read_verdicts
+from flows.project.project import Project, read_verdicts
 from schemas.annotation import Annotation, Excluded
 from schemas.errors import WrongInput
 from schemas.rubric import Rubric

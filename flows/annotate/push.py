@@ -38,9 +38,8 @@ from flows.annotate.work import (
     works,
 )
 from flows.construct.people import People
-from flows.project.project import Project
+from flows.project.project import Project, read_verdicts
 from flows.project.settings import Config
-from flows.project.verdicts import read_verdicts
 from schemas.rubric import Rubric, Task
 
 LONGEST_TITLE = 36

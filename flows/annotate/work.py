@@ -26,7 +26,6 @@ from data.sources.files import json_lines
 from data.sources.spec import SourceError
 from flows.annotate.server import server_folder
 from flows.construct.people import People, in_words
-from flows.construct.stages import StageRef
 from flows.project.project import Project
 from flows.project.settings import LOCAL
 from schemas.annotation import Agreement, Annotation, Comparison, Excluded, Finding, Means
@@ -117,7 +116,7 @@ def works(project: Project) -> list[Work]:
     by_rubric: dict[str, list[PartRecords]] = defaultdict(list)
     for family, part in project.build.parts():
         if part.people is not None:
-            sifted = project.build.read(StageRef(family.name, part.name, part.steps[-1].name))
+            sifted = project.build.sifted(family, part)
             name = f"{family.name}-{part.name}"
             by_rubric[part.people.rubric.name].append((name, part.people, family.folder, list(sifted)))
     return [_work(parts, project) for parts in by_rubric.values()]

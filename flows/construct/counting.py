@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from flows.construct.engine import Family, Part
-from flows.construct.preparing import prepared, step_context
+from flows.construct.preparing import prepared_step
 from flows.construct.reviewed import reviewed_keys
 from flows.construct.stages import Build, StageRef
 from schemas.errors import Failed
@@ -33,7 +33,7 @@ def finish(
     if kept + sum(dropped.values()) != planned:
         raise AccountingError(f"{ref}: {planned} planned, but {kept} kept and {sum(dropped.values())} dropped")
     if step is not None and step.prepare is not None:
-        preparation = prepared(build, ref, step_context(build, ref))
+        _, _, preparation = prepared_step(build, ref, type(step))
         notes = [*notes, *getattr(preparation, "notes", ())]
     manifest = StageManifest(
         family=ref.family,

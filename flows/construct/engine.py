@@ -388,9 +388,13 @@ class Family:
 
     def wanted(self, settings: FamilySettings) -> tuple[Part, ...]:
         """Return the parts to build, in order: those named in the settings and the parts that they build on."""
-        names = set(settings.parts if settings.parts is not None else [part.name for part in self.parts])
+        return self.with_makers(settings.parts if settings.parts is not None else [part.name for part in self.parts])
+
+    def with_makers(self, names: Iterable[str]) -> tuple[Part, ...]:
+        """Return the parts of these names, and those that they are made from or read, in order."""
+        wanted = set(names)
         for part in reversed(self.parts):
-            if part.name in names:
-                names.update(maker.name for maker in self.makers(part))
-                names.update(part.uses)
-        return tuple(part for part in self.parts if part.name in names)
+            if part.name in wanted:
+                wanted.update(maker.name for maker in self.makers(part))
+                wanted.update(part.uses)
+        return tuple(part for part in self.parts if part.name in wanted)

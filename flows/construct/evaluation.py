@@ -136,7 +136,7 @@ class DialogueEvaluation:
     `PartialScores` warning counts them.
     """
     cases: Callable[[DialogueContext], DialogueCases] | None = None
-    """The dialogues whose attention is reported turn by turn (`flows/evaluate/turn_attention.py`)."""
+    """The dialogues whose attention is reported turn by turn (`flows/evaluate/attention.py`)."""
 
 
 @dataclass(frozen=True)
@@ -215,3 +215,9 @@ class Evaluation:
     """The settings of asking and scoring, taken from the present configuration, not from that of the build."""
     selection: Selection | None = None
     """Which records are asked about, also by the present configuration."""
+
+    @property
+    def held(self) -> DialogueEvaluation:
+        """How dialogues are held and rated, for a family that does so."""
+        assert self.dialogues is not None
+        return self.dialogues

@@ -1,6 +1,7 @@
 """Prepares a stage: the context of its step, the result of its `prepare`, and its shards or files."""
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from flows.construct.engine import RecordStep, Step, StepContext
 from flows.construct.files_step import FilesStep, RowFile
@@ -8,6 +9,8 @@ from flows.construct.reviewed import reviewed_keys
 from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, StageRef
 from flows.llm.model import Prompt
+
+StepT = TypeVar("StepT", bound=Step)
 
 SHARD_RECORDS = 256
 """Records in a shard of an `each` step. A shard is the unit of work, retry and distribution."""
@@ -32,15 +35,14 @@ def step_context(build: Build, ref: StageRef) -> StepContext:
     )
 
 
-def prepared(build: Build, ref: StageRef, context: StepContext) -> object:
-    """Return the result of the step's `prepare`, computed once for all shards; None if it has none."""
+def prepared_step(build: Build, ref: StageRef, kind: type[StepT]) -> tuple[StepT, StepContext, object]:
+    """Return a stage's step, its context, and the result of its `prepare`, computed once for all shards."""
     step = build.step(ref)
-    if step is None or step.prepare is None:
-        return None
-    name = build.fingerprint(ref)
-    if name not in build.prepared:
+    assert isinstance(step, kind)
+    context, name = step_context(build, ref), build.fingerprint(ref)
+    if step.prepare is not None and name not in build.prepared:
         build.prepared[name] = step.prepare(context)
-    return build.prepared[name]
+    return step, context, build.prepared.get(name)
 
 
 def shard_spans(build: Build, ref: StageRef) -> list[tuple[int, int]]:
@@ -48,10 +50,7 @@ def shard_spans(build: Build, ref: StageRef) -> list[tuple[int, int]]:
 
     This calls the step's `prepare`, so that it does not run on the event loop that waits for models.
     """
-    step = build.step(ref)
-    assert isinstance(step, RecordStep)
-    context = step_context(build, ref)
-    preparation = prepared(build, ref, context)
+    step, context, preparation = prepared_step(build, ref, RecordStep)
     total = len(context.inputs)
     size = SHARD_RECORDS
     if step.slots is not None:
@@ -62,20 +61,15 @@ def shard_spans(build: Build, ref: StageRef) -> list[tuple[int, int]]:
 
 def row_files(build: Build, ref: StageRef) -> Sequence[RowFile]:
     """Return the files of a stage of a `files` step, in order."""
-    step = build.step(ref)
-    assert isinstance(step, FilesStep)
-    context = step_context(build, ref)
-    return step.files(context, prepared(build, ref, context))
+    step, context, preparation = prepared_step(build, ref, FilesStep)
+    return step.files(context, preparation)
 
 
 def attempts(build: Build, ref: StageRef) -> int:
     """Return how many records a stage of an `each` or `expand` step will try to make."""
-    step = build.step(ref)
-    assert isinstance(step, RecordStep)
-    context = step_context(build, ref)
+    step, context, preparation = prepared_step(build, ref, RecordStep)
     if step.slots is None:
         return len(context.inputs)
-    preparation = prepared(build, ref, context)
     return sum(len(step.slots(record, preparation)) for record in context.inputs)
 
 

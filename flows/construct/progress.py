@@ -1,15 +1,12 @@
 """Listeners to the progress of a build. Stages run in parallel and report from threads of their own."""
 
-from typing import Protocol, runtime_checkable
-
 from flows.construct.stages import StageRef
 from flows.llm.model import Usage
 from schemas.manifest import StageManifest
 
 
-@runtime_checkable  # Prefect derives a schema of the flow, which calls isinstance
-class ProgressListener(Protocol):
-    """Receives reports on the progress of a build."""
+class ProgressListener:
+    """Receives reports on the progress of a build; this one ignores them, as scheduled builds do."""
 
     def started(self, ref: StageRef, total: int | None, calls: int = 0) -> None:
         """A stage begins, with `total` shards (None for a single piece of work).
@@ -34,14 +31,3 @@ class ProgressListener(Protocol):
 
         `example` is its first record, if the stage ends the part that a person would read first.
         """
-
-
-class NoListener:
-    """Ignores all reports: for scheduled builds."""
-
-    def started(self, ref: StageRef, total: int | None, calls: int = 0) -> None: ...
-    def advanced(self, ref: StageRef, done: int, total: int) -> None: ...
-    def called(self, ref: StageRef, usage: Usage) -> None: ...
-    def blocked(self, ref: StageRef, by: str) -> None: ...
-    def waited(self) -> None: ...
-    def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None: ...

@@ -26,6 +26,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from flows.construct.cosine_space import GRID, on_grid, rounding_margin
 from flows.construct.embed import Embedder, FloatMatrix, UnreadableLanguageError
 
 IntMatrix = NDArray[np.int64]
@@ -45,7 +46,6 @@ _SPARE: Final = 16
 _MATCHES: Final = 1 << 22
 """Cosines and places that FAISS returns at once: 12 bytes each."""
 _ROWS: Final = 4096
-_GRID: Final = 2.0**24
 
 
 class Retriever(Protocol):
@@ -83,10 +83,7 @@ class DenseIndex:
         """Embed the passages. Raises `UnreadableLanguageError`, and what the embedder raises."""
         self.embedder = embedder
         self.vectors = _embedded(texts, embedder, "passage")
-        dimensions = self.vectors.shape[1]
-        # A float32 dot product of unit vectors is off by at most dim * 2^-24, in any order of summation; the grid
-        # moves it by at most sqrt(dim) * 2^-24.
-        self._margin = (dimensions + dimensions**0.5) / _GRID
+        self._margin = rounding_margin(self.vectors.shape[1])
         self._vector_of = lru_cache(256)(self._embed_one)
 
     @property
@@ -131,18 +128,13 @@ class DenseIndex:
         return cosines.min(axis=1), places
 
     def _cosines(self, vector: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[np.float64]:
-        ours = _on_grid(vector)
-        dots = [_on_grid(self.vectors[places[at : at + _ROWS]]) @ ours for at in range(0, len(places), _ROWS)]
-        return np.concatenate(dots) / _GRID**2
+        ours = on_grid(vector)
+        dots = [on_grid(self.vectors[places[at : at + _ROWS]]) @ ours for at in range(0, len(places), _ROWS)]
+        return np.concatenate(dots) / GRID**2
 
     def _embed_one(self, text: str) -> NDArray[np.float32]:
         vector: NDArray[np.float32] = self.embedder.embed([text])[0]
         return vector
-
-
-def _on_grid(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Round to multiples of 2^-24: the dot product of two such unit vectors is exact in float64."""
-    return np.rint(vectors.astype(np.float64) * _GRID)
 
 
 def _embedded(texts: Sequence[str], embedder: Embedder, what: str) -> FloatMatrix:

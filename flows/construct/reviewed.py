@@ -1,7 +1,7 @@
 """The records of a finished part that people have accepted, and a check that the build has the present verdicts."""
 
 from flows.construct.engine import Family, Part
-from flows.construct.stages import PEOPLE, Build, StageRef
+from flows.construct.stages import PEOPLE, Build
 from schemas.base import content_hash
 
 
@@ -13,7 +13,7 @@ def reviewed_keys(build: Build, family: Family, part: Part) -> frozenset[str]:
     if part.people is None:
         return _inherited(build, family, part)
     verdicts = build.verdicts(family.name, part.name)
-    sifted = build.read(StageRef(family.name, part.name, part.steps[-1].name)) if verdicts else ()
+    sifted = build.sifted(family, part) if verdicts else ()
     return frozenset(
         record.key
         for record in sifted

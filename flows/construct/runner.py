@@ -18,7 +18,7 @@ from flows.construct.counting import finish
 from flows.construct.engine import RecordStep
 from flows.construct.files_step import FilesStep, RowFile
 from flows.construct.preparing import expected_calls, row_files, shard_spans
-from flows.construct.progress import NoListener, ProgressListener
+from flows.construct.progress import ProgressListener
 from flows.construct.stages import Build, StageRef
 from schemas.errors import Failed
 
@@ -101,7 +101,7 @@ class Runner:
         self._build = build
         self._executor = executor
         self._lock = lock
-        self._listener: ProgressListener = listener or NoListener()
+        self._listener = listener or ProgressListener()
         self._example = example
 
     def run(self, stages: Iterable[StageRef]) -> None:

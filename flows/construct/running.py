@@ -11,13 +11,12 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from data.sources import read_source
-from data.stage_files import LongTextShardWriter, ShardWriter
+from data.stage_files import LongTextShardWriter, ShardWriter, StageFiles
 from flows.construct.counting import AccountingError, finish
 from flows.construct.engine import Context, Drop, RecordStep, SetContext, SetStep, Slot
 from flows.construct.files_step import FilesContext, FilesStep, RowFile
 from flows.construct.people import People
-from flows.construct.preparing import prepared, step_context
-from flows.construct.set_writer import SetWriter
+from flows.construct.preparing import SHARD_RECORDS, prepared_step, step_context
 from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
 from flows.llm.model import InvalidAnswer, Usage
 from schemas.base import Dropped, Record, key_of
@@ -33,10 +32,7 @@ async def run_shard(build: Build, ref: StageRef, index: int, start: int, stop: i
     files = build.files(ref)
     if (done := files.shard(index)) is not None:
         return done
-    step = build.step(ref)
-    assert isinstance(step, RecordStep)
-    context = step_context(build, ref)
-    preparation = prepared(build, ref, context)
+    step, context, preparation = prepared_step(build, ref, RecordStep)
     part = build.part(ref)
     usage: dict[str, Usage] = {}
     records = list(build.inputs(ref).slice(start, stop))
@@ -64,8 +60,55 @@ async def run_shard(build: Build, ref: StageRef, index: int, start: int, stop: i
     ]
     with ShardWriter(files, index) as writer:
         for outcome in await side_by_side(attempt(record, slot) for record, slot in work):
-            _write(writer, outcome)
+            if isinstance(outcome, Dropped):
+                writer.drop(outcome)
+            else:
+                writer.keep(outcome)
     return writer.finish(len(work), _usage_of_prompts(usage))
+
+
+class SetWriter:
+    """Writes a whole stage, shard after shard, as its records come."""
+
+    def __init__(self, files: StageFiles) -> None:
+        self._files = files
+        self._shards: list[ShardManifest] = []
+        self._writer: ShardWriter | None = None
+        self._last: dict[str, UsageOfPrompt] = {}
+        self.kept = 0
+        self.dropped = 0
+
+    def __enter__(self) -> "SetWriter":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if self._writer is not None and kind is not None:
+            self._writer.__exit__(kind, *error)
+
+    def _open(self) -> ShardWriter:
+        if self._writer is not None and self._writer.kept >= SHARD_RECORDS:
+            self._close({})
+        if self._writer is None:
+            self._writer = ShardWriter(self._files, len(self._shards)).__enter__()
+        return self._writer
+
+    def _close(self, usage: dict[str, UsageOfPrompt]) -> None:
+        writer = self._open() if self._writer is None else self._writer
+        writer.__exit__(None, None, None)
+        self._shards.append(writer.finish(writer.kept + sum(writer.dropped.values()), usage))
+        self._writer = None
+
+    def keep(self, record: Record) -> None:
+        self._open().keep(record)
+        self.kept += 1
+
+    def drop(self, dropped: Dropped) -> None:
+        self._open().drop(dropped)
+        self.dropped += 1
+
+    def finish(self, usage: dict[str, UsageOfPrompt]) -> list[ShardManifest]:
+        self._close(usage)
+        return self._shards
 
 
 async def run_set(build: Build, ref: StageRef, progress: Callable[[int, int], None]) -> StageManifest:
@@ -108,10 +151,7 @@ def run_file(build: Build, ref: StageRef, index: int, file: RowFile) -> ShardMan
     files = build.files(ref)
     if (done := files.shard(index)) is not None:
         return done
-    step = build.step(ref)
-    assert isinstance(step, FilesStep)
-    context = step_context(build, ref)
-    preparation = prepared(build, ref, context)
+    step, _, preparation = prepared_step(build, ref, FilesStep)
 
     def key(record: Record, slot: Slot) -> str:
         return key_of(ref.family, ref.part, record.key, slot)
@@ -199,13 +239,6 @@ def _fixed(record: Record, verdict: Verdict, people: People) -> Record:
     if (unfit := people.unfit(fixed)) is not None:
         raise WrongInput(f"verdict on {record.key}: {unfit[0]} ({unfit[1]}); correct its `changes`")
     return fixed
-
-
-def _write(writer: ShardWriter, outcome: Record | Dropped) -> None:
-    if isinstance(outcome, Dropped):
-        writer.drop(outcome)
-    else:
-        writer.keep(outcome)
 
 
 async def side_by_side(attempts: Iterable[Coroutine[object, object, T]]) -> list[T]:

@@ -5,20 +5,19 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, Generic
 
 from data.sources import SourceSpec
 from data.sources.fingerprint import source_fingerprint
 from data.stage_files import Joined, Stage, StageFiles
 from data.store import Store
 from flows.construct.embed import Embedder
-from flows.construct.engine import Family, Part, RecordStep, SetStep, Step
-from flows.construct.records import Records
-from flows.construct.sample import Sample
+from flows.construct.engine import Family, Part, RecordStep, SetStep, Step, seeded
+from flows.construct.records import R, Records
 from flows.construct.settings import FamilySettings
-from flows.construct.sources import sources_of
 from flows.llm.model import Model, Prompt, Usage
 from schemas.base import Record, content_hash
 from schemas.manifest import BuildManifest, StageManifest
@@ -26,6 +25,7 @@ from schemas.verdict import Verdict
 
 SOURCE = "source"
 PEOPLE = "people"
+PILOT = "pilot"
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,53 @@ class RebuiltParts:
     parts: tuple[str, ...]
     take: int | None = None
     """How many of their input records to take, evenly spread; None for all."""
+
+
+class Sample(Generic[R]):
+    """Some records of a stage, in memory."""
+
+    def __init__(self, records: Records[R], count: int, seed: int | None = None) -> None:
+        """Take `count` records, evenly spread, since records may be ordered by source or task.
+
+        One record is taken from each of `count` equal stretches: drawn by the `seed`, or else the first.
+        """
+        count = min(count, len(records))
+        starts = [number * len(records) // count for number in range(count)]
+        places = set(starts)
+        if seed is not None:
+            stretches = pairwise([*starts, len(records)])
+            places = {seeded(seed, PILOT, start).randrange(start, stop) for start, stop in stretches}
+        self._records = [record for place, record in enumerate(records) if place in places]
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[R]:
+        return iter(self._records)
+
+    def slice(self, start: int, stop: int) -> Iterator[R]:
+        """Records `start` to `stop` (exclusive)."""
+        return iter(self._records[start:stop])
+
+
+def sources_of(settings: FamilySettings, part: Part) -> Iterator[tuple[str, SourceSpec]]:
+    """Yield the sources that the settings name for a part, each with its place in the settings.
+
+    A setting holds one source, a list of them, a mapping of names to lists, or a mapping of such places to sources.
+    """
+    for name in part.sources:
+        value = getattr(settings, name)
+        if isinstance(value, SourceSpec):
+            yield name, value
+        elif isinstance(value, Mapping):
+            for key, specs in value.items():
+                yield from [(key, specs)] if isinstance(specs, SourceSpec) else _numbered(f"{name}.{key}", specs)
+        else:
+            yield from _numbered(name, value or ())
+
+
+def _numbered(name: str, specs: Iterable[SourceSpec]) -> Iterator[tuple[str, SourceSpec]]:
+    return ((f"{name}[{place}]", spec) for place, spec in enumerate(specs))
 
 
 class Build:
@@ -254,6 +301,10 @@ class Build:
         """Return the records of a finished part that later parts and releases read."""
         declared = self.families[family].family
         return self.read(self.stages(declared, declared.part(part))[-1])
+
+    def sifted(self, family: Family, part: Part) -> Stage[Any]:
+        """Return the records of a finished part as people are shown them."""
+        return self.read(StageRef(family.name, part.name, part.steps[-1].name))
 
     def record_type(self, ref: StageRef) -> type[Record]:
         """Return the type of a stage's records."""

@@ -20,8 +20,7 @@ def build_with(project: Project, family: Family, name: str, limit: int | None) -
     Their stages are in the build's store under their own fingerprints: a stage that the build or an earlier evaluation
     made from the same inputs is reused. `limit` is the number of records to take. Raises `WrongInput`.
     """
-    held = family.evaluation.dialogues
-    assert held is not None
+    held = family.evaluation.held
     evaluated_rows(project, family, limit)
     built = project.build.families[family.name]
     settings = built.settings.model_copy(update={held.models: (name,)})
@@ -69,8 +68,7 @@ def as_paid(project: Project, family: Family, build: Build, limit: int | None) -
 
     Its stages are stored beside those of the whole build, which can still be resumed.
     """
-    configured, held = build.families[family.name], family.evaluation.dialogues
-    assert held is not None
+    configured, held = build.families[family.name], family.evaluation.held
     spent = project.models.cache.spent_usd()
     models: dict[str, Model] = {name: _AsPaid(model, spent) for name, model in configured.models.items()}
     return _beside_build(project, FamilyBuild(family, configured.settings, configured.prompts, models), held, limit)
@@ -81,8 +79,7 @@ def hold(project: Project, family: Family, build: Build, listener: ProgressListe
 
     After a kill, finished stages are not run again, and earlier answers come from the cache.
     """
-    held = family.evaluation.dialogues
-    assert held is not None
+    held = family.evaluation.held
 
     def called(ref: StageRef, call_usage: Usage) -> None:
         usage.add(call_usage)

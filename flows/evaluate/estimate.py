@@ -114,8 +114,7 @@ def _weighed(choice: Choice) -> CallTokens:
 
 def _held_lines(project: Project, family: Family, name: str, limit: int | None) -> list[EstimateLine]:
     """Estimate the dialogue parts, which are made again; the parts that they build on stay as they were built."""
-    held = family.evaluation.dialogues
-    assert held is not None
+    held = family.evaluation.held
     build = build_with(project, family, name, limit)
     records: dict[tuple[str, str], int] = {}
     for part in held.parts:

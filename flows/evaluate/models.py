@@ -11,13 +11,6 @@ from flows.project.project import Project
 from schemas.errors import WrongInput, nearest
 
 
-def family_of(project: Project, name: str) -> Family:
-    families = {family.name: family for family, _ in project.build.parts()}
-    if name not in families:
-        raise WrongInput(f"{name}: no such family in this build; {nearest(name, list(families))}")
-    return families[name]
-
-
 def weighing_model(project: Project, family: Family, model: str, option: str = "--model") -> LikelihoodModel | None:
     """Return the model that weighs the family's options; None if the family asks for replies.
 

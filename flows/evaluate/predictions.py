@@ -53,7 +53,7 @@ def predict(
 
     def ask(batch: list[Any]) -> Iterable[Prediction | BudgetSpent]:
         requests = [(row, request) for row in batch for request in family.evaluation.requests(row, settings)]
-        return project.run(asking.all(requests))
+        return project.loop.run(asking.all(requests))
 
     with one_evaluation(project.state, path):
         _write(rows, rows.batches(), path, progress, ask)
@@ -77,7 +77,7 @@ def weigh(
 
     def ask(batch: list[Any]) -> Iterable[Prediction | BudgetSpent]:
         asked = [(row, choice) for row in batch for choice in choices(row, settings)]
-        return project.run(_weigh(model, asked, usage))
+        return project.loop.run(_weigh(model, asked, usage))
 
     with one_evaluation(project.state, path):
         _write(rows, rows.batches(WEIGHED_AT_ONCE), path, progress, ask)

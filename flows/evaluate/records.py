@@ -48,8 +48,7 @@ def write_dialogues(family: Family, context: DialogueContext, stem: Path) -> lis
 
     Tables of earlier records are removed.
     """
-    held = family.evaluation.dialogues
-    assert held is not None
+    held = family.evaluation.held
     for name in (stem, *(beside(stem, part).with_suffix("") for part in held.parts)):
         remove_tables(name)
     written = [write_records(context.records(part), beside(stem, part)) for part in held.parts]
@@ -62,8 +61,7 @@ def given_context(family: Family, project: Project, path: Path) -> DialogueConte
 
     Columns that a release adds are left out. Raises `WrongInput` for a row that is not such a record.
     """
-    held = family.evaluation.dialogues
-    assert held is not None
+    held = family.evaluation.held
     *earlier, last = held.parts
     records = {last: read_records(path, family, last)}
     stem = path.with_name(path.name.removesuffix(f".{last}.jsonl"))

@@ -1,23 +1,27 @@
-"""The page of an evaluation: each table with its chart.
+"""Shows the tables of an evaluation: on a page, each with its chart, as JSON cells, and in the terminal.
 
 Columns that are numbers on a scale get curves, shares of a whole stacked bars, and a table whose lines and columns are
 one sequence a heatmap. A table of many lines (fact recall by depth) is drawn as heatmaps and folded away.
 """
 
+import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import compress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 from markupsafe import Markup
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from data.whole_file import whole_file
-from flows.report.svg import grid, stack
+from flows.report.svg import drawing, grid, grid_line, heat, stack, text
 from flows.report.template import style, template
 from flows.scoring.tables import ALL_LEVELS, ScoreTables, Unit, in_words, measured
 
@@ -31,6 +35,8 @@ MOST_LINES = 60
 _NUMBER = re.compile(r"[0-9]+k?")
 COLOURS = 6
 """Lines are told apart by colour (classes c0 to c5 of the style sheet) and, from the seventh on, by dashes."""
+LINES_SHOWN = 40
+"""Most lines of a table that the terminal shows."""
 RATED = (1, 5)
 """The ends of the scale of ratings."""
 
@@ -132,32 +138,23 @@ def heatmaps(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]]
 
 def _heatmap(name: str, columns: Sequence[str], lines: Sequence[tuple[str, Sequence[float]]], unit: Unit) -> Markup:
     width, height = (WIDTH - LEFT - RIGHT) / len(lines), ROW_HEIGHT
-    cells = [
-        Markup(
-            '<rect class="heat" x="{}" y="{}" width="{}" height="{}" fill-opacity="{}"><title>{}</title></rect>'
-        ).format(
-            round(LEFT + place * width, 2), TOP + level * height, round(width, 2), height, round(value, 3),
-            f"{line} at {columns[level]}: {_shown(value, unit)}",
-        )
-        for place, (line, values) in enumerate(lines)
-        for level, value in enumerate(values)
-        if not math.isnan(value)
-    ]  # fmt: skip
-    marks = [
-        Markup('<text class="tick" x="{}" y="{}" text-anchor="end">{}</text>').format(
-            LEFT - 6, TOP + (level + 0.6) * height, column
-        )
-        for level, column in enumerate(columns)
+    marks = []
+    for place, (line, values) in enumerate(lines):
+        for level, value in enumerate(values):
+            if not math.isnan(value):
+                left, title = round(LEFT + place * width, 2), f"{line} at {columns[level]}: {_shown(value, unit)}"
+                marks.append(heat(left, TOP + level * height, round(width, 2), height, value, title))
+    marks += [
+        text("tick", LEFT - 6, TOP + (level + 0.6) * height, column, "end") for level, column in enumerate(columns)
     ]
     bottom = TOP + len(columns) * height
-    ends = [(LEFT, "start", lines[0][0]), (WIDTH - RIGHT, "end", lines[-1][0])]
     marks += [
-        Markup('<text class="tick" x="{}" y="{}" text-anchor="{}">{}</text>').format(x, bottom + 16, anchor, label)
-        for x, anchor, label in ends
+        text("tick", LEFT, bottom + 16, lines[0][0], "start"),
+        text("tick", WIDTH - RIGHT, bottom + 16, lines[-1][0], "end"),
     ]
-    return Markup(
-        '<figure><figcaption>{}</figcaption><svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg></figure>'
-    ).format(name, WIDTH, bottom + 22, f"heatmap of {name}", Markup("").join((*cells, *marks)))
+    return Markup("<figure><figcaption>{}</figcaption>{}</figure>").format(
+        name, drawing(WIDTH, bottom + 22, f"heatmap of {name}", marks)
+    )
 
 
 def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], unit: Unit = "share") -> Markup:
@@ -179,16 +176,10 @@ def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], 
         return round(HEIGHT - BOTTOM - (value - floor) / (top - floor) * (HEIGHT - TOP - BOTTOM), 1)
 
     marks = [
-        Markup(
-            '<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>'
-            '<text class="tick" x="{}" y="{}" text-anchor="end">{}</text>'
-        ).format(LEFT, WIDTH - RIGHT, y(value), y(value), LEFT - 6, y(value) + 4, f"{shown * value:g}")
+        grid_line(LEFT, WIDTH - RIGHT, y(value), f"{shown * value:g}")
         for value in (floor + share * (top - floor) for share in (0, 0.25, 0.5, 0.75, 1))
     ]
-    marks += [
-        Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(x(place), HEIGHT - 20, column)
-        for place, column in zip(places, columns, strict=True)
-    ]
+    marks += [text("tick", x(place), HEIGHT - 20, column) for place, column in zip(places, columns, strict=True)]
     for number, (name, values) in enumerate(rows):
         points = [(x(place), y(value)) for place, value in zip(places, values, strict=True) if not math.isnan(value)]
         marks.append(
@@ -200,9 +191,7 @@ def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], 
                 Markup("").join(Markup('<circle cx="{}" cy="{}" r="3"/>').format(*point) for point in points),
             )
         )
-    return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="curves">{}</svg>').format(
-        WIDTH, HEIGHT, Markup("").join(marks)
-    )
+    return drawing(WIDTH, HEIGHT, "curves", marks)
 
 
 def _shown(value: float, unit: Unit) -> str:
@@ -211,3 +200,61 @@ def _shown(value: float, unit: Unit) -> str:
     if unit != "share":
         return measured(value, unit)
     return f"{value:.3f}" if 0 <= value <= 1 else f"{value:,.0f}"
+
+
+def _write_cells(result: ScoreTables, output: Path) -> int:
+    cells = [cell.model_dump() for cell in result.tables]
+    with whole_file(output) as file:
+        file.write(json.dumps(cells, ensure_ascii=False, indent=1) + "\n")
+    return len(cells)
+
+
+def show_tables(
+    console: Console,
+    result: ScoreTables,
+    notes: Iterable[str],
+    page: Path,
+    title: str,
+    output: Path | None = None,
+    messages: Iterable[str] = (),
+) -> None:
+    """Write the tables' page and their cells to `output`; print the `messages`, then the tables.
+
+    Tables that only a drawing can show are not printed.
+    """
+    notes = list(notes)
+    write_evaluation(page, title, result, notes)
+    written = _write_cells(result, output) if output is not None else 0
+    for message in messages:
+        console.print(message, soft_wrap=True)
+    for name, frame in result.frames.items():
+        if name in result.grids:
+            continue
+        unit = result.unit(name)
+        console.print(f"\n[bold]{escape(name)}[/]\n[dim]{escape(result.about(name))}[/]", soft_wrap=True)
+        table = Table()
+        shown = in_words(frame.head(LINES_SHOWN), partial(_terminal_cell, unit=unit))
+        table.add_column(escape(result.lines(name)), overflow="fold", ratio=1)
+        for column in shown.columns:
+            table.add_column(column, overflow="fold")
+        for row, *cells in shown.itertuples():
+            table.add_row(escape(str(row)), *cells)
+        console.print(table)
+        if len(frame) > LINES_SHOWN:
+            console.print(f"and {len(frame) - LINES_SHOWN:,} lines more; the page has all of them")
+    for note in notes:
+        console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
+    grids = f", and {len(result.grids)} heatmaps" if result.grids else ""
+    console.print(f"{page}: the tables with their curves{grids}", soft_wrap=True)
+    if output is not None:
+        console.print(f"{output}: {written} values", soft_wrap=True)
+
+
+def _terminal_cell(value: Any, unit: Unit) -> str:
+    if isinstance(value, float):
+        if value != value:  # noqa: PLR0124 - not a number
+            return "-"
+        if unit != "share":
+            return measured(value, unit)
+        return f"{value:.0f}" if value.is_integer() and value > 1 else f"{value:.3f}"
+    return escape(str(value))

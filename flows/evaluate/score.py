@@ -1,21 +1,30 @@
-"""Scores files of predictions, and the dialogues of a build."""
+"""Scores files of predictions, and the dialogues of a build.
+
+Predictions may replace earlier ones, and an evaluation may have been stopped by the budget: a person is told so.
+"""
 
 import json
+import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 from rich.console import Console
+from rich.markup import escape
 
 from data.sources.files import json_lines
 from data.whole_file import whole_file
 from flows.construct.engine import Family
-from flows.evaluate.models import family_of
+from flows.evaluate.predictions import NothingAnswered
 from flows.evaluate.records import dialogue_context, given_context
+from flows.evaluate.report import show_tables
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows, settings_now
-from flows.evaluate.tables_shown import show_tables
+from flows.llm.likelihood import LikelihoodModel
+from flows.llm.local import LocalModel
+from flows.llm.model import BudgetSpent
 from flows.project.console import make_console
 from flows.project.output_files import open_build
 from flows.project.project import Project
@@ -24,12 +33,14 @@ from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, tally, 
 from schemas.errors import WrongInput, first_problem, nearest
 from schemas.prediction import Prediction
 
+_ID = re.compile(r'\{"id": "([^"]*)"')
+
 
 def score_family(name: str, predictions: Path | None, output: Path | None, partial: bool, out: Path | None) -> None:
     """Score a file of predictions; without one, the dialogues of the build, if the family holds dialogues."""
     console = make_console()
     project = open_build(out, console)
-    family = family_of(project, name)
+    family = project.family(name)
     if family.evaluation.dialogues is not None:
         if predictions is None:
             _score_built(console, project, family, output)
@@ -45,8 +56,7 @@ def score_family(name: str, predictions: Path | None, output: Path | None, parti
 
 def _score_built(console: Console, project: Project, family: Family, output: Path | None) -> None:
     """Show the tables of the build's own dialogues."""
-    held = family.evaluation.dialogues
-    assert held is not None
+    held = family.evaluation.held
     built_parts = {part.name for built_family, part in project.build.parts() if built_family.name == family.name}
     if missing := [part for part in held.parts if part not in built_parts]:
         raise WrongInput(
@@ -63,8 +73,7 @@ def _score_dialogues(
     console: Console, project: Project, family: Family, path: Path, output: Path | None, *, partial: bool
 ) -> None:
     """Show the tables of a file of ratings in the form that an evaluation writes."""
-    held = family.evaluation.dialogues
-    assert held is not None
+    held = family.evaluation.held
     page = page_of(path, output)
     context = given_context(family, project, path)
     if not context.records(held.parts[-1]):
@@ -162,3 +171,78 @@ def score_rows(name: str, rows: Path, output: Path) -> None:
     with whole_file(output) as file:
         file.writelines(json.dumps({"id": id_, "score": score}) + "\n" for id_, score in scored.items())
     make_console().print(f"{output}: {len(scored)} scores", soft_wrap=True)
+
+
+class Counted(NamedTuple):
+    """The number of rows that a file has predictions on, and the number of predictions."""
+
+    rows: int
+    predictions: int
+
+
+def _counted(path: Path) -> Counted:
+    if not path.exists():
+        return Counted(0, 0)
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        ids = [match[1] for line in lines if (match := _ID.match(line))]
+    return Counted(len(set(ids)), len(ids))
+
+
+def counted_before(path: Path, rows: int, weighs: LikelihoodModel | None) -> Counted:
+    """Count the predictions in a file that predictions on `rows` rows are about to replace.
+
+    Raises `WrongInput` if some would be lost: the scores of a local model are kept nowhere else.
+    """
+    before = _counted(path)
+    if rows < before.rows and isinstance(weighs, LocalModel):
+        raise WrongInput(
+            f"{path}: has predictions on {before.rows:,} rows, whose place those on {rows:,} would take, and what a "
+            "local model weighed is kept nowhere else; move the file away, or ask about as many rows"
+        )
+    return before
+
+
+def _tell_replaced(console: Console, path: Path, before: Counted) -> None:
+    """Print a warning if fewer predictions replaced more."""
+    now = _counted(path)
+    if now.rows < before.rows:
+        change = f"predictions on {now.rows:,} rows take the place of those on {before.rows:,}"
+    elif now.predictions < before.predictions:
+        change = f"{now.predictions:,} predictions take the place of {before.predictions:,}"
+    else:
+        return
+    warning = f"{path}: {change}, whose answers stay in the cache: asked for again, they cost nothing"
+    console.print(f"[yellow]{escape(warning)}[/]", soft_wrap=True)
+
+
+def tell_left(console: Console, path: Path, before: int, what: str) -> None:
+    """Print that the budget left nothing to write to a file, which had `before` rows."""
+    outcome = f"the {before:,} rows of before stay there, with their tables" if before else "nothing is written"
+    warning = f"{path}: nothing was {what} before the budget was spent; {outcome}"
+    console.print(f"[yellow]{escape(warning)}[/]", soft_wrap=True)
+
+
+def score_answered(
+    console: Console,
+    project: Project,
+    path: Path,
+    before: Counted,
+    stopped: BudgetSpent | None,
+    score: Callable[[], None],
+) -> None:
+    """Score an evaluation, or if `stopped` the predictions made before the budget was spent, then raise that error.
+
+    Prints a warning if the file has fewer predictions than before.
+    """
+    if isinstance(stopped, NothingAnswered):
+        tell_left(console, path, before.predictions, "answered")
+        raise project.over_budget() from stopped
+    _tell_replaced(console, path, before)
+    if stopped is None:
+        score()
+        return
+    try:
+        score()
+    except ScoreError as error:  # the spent budget, raised below, is the more serious error
+        console.print(f"[yellow]{escape(str(error))}[/]", soft_wrap=True)
+    raise project.over_budget() from stopped

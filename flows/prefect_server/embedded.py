@@ -32,6 +32,14 @@ SETTINGS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFEC
 """The settings of Prefect's temporary servers: no pages, and no services that a schedule needs."""
 
 
+PRIVATE = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_CLI_CHECK_FOR_UPDATES": "false",
+}
+"""Settings of every Prefect program, so that it sends nothing; the user's own take precedence."""
+
+
 class EmbeddedServer:
     """The server process, which ends with this process, even if this one is killed."""
 
@@ -128,9 +136,7 @@ def quieten_prefect(state: Path) -> None:
     """Make Prefect silent and keep it from sending anything; the user's own settings take precedence."""
     state.mkdir(parents=True, exist_ok=True)
     quiet = {
-        "DO_NOT_TRACK": "1",
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_CLI_CHECK_FOR_UPDATES": "false",
+        **PRIVATE,
         "PREFECT_HOME": str((state / "prefect").resolve()),
         "PREFECT_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 from prefect import get_client, tags
@@ -55,13 +56,15 @@ def shrink(database: Path) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
+def runs_in(*states: StateType, **other: Any) -> FlowRunFilter:
+    """Return a filter for flow runs in one of the states, with `other` conditions."""
+    return FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=list(states))), **other)
+
+
 def mark_crashed() -> int:
     """Mark flow runs of ended processes of this machine as crashed. Returns their number."""
     here = f"host:{socket.gethostname()}"
-    running = FlowRunFilter(
-        state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING])),
-        tags=FlowRunFilterTags(all_=[RUN_TAG, here]),
-    )
+    running = runs_in(StateType.RUNNING, StateType.PENDING, tags=FlowRunFilterTags(all_=[RUN_TAG, here]))
     marked = 0
     with get_client(sync_client=True) as client:
         for run in client.read_flow_runs(

@@ -1,12 +1,13 @@
-"""Removes stage folders that nothing needs any more.
+"""Notes which stages the builds and releases of a store were made from, and removes the stages that nothing needs.
 
 Needed are the stages of every released version and of the last builds in every output folder. These are known from the
-notes in the store (`stages_in_use.py`) and the manifests in the output folders. What a running build writes is never
-removed: on this machine a lock excludes builds; in a store shared with other machines, folders written to within
-`QUIET` are kept.
+manifests in the output folders and from notes in the store, which cover the builds of every machine that shares it.
+What a running build writes is never removed: on this machine a lock excludes builds; in a store shared with other
+machines, folders written to within `QUIET` are kept.
 """
 
 import re
+import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -19,13 +20,75 @@ from pydantic import ValidationError
 from data.publish.folder import MANIFEST
 from data.store import Store
 from flows.families import family_names
-from flows.project.output_files import read_manifest
-from flows.project.stages_in_use import builds, releases, stages_of_build, stages_of_release
-from schemas.base import HASH_LENGTH
+from flows.project.output_files import last_manifest
+from schemas.base import HASH_LENGTH, Frozen, content_hash
+from schemas.manifest import BuildManifest
 from schemas.release import ReleaseManifest
 
 QUIET = timedelta(days=1)
 STAGE = re.compile(rf"[^/]+/[^/]+/[^/]+-[0-9a-f]{{{HASH_LENGTH}}}")
+BUILDS, RELEASES = "builds", "releases"
+
+
+class MadeOf(Frozen):
+    """A build, or a released version."""
+
+    what: str
+    """The output folder, or the version."""
+    stages: tuple[str, ...]
+    """Their folders in the store: `uraq/items/prescreen-e6c0ee4b57838374`."""
+
+
+def stages_of_build(built: BuildManifest) -> tuple[str, ...]:
+    """Return the folders of a build's stages."""
+    stages = (stage for part in built.parts for stage in part.stages)
+    return tuple(f"{stage.family}/{stage.part}/{stage.step}-{stage.fingerprint}" for stage in stages)
+
+
+def stages_of_release(released: ReleaseManifest) -> tuple[str, ...]:
+    """Return the folders of the stages that a released version was made from."""
+    return tuple(f"{name}-{fingerprint}" for name, fingerprint in released.stages.items())
+
+
+def note_build(store: Store, out: Path, built: BuildManifest) -> None:
+    """Note a finished build if it differs from the last one in its output folder."""
+    made = MadeOf(what=str(out.resolve()), stages=stages_of_build(built))
+    folder = f"{store.root}/{BUILDS}/{content_hash(made.what)}"
+    last = next(iter(_newest_first(store, folder)), None)
+    if last != made:
+        store.write(f"{folder}/{time.time_ns():020}.json", made.model_dump_json().encode())
+
+
+def note_release(store: Store, released: ReleaseManifest) -> None:
+    """Note a released version, wherever its files are. If the store no longer exists, there is nothing to keep."""
+    if not store.fs.exists(store.root):
+        return
+    made = MadeOf(what=f"{released.name} {released.version}", stages=stages_of_release(released))
+    path = f"{store.root}/{RELEASES}/{content_hash(made.what, made.stages)}.json"
+    if not store.fs.exists(path):
+        store.write(path, made.model_dump_json().encode())
+
+
+def builds(store: Store) -> dict[str, list[MadeOf]]:
+    """Return output folder -> the builds noted for it, the newest first."""
+    folders = store.fs.ls(f"{store.root}/{BUILDS}", detail=False) if store.fs.exists(f"{store.root}/{BUILDS}") else []
+    noted = [list(_newest_first(store, folder)) for folder in folders]
+    return {builds_[0].what: builds_ for builds_ in noted if builds_}
+
+
+def releases(store: Store) -> list[MadeOf]:
+    """Return the released versions noted in a store."""
+    return list(_newest_first(store, f"{store.root}/{RELEASES}"))
+
+
+def _newest_first(store: Store, folder: str) -> Iterator[MadeOf]:
+    if not store.fs.exists(folder):
+        return
+    for path in sorted(store.fs.ls(folder, detail=False), reverse=True):
+        try:
+            yield MadeOf.model_validate_json(store.fs.cat_file(path))
+        except ValidationError:
+            continue  # half written, on a store without renaming, by a killed build: the next build notes itself
 
 
 @dataclass(frozen=True)
@@ -111,7 +174,7 @@ def _needed(store: Store, keep: int, outs: Collection[Path]) -> Iterator[str]:
     for release in releases(store):
         yield from release.stages
     for out in {*outs, *map(Path, noted)}:
-        if (built := read_manifest(out, missing_ok=True)) is not None:
+        if (built := last_manifest(out)) is not None:
             yield from stages_of_build(built)
         for path in out.glob(f"releases/*/{MANIFEST}"):
             try:

@@ -1,9 +1,15 @@
-"""The models of a configuration, and what their calls share: completion cache, prices and the money for one command."""
+"""The models of a configuration, and what their calls share: completion cache, prices and the money for one command.
 
+This is the only importer of the families' `rules`: without them every family still runs against an endpoint.
+"""
+
+import importlib
+import importlib.util
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 
 from pydantic import BaseModel
 
@@ -15,9 +21,9 @@ from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.likelihood import Likelihood, LikelihoodModel, Options
 from flows.llm.limits import Budget
 from flows.llm.local import LocalModel, LocalSettings
-from flows.llm.model import Model, Out, Prompt, Usage
+from flows.llm.model import Model, Out, Prompt, RuleSet, Usage
 from flows.llm.prices import Price, Prices
-from flows.project.rules import rules_model
+from flows.llm.rules import Rules
 from flows.project.settings import Config, ConfigError
 from schemas.base import canonical_json
 
@@ -90,7 +96,7 @@ class Models:
                 f"{self._path}: models.{role}: a model of provider local weighs options and writes nothing; "
                 f"name one of provider endpoint for {family.name}"
             )
-        return rules_model(family, self._config.seed)
+        return Rules(rules_of(family.name), self._config.seed, str(rules_version(family.name)))
 
     def likelihood_model(self, role: str) -> LikelihoodModel:
         """Return the model with this role or name, for weighing options."""
@@ -163,3 +169,22 @@ class OnDemand:
 
 Served = Endpoint | OnDemand
 """A model behind a server: it has settings and a price."""
+
+
+def rules_of(family: str) -> RuleSet:
+    """Return a family's rules; none if it has no `rules`."""
+    module = _module_of(family)
+    rules: RuleSet = module.RULES if module is not None else {}
+    return rules
+
+
+def rules_version(family: str) -> int:
+    """Return the version of a family's rules, raised when an answer changes for the same inputs; 0 if it has none."""
+    module = _module_of(family)
+    version: int = module.RULES_VERSION if module is not None else 0
+    return version
+
+
+def _module_of(family: str) -> ModuleType | None:
+    name = f"flows.families.{family}.rules"
+    return importlib.import_module(name) if importlib.util.find_spec(name) is not None else None

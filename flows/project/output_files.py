@@ -21,7 +21,7 @@ from flows.construct.counting import part_summary
 from flows.construct.engine import Family, Part
 from flows.construct.files_step import FilesStep
 from flows.construct.reviewed import reviewed_keys
-from flows.construct.stages import StageRef
+from flows.construct.verification import VerifyContext
 from flows.project.locks import one_output
 from flows.project.project import Project
 from flows.project.settings import load_config
@@ -65,7 +65,7 @@ def write_output_files(project: Project) -> BuildManifest:
 
 
 def _write_output_files(project: Project) -> BuildManifest:
-    before = read_manifest(project.out, missing_ok=True)
+    before = last_manifest(project.out)
     parts = []
     for family, part in project.build.parts():
         summary = part_summary(project.build, family, part)
@@ -98,19 +98,34 @@ def _write_output_files(project: Project) -> BuildManifest:
     return manifest
 
 
-def read_manifest(out: Path, *, missing_ok: bool = False) -> BuildManifest | None:
-    """Return the manifest of the build in `out`. If it is unusable, raise `NoBuild`; with `missing_ok`, return None."""
+def read_manifest(out: Path) -> BuildManifest:
+    """Return the manifest of the build in `out`. Raises `NoBuild`."""
     path = out / MANIFEST
     if not path.is_file():
-        if missing_ok:
-            return None
         raise NoBuild(f"{out}: there is no build here; `touchstone run CONFIG --out {out}` makes one")
     try:
         return BuildManifest.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        if missing_ok:
-            return None
         raise NoBuild(f"{path}: damaged manifest; run the build again: finished work is kept") from error
+
+
+def last_manifest(out: Path) -> BuildManifest | None:
+    """Return the manifest of the build in `out`; None if there is none, or it is damaged."""
+    try:
+        return read_manifest(out)
+    except NoBuild:
+        return None
+
+
+def write_report(project: Project) -> Path:
+    """Write `report.html` for the build in the project's output folder. Raises `NoBuild`."""
+    from flows.report.page import report_page  # imports pandas, which is needed only if something is new
+
+    manifest = read_manifest(project.out)
+    beside = PEOPLE_REPORT if (project.out / PEOPLE_REPORT).exists() else None
+    path = project.out / REPORT
+    Store(str(project.out)).write(str(path.resolve()), report_page(project.build, manifest, beside).encode())
+    return path
 
 
 def remember(project: Project) -> None:
@@ -131,7 +146,6 @@ def open_built(out: Path | None) -> Project:
         except (OSError, UnicodeDecodeError) as error:
             raise NoBuild("no build was run from this folder yet; `touchstone run` makes one") from error
     manifest = read_manifest(out)
-    assert manifest is not None
     try:
         note = BuildNote.model_validate_json((out / NOTE).read_bytes())
     except (OSError, ValidationError):  # a copy of the files alone can be read and verified
@@ -160,7 +174,7 @@ def open_build(out: Path | None, console: Console, *, stages: bool = True, peopl
 
 def accepted_files(project: Project, family: str, part: str) -> list[Path]:
     """Return a part's files in `accepted/`."""
-    built = project.built.part(family, part) if project.built else None
+    built = project.manifest.part(family, part)
     return [project.out / file.path for file in (built.files if built else ()) if file.path.startswith("accepted/")]
 
 
@@ -179,6 +193,16 @@ def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:
         except (pa.ArrowException, OSError) as error:
             message = " ".join(str(error).split())
             raise Failed(f"{path}: not a whole Parquet file ({message}); build or download it again") from error
+
+
+def verify_context(project: Project, family: Family) -> VerifyContext:
+    """Return the data that the verifiers of a family may read in a build."""
+    return VerifyContext(
+        project.build.families[family.name].settings,
+        project.embedder,
+        lambda other: accepted_rows(project, family.name, family.part(other)),
+        lambda other: project.verdicts(family.name, other),
+    )
 
 
 def _batches(file: Any) -> Iterator[Any]:
@@ -210,7 +234,7 @@ def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManif
     dropped = write_parquet(
         project.out / "dropped", name, Dropped, (record.model_dump(mode="json") for record in refused)
     )
-    sifted = build.read(StageRef(family.name, part.name, part.steps[-1].name))
+    sifted = build.sifted(family, part)
     if isinstance(part.steps[-1], FilesStep):
         return (*_place(project, family, sifted, "sifted"), *dropped, *_place(project, family, sifted, "accepted"))
     accepted = build.accepted(family.name, part.name)

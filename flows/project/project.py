@@ -2,15 +2,17 @@
 
 import threading
 import uuid
-from collections.abc import Coroutine, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+from pydantic import ValidationError
 
 from data.sources import check_source
-from data.sources.pins import Pins, lock_of
-from data.sources.spec import SourceError
+from data.sources.files import json_lines
+from data.sources.pins import Pins, lock_of, with_sources
+from data.sources.spec import SourceError, SourceSpec
 from data.store import Store
 from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
 from flows.construct.engine import Family
@@ -18,16 +20,13 @@ from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, FamilyBuild
 from flows.llm.model import BudgetSpent, Prompt, with_templates
 from flows.llm.paid import DRAIN_S
-from flows.project.built_config import at_pins, built_config
 from flows.project.model_loop import ModelLoop
 from flows.project.models import Models
-from flows.project.settings import Config, ConfigError, load_config
-from flows.project.verdicts import read_verdicts
-from schemas.errors import WrongInput, nearest
+from flows.project.settings import Config, ConfigError, load_config, parse_config
+from schemas.errors import WrongInput, first_problem, nearest
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
 
-T = TypeVar("T")
 EMBEDDINGS = "embeddings.sqlite"
 """Database in the state folder with every vector that was computed there."""
 COPIES = "sources"
@@ -70,7 +69,8 @@ class Project:
         self.workers = workers
         self.built = built
         self.models = Models(config, self.config, workers)
-        self._loop = ModelLoop()
+        self.loop = ModelLoop()
+        """The event loop that all model calls share."""
         self._verdicts: dict[tuple[str, str], Mapping[str, Verdict]] = {}
         self.run_id = uuid.uuid4().hex
         """Tells this build from an earlier one of the same file, whose content may have been different."""
@@ -80,6 +80,12 @@ class Project:
     def __reduce__(self) -> tuple[Any, ...]:
         paths = self.config_path.resolve(), self.out.resolve()
         return _reopened, (self.run_id, *paths, self.limit, self.workers, self.models.begin())
+
+    @property
+    def manifest(self) -> BuildManifest:
+        """The manifest of the finished build that was opened."""
+        assert self.built is not None, "only a finished build has a manifest"
+        return self.built
 
     @cached_property
     def settings_now(self) -> Mapping[str, FamilySettings]:
@@ -174,32 +180,22 @@ class Project:
             self._verdicts[family, part] = read_verdicts(self.out / "verdicts" / f"{family}-{part}.jsonl")
         return self._verdicts[family, part]
 
-    @property
-    def stopped(self) -> bool:
-        """True once a shard has failed or the build ends: nothing new starts."""
-        return self._loop.stopped
-
-    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Begin `work` on the event loop that all model calls share."""
-        return self._loop.submit(work)
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run `work` on the event loop that all model calls share, and wait for its result."""
-        return self._loop.run(work)
-
-    def stop(self) -> None:
-        """Let nothing new start, and cancel what waits for models."""
-        self._loop.stop()
+    def family(self, name: str) -> Family:
+        """Return a family of the build. Raises `WrongInput` if the build has none of that name."""
+        families = {family.name: family for family, _ in self.build.parts()}
+        if name not in families:
+            raise WrongInput(f"{name}: no such family in this build; {nearest(name, list(families))}")
+        return families[name]
 
     def close(self, wait_s: float = STOP_S) -> None:
         """Stop what still runs, and close connections and databases.
 
         Waits up to `wait_s` seconds for calls that were sent, and says so; after that the sum spent is final.
         """
-        self.stop()
+        self.loop.stop()
         if not self._closed:
             self._closed = True
-            self._loop.close(self.models.endpoints, wait_s)
+            self.loop.close(self.models.endpoints, wait_s)
             self._spent_usd = self.models.close()
 
     def over_budget(self) -> BudgetSpent:
@@ -245,3 +241,54 @@ def _reopened(
             project.run_id, project.models.begun_usd = run_id, begun_usd
             _opened[run_id] = project
         return _opened[run_id]
+
+
+def at_pins(config: Config, pinned: Callable[[SourceSpec], SourceSpec]) -> Config:
+    """Return the configuration with each source that others can change at its pin."""
+    families: dict[str, FamilySettings] = {}
+    for name, settings in config.families.items():
+        values = settings.model_dump(mode="json")
+        changed = with_sources(values, pinned)
+        families[name] = settings if changed == values else type(settings).model_validate(changed)
+    compared = tuple(pinned(spec) for spec in config.release.contamination)
+    release = config.release.model_copy(update={"contamination": compared})
+    return config.model_copy(update={"families": families, "release": release})
+
+
+def built_config(path: Path, built: BuildManifest, store: str | None) -> Config:
+    """Return the configuration that a build was made with; models and prices are the file's, if it still exists."""
+    config: dict[str, Any] = {**built.config, "store": store, "prompts": None, "prices": None}
+    try:
+        now = load_config(path)
+    except ConfigError:
+        return parse_config(config, str(path))
+    known = {name: settings.model_dump(mode="json") for name, settings in now.families.items()}
+    config["families"] = _with_paths(config["families"], known)
+    made = parse_config(config, str(path))
+    return now.model_copy(update={"families": made.families, "seed": made.seed, "store": made.store, "name": made.name})
+
+
+def _with_paths(built: Any, now: Any) -> Any:
+    """Return a manifest's values, with the configuration's full path in place of a bare file name that it ends in."""
+    if isinstance(built, dict) and isinstance(now, dict):
+        return {key: _with_paths(value, now.get(key)) for key, value in built.items()}
+    if isinstance(built, list) and isinstance(now, list) and len(built) == len(now):
+        return [_with_paths(value, other) for value, other in zip(built, now, strict=True)]
+    if isinstance(built, str) and isinstance(now, str) and Path(now).is_absolute() and Path(now).name == built:
+        return now
+    return built
+
+
+def read_verdicts(path: Path) -> Mapping[str, Verdict]:
+    """Return the verdicts of a file by key, the last one for each; none if there is no file.
+
+    Raises `SourceError` for a line that is not a verdict.
+    """
+    verdicts: dict[str, Verdict] = {}
+    for row in json_lines(str(path)) if path.exists() else ():
+        try:
+            verdict = Verdict.model_validate(dict(row.values))
+        except ValidationError as error:
+            raise row.error(first_problem(error, "the verdict"), "correct the verdict") from error
+        verdicts[verdict.key] = verdict
+    return verdicts

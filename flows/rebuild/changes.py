@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from annotation.label_studio.accounts import read_owner
 from data.store import Store
 from flows.annotate.server import server_folder
-from flows.construct.engine import Family, Part
+from flows.construct.engine import Part
 from flows.project.project import Project
 from flows.project.settings import LOCAL, Config
 from flows.release.version import Prepared
@@ -97,17 +97,15 @@ def row_state(id_: str, view: str | None) -> str:
 def rows_of(project: Project, built: BuildManifest) -> Rows:
     """Return the rows of a build, read from its output folder."""
     states: dict[str, Mapping[str, str]] = {}
-    for family, part in _counted(project):
+    for family, part in project.build.parts():
+        if not matters(part):
+            continue
         summary = built.part(family.name, part.name)
         files = [file.path for file in (summary.files if summary else ()) if file.path.startswith("sifted/")]
         states[f"{family.name}-{part.name}"] = {
             key: state for path in files for key, state in _read(project.out / path)
         }
     return Rows(parts=states)
-
-
-def _counted(project: Project) -> Iterator[tuple[Family, Part]]:
-    return ((family, part) for family, part in project.build.parts() if matters(part))
 
 
 def _read(path: Path) -> Iterator[tuple[str, str]]:

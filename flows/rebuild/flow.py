@@ -24,7 +24,7 @@ from flows.construct.progress import ProgressListener
 from flows.construct.reviewed import is_current
 from flows.prefect_server.flow_runs import engine
 from flows.project.locks import one_rebuild
-from flows.project.output_files import REPORT, open_built, read_manifest
+from flows.project.output_files import REPORT, last_manifest, open_built, write_report
 from flows.project.project import COPIES, Project
 from flows.project.settings import load_config
 from flows.rebuild.changes import (
@@ -81,14 +81,12 @@ def rebuild(
 
 def _build(project: Project, listener: ProgressListener | None) -> BuildManifest:
     """Build, and write the report if anything is new."""
-    before = read_manifest(project.out, missing_ok=True)
+    before = last_manifest(project.out)
     runner = task_runner(project.config.runner)
     built: BuildManifest = build.with_options(task_runner=runner)(
         str(project.config_path), str(project.out), None, listener
     )
     if built != before or not (project.out / REPORT).exists():
-        from flows.run.report import write_report  # imports pandas, which is needed only if something is new
-
         write_report(Project(project.config_path, project.out))
     return built
 

@@ -22,7 +22,7 @@ from flows.annotate.work import read_annotations
 from flows.construct.files_step import FilesStep
 from flows.construct.stages import SOURCE, StageRef
 from flows.llm.rules import Rules
-from flows.project.output_files import read_manifest, write_output_files
+from flows.project.output_files import last_manifest, write_output_files
 from flows.project.project import COPIES, EMBEDDINGS, Project
 from flows.project.settings import load_config
 from flows.rebuild.changes import Drift, Rows, drift, matters, row_state, rows_before, rows_of, too_many
@@ -145,7 +145,7 @@ def _release(project: Project, folder: Path, to: Path, repo: str | None, pins: P
 def _finished(project: Project, out: Path, pins: Pins) -> Project:
     """Return the temporary build as a finished one; it uses the files of the last build if that is the same."""
     store = project.config.store
-    manifest = read_manifest(project.out, missing_ok=True)
+    manifest = last_manifest(project.out)
     now = {(family.name, part.name): project.build.stages(family, part) for family, part in project.build.parts()}
     if manifest is not None:
         last = {(part.family, part.part): [stage.fingerprint for stage in part.stages] for part in manifest.parts}
@@ -190,7 +190,7 @@ def _rows(project: Project) -> Rows:
     states = {}
     for family, part in project.build.parts():
         if matters(part):
-            sifted = project.build.read(StageRef(family.name, part.name, part.steps[-1].name))
+            sifted = project.build.sifted(family, part)
             plain = isinstance(part.steps[-1], FilesStep)
             states[f"{family.name}-{part.name}"] = {
                 record.key: row_state(record.id, None if plain else record.view_hash) for record in sifted
@@ -202,7 +202,7 @@ def _before(project: Project) -> tuple[Rows, str]:
     """Return the rows to compare with, and their origin: the last rebuild, else the last build, else none."""
     if (rows := rows_before(project.out)) is not None:
         return rows, "the last rebuild"
-    built = read_manifest(project.out, missing_ok=True)
+    built = last_manifest(project.out)
     if built is not None:
         return rows_of(project, built), "the last build"
     return Rows(parts={}), "nothing: there is no build yet"
@@ -210,7 +210,7 @@ def _before(project: Project) -> tuple[Rows, str]:
 
 def _sources(project: Project, store: Store, missing: tuple[StageRef, ...]) -> Iterator[Drift]:
     """Yield the differences of the source records from those of the last build, part by part."""
-    built = read_manifest(project.out, missing_ok=True)
+    built = last_manifest(project.out)
     for ref in missing:
         if ref.step != SOURCE:
             continue
@@ -234,7 +234,7 @@ def _tasks(project: Project, differing: Collection[str]) -> Iterator[Tasks]:
     for family, part in project.build.parts():
         if part.people is None:
             continue
-        sifted = list(project.build.read(StageRef(family.name, part.name, part.steps[-1].name)))
+        sifted = list(project.build.sifted(family, part))
         verdicts = project.verdicts(family.name, part.name)
         views = {record.key: record.view_hash for record in sifted}
         judged = {key for key, verdict in verdicts.items() if views.get(key) == verdict.view_hash}

@@ -35,10 +35,10 @@ from flows.families import citation
 from flows.project.project import Project
 from flows.project.settings import PERSON
 from flows.release.contamination import RowTexts, contamination_of
-from flows.release.gate import Gated, line_of
+from flows.release.gate import Gated
 from flows.release.rows import GatheredConfig
 from flows.report.plots import agreement_plot, plots_of
-from flows.report.read import charts
+from flows.report.records import charts_of
 from schemas.errors import WrongInput
 from schemas.manifest import BuildManifest
 from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
@@ -61,8 +61,7 @@ def card_facts(
     gated: Sequence[Gated],
 ) -> CardFacts:
     """Return everything that the card says, with the manifest but for its version and files."""
-    built = project.built
-    assert built is not None
+    built = project.manifest
     settings = project.config.release
     licences = _licences(configs, settings.licence)
     collected = last_pull(project) if (project.out / "annotations").is_dir() else []
@@ -122,7 +121,7 @@ class _MadeBy:
         lines = {
             (config.family.name, part.name)
             for config in released.values()
-            for part in line_of(config.family, config.part)
+            for part in config.family.with_makers([config.part.name])
         }
         for part in (built_part for built_part in built.parts if (built_part.family, built_part.part) in lines):
             family = project.build.families[part.family]
@@ -198,7 +197,7 @@ def _predictions(scorer: Scorer, scored: Sequence[GatheredConfig]) -> Prediction
 def _released_config(project: Project, config: GatheredConfig, licence: str) -> ReleasedConfig:
     rows = config.rows
     family = project.build.families[config.family.name]
-    makers = line_of(config.family, config.part)
+    makers = config.family.with_makers([config.part.name])
     method: dict[str, str] = {}
     for part in makers:
         for step in part.steps:
@@ -258,7 +257,7 @@ def _reviews(
         if part.people is None:
             continue
         verdicts = project.verdicts(family.name, part.name)
-        sifted = project.build.read(StageRef(family.name, part.name, part.steps[-1].name))
+        sifted = project.build.sifted(family, part)
         views = {record.key: record.view_hash for record in sifted}
         counted = [verdict for key, verdict in verdicts.items() if views.get(key) == verdict.view_hash]
         rubric = part.people.rubric
@@ -291,7 +290,7 @@ def _reviews(
             configs=tuple(
                 each.rows.name
                 for each in configs
-                if each.rows.rows and each.family is family and part in line_of(family, each.part)
+                if each.rows.rows and each.family is family and part in family.with_makers([each.part.name])
             ),
         )  # fmt: skip
 
@@ -303,7 +302,7 @@ def _draw(
     drawn = [
         plot
         for (family, part), config in parts.items()
-        for plot in plots_of(f"{family}-{part}", charts(project.build, config.family, config.part))
+        for plot in plots_of(f"{family}-{part}", charts_of(project.build, config.family, config.part))
     ]
     drawn += [plot for review in reviews if (plot := agreement_plot(review.parts[0], review.agreement)) is not None]
     for plot in drawn:

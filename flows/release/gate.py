@@ -13,9 +13,8 @@ from typing import Any
 from data.publish.rows import UNREVIEWED_ALLOWED
 from flows.construct.engine import Family, Part
 from flows.construct.reviewed import is_current, reviewed_keys
-from flows.construct.stages import PEOPLE, StageRef
-from flows.construct.verification import VerifyContext
-from flows.project.output_files import accepted_rows
+from flows.construct.stages import PEOPLE
+from flows.project.output_files import accepted_rows, verify_context
 from flows.project.project import Project
 from schemas.base import Record
 from schemas.errors import Failed, WrongInput
@@ -50,21 +49,11 @@ class Gated:
         return dict(sorted(Counter(self.held_back.values()).items()))
 
 
-def line_of(family: Family, part: Part) -> list[Part]:
-    """Return the part and the parts that it is made from or reads, in order."""
-    wanted = {part.name}
-    for candidate in reversed(family.parts):
-        if candidate.name in wanted:
-            wanted.update(maker.name for maker in family.makers(candidate))
-            wanted.update(candidate.uses)
-    return [candidate for candidate in family.parts if candidate.name in wanted]
-
-
 def check_current(project: Project) -> None:
     """Raise `WrongInput` if there are new verdicts, since the build, on released parts or on their makers."""
     built = {(family.name, part.name) for family, part in project.build.parts()}
     for family, part in project.build.parts():
-        for maker in line_of(family, part) if part.released is not None else ():
+        for maker in family.with_makers([part.name]) if part.released is not None else ():
             if (family.name, maker.name) in built and not is_current(project.build, family, maker):
                 raise WrongInput(
                     f"{project.out}: there are new verdicts on {family.name}-{maker.name} since it was built; "
@@ -157,14 +146,8 @@ class _AcceptedRows:
 
 def _faults(project: Project, family: Family, part: Part, rows: _AcceptedRows) -> Iterator[str]:
     """Yield the faults that the verifier finds, holding back their rows. Raises `Failed` for a fault of no row."""
-    context = VerifyContext(
-        project.build.families[family.name].settings,
-        project.embedder,
-        lambda other: accepted_rows(project, family.name, family.part(other)),
-        lambda other: project.verdicts(family.name, other),
-    )
     unread = iter(rows)
-    for fault in part.verify(unread, context):
+    for fault in part.verify(unread, verify_context(project, family)):
         if not rows.hold_back_faulty(fault.id):
             raise Failed(
                 f"{project.out}: {family.name}-{part.name}: {fault.id}: {fault.problem}; this concerns no single row: "
@@ -202,5 +185,5 @@ def _rejected(project: Project, family: Family, part: Part) -> Iterator[Record]:
         for dropped in (project.build.read(last).dropped() if last.step == PEOPLE else ())
         if dropped.reason == REJECTED
     }
-    sifted = project.build.read(StageRef(family.name, part.name, part.steps[-1].name)) if keys else ()
+    sifted = project.build.sifted(family, part) if keys else ()
     yield from (record for record in sifted if record.key in keys)

@@ -1,21 +1,28 @@
-"""Writes the rows of a release that pass the gate, and gathers facts about them, configuration by configuration."""
+"""Writes the rows of a release that pass the gate, and gathers facts about them, configuration by configuration.
 
+Rows of other parts, which the verifiers read, go out beside them.
+"""
+
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from data.publish.folder import Release
+from data.publish.folder import VERIFICATION_INPUTS, Release
 from data.publish.reading import read_batches
 from data.publish.rows import SPLIT, UNREVIEWED_ALLOWED, ReleasedRows, Ruling, is_held_out, write_rows
 from data.sources import SourceSpec, name_of
 from flows.construct.embed import CHINESE_SHARE, chinese_share
 from flows.construct.engine import Family, Part
+from flows.construct.reviewed import reviewed_keys
 from flows.project.output_files import accepted_files
 from flows.project.project import Project
-from flows.release.gate import REJECTED, Gated, gate, line_of
-from schemas.base import SourceRef
+from flows.release.gate import REJECTED, Gated, gate
+from schemas.base import HASH_LENGTH, SourceRef, canonical_json
+
+ID = re.compile(rf"\b[0-9a-f]{{{HASH_LENGTH}}}\b")
 
 
 @dataclass
@@ -140,9 +147,65 @@ def _mixed(project: Project, family: Family, part: Part, kind: Mapping[str, Any]
     settings = project.build.families[family.name].settings
     if part.released is not None and part.released.mixes is not None:
         return part.released.mixes(settings, kind)
-    return [spec for maker in line_of(family, part) for _, spec in project.build.named_sources(family, maker)]
+    return [spec for maker in family.with_makers([part.name]) for _, spec in project.build.named_sources(family, maker)]
 
 
 def record_of(part: Part, row: Mapping[str, Any]) -> Any:
     """Return the record in a released row."""
     return part.item.model_validate({name: row[name] for name in part.item.model_fields if name in row})
+
+
+def write_verification_inputs(
+    project: Project, folder: Path, configs: Sequence[GatheredConfig], canary: str, *, allow_unreviewed: bool
+) -> None:
+    """Write the rows of other parts that verifiers read: of what people have to accept, the accepted ones; of a
+    collection, those that released rows name."""
+    with_rows = [config for config in configs if config.rows.rows]
+    released = {(config.family.name, config.part.name) for config in with_rows}
+    wanted = {
+        (config.family.name, name): config.family
+        for config in with_rows
+        for name in (config.part.released.verification_inputs if config.part.released else ())
+    }
+    for (family_name, part_name), family in sorted(wanted.items()):
+        if (family_name, part_name) not in released:
+            part = family.part(part_name)
+            own = [config for config in with_rows if config.family is family]
+            needed = _NeededRows(project, folder, family, part, own, allow_unreviewed=allow_unreviewed)
+            files = accepted_files(project, family.name, part.name)
+            write_rows(files, folder / VERIFICATION_INPUTS, needed.ruling, canary=canary, columns=["provenance"])
+
+
+class _NeededRows:
+    """Which rows of a part the verifiers of a family's released rows need."""
+
+    def __init__(
+        self, project: Project, folder: Path, family: Family, part: Part, configs: Sequence[GatheredConfig], *,
+        allow_unreviewed: bool,
+    ) -> None:  # fmt: skip
+        self._config = f"{family.name}-{part.name}"
+        every = part.people is not None and part.people.share == "every" and not allow_unreviewed
+        self._reviewed = reviewed_keys(project.build, family, part) if every else None
+        self._named = _named(folder, configs) if part.whole else None
+        self._sources = {(ref.source, ref.licence) for config in configs for ref in (*config.sources, *config.mixed)}
+
+    def ruling(self, row: Mapping[str, Any]) -> Ruling:
+        """Whether the row goes out."""
+        unseen = self._reviewed is not None and row["key"] not in self._reviewed
+        unnamed = self._named is not None and row["id"] not in self._named
+        sources = row["provenance"]["sources"] if "provenance" in row else ()
+        # Of a source that no configuration answers for, nothing leaves for verifiers either.
+        foreign = any((source["source"], source["licence"]) not in self._sources for source in sources)
+        return Ruling(self._config, held_back="not needed" if unseen or unnamed or foreign else None)
+
+
+def _named(folder: Path, configs: Iterable[GatheredConfig]) -> set[str]:
+    """All that looks like an id in the rows of configurations, long texts excluded."""
+    ids: set[str] = set()
+    for config in configs:
+        short = [name for name, kind in config.rows.fields.items() if kind not in ("string", "large_string")]
+        for path in config.rows.files:
+            for batch in read_batches(folder / path, short):
+                for row in batch.rows():
+                    ids.update(ID.findall(canonical_json(row).decode()))
+    return ids

@@ -12,6 +12,7 @@ from flows.construct.embed import Embedder
 from flows.construct.engine import Family, Part
 from flows.construct.verification import Fault, VerifyContext
 from flows.families import family_names, load_family
+from flows.release.rows import record_of
 from schemas.errors import first_problem
 from schemas.release import ReleasedConfig
 
@@ -107,4 +108,4 @@ def _rows(release: Release, part: Part, configs: Iterable[ReleasedConfig]) -> It
 
 def _records(release: Release, part: Part, files: Iterable[str]) -> Iterator[Any]:
     for row in read_released(release.folder, files):
-        yield part.item.model_validate({name: row[name] for name in part.item.model_fields if name in row})
+        yield record_of(part, row)

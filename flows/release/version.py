@@ -26,10 +26,9 @@ from flows.project.output_files import PACKAGE
 from flows.project.project import Project
 from flows.release.card import card_facts
 from flows.release.gate import Gated, check_current
-from flows.release.rows import GatheredConfig, look_through, write_configs
+from flows.release.rows import GatheredConfig, look_through, write_configs, write_verification_inputs
 from flows.release.scorers import write_scorers
 from flows.release.verification import prove
-from flows.release.verification_inputs import write_verification_inputs
 from schemas.base import content_hash, visible
 from schemas.errors import Failed, Stopped, WrongInput
 
@@ -103,7 +102,6 @@ def prepare(
     to release or cannot be proved or another release is running in `to`, and `Stopped` if a whole configuration of the
     previous version would disappear without `withdraw`.
     """
-    assert project.built is not None, "a release reads a finished build"
     check_current(project)
     with locked(to / LOCK, AT_WORK):
         try:
@@ -160,8 +158,7 @@ def _prepare(
 
 def _version_before(project: Project, to: Path) -> Release | None:
     """Return the newest version in `to`. Raises `WrongInput` if it is of another dataset."""
-    assert project.built is not None
-    before, name = newest(to), project.built.name
+    before, name = newest(to), project.manifest.name
     if before is not None and before.manifest.name != name:
         raise WrongInput(
             f"{to}: has versions of {before.manifest.name}, but this build is of {name}; name another folder "
@@ -198,8 +195,7 @@ class _Draft:
         """The previous version's canary; for a first version, one derived from the dataset's name and seed."""
         if self.before is not None:
             return self.before.manifest.canary
-        built = self.project.built
-        assert built is not None
+        built = self.project.manifest
         return str(uuid.uuid5(CANARIES, f"{self.repo or built.name}/{built.seed}"))
 
     def write_rows(self) -> tuple[list[Gated], list[GatheredConfig]]:
@@ -278,8 +274,7 @@ def _is_edited(release: Release) -> bool:
 
 def _inputs(project: Project, repo: str | None, card: bytes | None, *, allow_unreviewed: bool) -> str:
     """Return a hash of everything that a version depends on: if it is the previous version's, nothing differs."""
-    built = project.built
-    assert built is not None
+    built = project.manifest
     people = sorted((project.out / "annotations").glob("*.jsonl"))
     return content_hash(
         [[part.family, part.part, [stage.fingerprint for stage in part.stages]] for part in built.parts],

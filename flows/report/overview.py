@@ -1,22 +1,11 @@
 """The head of the page, its notes, and the cost of the prompts."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from flows.construct.engine import Family
 from flows.report.funnel import step_label
-from flows.report.texts import clip, words_of
-from schemas.manifest import BuildManifest, PartManifest, StageManifest, UsageOfPrompt, sum_usage
-
-
-@dataclass(frozen=True)
-class CostLine:
-    """The cost of a prompt in a stage."""
-
-    part: str
-    step: str
-    prompt: str
-    usage: UsageOfPrompt
+from flows.report.texts import clip
+from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt, total_usage
 
 
 def lede(families: Iterable[Family]) -> tuple[str, ...]:
@@ -30,7 +19,7 @@ def lede(families: Iterable[Family]) -> tuple[str, ...]:
 
 def facts(manifest: BuildManifest, makers: Sequence[str]) -> tuple[str, ...]:
     """Return seed, makers, pilot and totals in short phrases."""
-    total = total_usage(manifest.parts)
+    total = usage_in_all(manifest)
     return (
         f"seed {manifest.seed}",
         f"made by {', '.join(makers) or 'no model'}",
@@ -87,21 +76,9 @@ def stage_notes(parts: Iterable[PartManifest]) -> list[tuple[str, str]]:
     ]
 
 
-def cost_lines(parts: Iterable[PartManifest]) -> tuple[CostLine, ...]:
-    """Return the cost of each prompt in each stage."""
-    return tuple(
-        CostLine(f"{part.family} {part.part}", step_label(stage.step), words_of(prompt), usage)
-        for part in parts
-        for stage in part.stages
-        for prompt, usage in sorted(stage.usage.items())
-    )
-
-
-def total_usage(parts: Iterable[PartManifest]) -> UsageOfPrompt:
+def usage_in_all(manifest: BuildManifest) -> UsageOfPrompt:
     """Return the usage of all prompts together."""
-    stages: list[StageManifest] = [stage for part in parts for stage in part.stages]
-    sums = sum_usage({"all": usage} for stage in stages for usage in stage.usage.values())
-    return sums.get("all", UsageOfPrompt())
+    return total_usage(usage for part in manifest.parts for stage in part.stages for usage in stage.usage.values())
 
 
 def _spent(usd: float | None) -> str:

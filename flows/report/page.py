@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from markupsafe import Markup
 
 from flows.construct.engine import Family, Part, RecordStep, SetStep
 from flows.construct.stages import Build
-from flows.report import read
-from flows.report.bins import number
-from flows.report.charts import ChartView, chart_view
+from flows.construct.view import Bars, Chart, View
+from flows.report import svg
+from flows.report.bins import Bin, Summary, binned, number, summaries
 from flows.report.funnel import FunnelStep, funnel, step_label
-from flows.report.overview import CostLine, cost_lines, facts, lede, money, notes, stage_notes, total_usage
-from flows.report.records import RecordView, example_view, record_view
+from flows.report.overview import facts, lede, money, notes, stage_notes, usage_in_all
+from flows.report.records import RECORD_LINES, charts_of, compared_cells, drawn_records, example_view, refusals
 from flows.report.template import style, template
-from flows.report.texts import percent
-from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt
+from flows.report.texts import LISTED_CHARACTERS, clip, percent, width, words_of
+from schemas.manifest import BuildManifest, PartManifest
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
 EXAMPLES = 5
@@ -26,6 +27,32 @@ EXAMPLES_IN_ALL = 200
 """They bound the page: in a build with more reasons, the rarest show no example."""
 RECORDS = 5
 """The most records of a part that are shown."""
+SHOWN_BARS = 12
+"""Of more kinds, the most frequent are shown, and the others as one."""
+
+
+@dataclass(frozen=True)
+class BarView:
+    """One of several bars: its width in per cent of the longest (None for the others), and its share."""
+
+    label: str
+    count: int
+    width: float | None
+    share: str
+
+
+@dataclass(frozen=True)
+class ChartView:
+    """A distribution, drawn: an SVG and its numbers, or bars."""
+
+    title: str
+    caption: str
+    drawing: Markup | None
+    bars: tuple[BarView, ...]
+    series: tuple[str, ...]
+    summaries: tuple[Summary, ...]
+    unit: str
+    bins: tuple[Bin, ...]
 
 
 @dataclass(frozen=True)
@@ -41,22 +68,8 @@ class PartView:
     funnel: tuple[FunnelStep, ...]
     notes: tuple[str, ...]
     charts: tuple[ChartView, ...]
-    records: tuple[RecordView, ...]
-
-
-@dataclass(frozen=True)
-class Page:
-    """The whole page."""
-
-    manifest: BuildManifest
-    lede: tuple[str, ...]
-    facts: tuple[str, ...]
-    notes: tuple[tuple[str, str], ...]
-    """(subject, note)."""
-    parts: tuple[PartView, ...]
-    cost: tuple[CostLine, ...]
-    total: UsageOfPrompt
-    config: str
+    records: tuple[tuple[str, View], ...]
+    """(id, view)."""
 
 
 def report_page(build: Build, manifest: BuildManifest, people: str | None = None) -> str:
@@ -81,23 +94,30 @@ def report_page(build: Build, manifest: BuildManifest, people: str | None = None
     ]
     makers = sorted({name for family, part, _ in parts for name in _makers(build, family, part)})
     asking = [(family.name, part.name) for family, part, _ in parts if _asks_people(part)]
-    page = Page(
+    return template(TEMPLATE).render(
         manifest=manifest,
         lede=lede(chosen.family for chosen in build.families.values()),
         facts=facts(manifest, makers),
-        notes=tuple(notes(manifest, makers, asking)),
-        parts=tuple(_part(build, summary, family, part, opened, examples) for family, part, summary in parts),
-        cost=cost_lines(manifest.parts),
-        total=total_usage(manifest.parts),
+        notes=notes(manifest, makers, asking),
+        parts=[_part(build, summary, family, part, opened, examples) for family, part, summary in parts],
+        cost=[
+            (part, stage, prompt, usage)
+            for part in manifest.parts
+            for stage in part.stages
+            for prompt, usage in sorted(stage.usage.items())
+        ],
+        total=usage_in_all(manifest),
         config=yaml.safe_dump(dict(manifest.config), sort_keys=False, allow_unicode=True, width=100),
-    )
-    return template(TEMPLATE).render(
-        page=page,
         people=people,
         style=style(),
         money=money,
         number=number,
         step_label=step_label,
+        words_of=words_of,
+        clip=clip,
+        listed=LISTED_CHARACTERS,
+        compared_cells=compared_cells,
+        record_lines=RECORD_LINES,
         records=RECORDS,
         examples=EXAMPLES,
     )
@@ -116,10 +136,10 @@ def _part(
     examples = {}
     for ref in stages:
         reasons = [reason for *place, reason in opened if tuple(place) == (ref.family, ref.part, ref.step)]
-        for reason, refusals in read.refusals(build, ref, sorted(reasons), most).items():
-            examples[ref.step, reason] = [example_view(refusal, family) for refusal in refusals]
-    charts = read.charts(build, family, part) if summary.planned else []
-    drawn = read.drawn_records(build, family, part, RECORDS)
+        for reason, drops in refusals(build, ref, sorted(reasons), most).items():
+            examples[ref.step, reason] = [example_view(refusal, family) for refusal in drops]
+    charts = charts_of(build, family, part) if summary.planned else []
+    drawn = drawn_records(build, family, part, RECORDS)
     return PartView(
         anchor=f"{family.name}-{part.name}",
         family=family.name,
@@ -130,7 +150,7 @@ def _part(
         funnel=funnel(summary, len(build.inputs(stages[0])), _remarks(part), examples),
         notes=tuple(note for _, note in stage_notes([summary])),
         charts=tuple(view for chart in charts if (view := chart_view(chart)) is not None),
-        records=tuple(record_view(family.view_of(record), record.id) for record in drawn),
+        records=tuple((record.id, family.view_of(record)) for record in drawn),
     )
 
 
@@ -154,3 +174,40 @@ def _remarks(part: Part) -> Mapping[str, str]:
         elif isinstance(step, RecordStep) and step.slots is not None:
             remarks[step.name] = "{before} records came in, {planned} rows were planned of them"
     return remarks
+
+
+def chart_view(chart: Chart) -> ChartView | None:
+    """Return the chart, drawn; None if it is empty."""
+    if isinstance(chart, Bars):
+        bars = _bars(chart.counts)
+        return ChartView(chart.title, chart.caption, None, bars, (), (), "", ()) if bars else None
+    bins = tuple(binned(chart))
+    if not bins:
+        return None
+    return ChartView(
+        title=chart.title,
+        caption=chart.caption,
+        drawing=svg.histogram(chart),
+        bars=(),
+        series=tuple(chart.series),
+        summaries=tuple(summaries(chart)),
+        unit=chart.unit,
+        bins=bins,
+    )
+
+
+def _bars(counts: Mapping[str, int]) -> tuple[BarView, ...]:
+    total = sum(counts.values())
+    if not total:
+        return ()
+    shown = set(sorted(counts, key=lambda label: -counts[label])[:SHOWN_BARS])
+    most = max(counts.values())
+    bars = [
+        BarView(clip(label, LISTED_CHARACTERS), count, width(count, most), percent(count, total))
+        for label, count in counts.items()
+        if label in shown
+    ]
+    if others := len(counts) - len(shown):
+        rest = total - sum(bar.count for bar in bars)
+        bars.append(BarView(f"{others:,} other{'s' * (others != 1)}", rest, None, percent(rest, total)))
+    return tuple(bars)

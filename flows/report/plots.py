@@ -77,10 +77,7 @@ def agreement_plot(config: str, rows: Sequence[Agreement]) -> DrawnPlot | None:
 
     floor = HEAD + len(measured) * ROW
     marks = [
-        Markup('<line class="grid" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>').format(x(at), HEAD, floor)
-        + Markup('<text class="quiet" x="{}" y="{}" text-anchor="middle">{}</text>').format(
-            x(at), floor + 18, number(at)
-        )
+        svg.line("grid", x(at), x(at), HEAD, floor) + svg.text("quiet", x(at), floor + 18, number(at))
         for at in sorted({low, 0.0, 0.5, 1.0})
     ]
     for place, row in enumerate(measured):
@@ -93,7 +90,7 @@ def agreement_plot(config: str, rows: Sequence[Agreement]) -> DrawnPlot | None:
             )
         marks.append(Markup('<circle class="series-0" cx="{}" cy="{}" r="5"/>').format(x(row.value or 0.0), middle))
         marks.append(_label(f"{row.question}, {row.measure}", middle))
-        marks.append(_number(f"{row.value:.2f} ({row.items:,})", middle))
+        marks.append(svg.text("quiet", WIDTH - EDGE, middle + 5, f"{row.value:.2f} ({row.items:,})", "end"))
     title = "Agreement"
     caption = "Each measure with its 95 % bootstrap interval over items; in brackets, items that several people did."
     return DrawnPlot(
@@ -109,7 +106,8 @@ def _drawing(config: str, chart: Chart) -> bytes | None:
 
 
 def _histogram(config: str, chart: Histogram) -> bytes:
-    ranges = [f"from {number(one.low)} to {number(one.high)}, median {number(one.median)}" for one in summaries(chart)]
+    drawn = summaries(chart)
+    ranges = [f"from {number(series.low)} to {number(series.high)}, median {number(series.median)}" for series in drawn]
     several = len(chart.series) > 1
     marks = [
         Markup('<g class="plot" transform="translate({} {}) scale({})">{}</g>').format(
@@ -118,13 +116,17 @@ def _histogram(config: str, chart: Histogram) -> bytes:
     ]
     floor = HEAD + svg.HEIGHT * SCALE
     if several:
-        for place, one in enumerate(summaries(chart)):
+        for place, summary in enumerate(drawn):
             height = floor + 22 * place + 16
-            series = list(chart.series).index(one.name)
-            text = f"{_cut(one.name)}: {one.n:,} {ranges[place]}"
-            marks.append(_swatch(series, height) + _text(EDGE + 22, height, text))
-        floor += 22 * len(summaries(chart)) + 8
-    total = sum(one.n for one in summaries(chart))
+            series = list(chart.series).index(summary.name)
+            text = f"{_cut(summary.name)}: {summary.n:,} {ranges[place]}"
+            marks.append(
+                Markup(
+                    '<rect class="series-{}" x="{}" y="{}" width="14" height="14" rx="2"/><text x="{}" y="{}">{}</text>'
+                ).format(series, EDGE, height - 7, EDGE + 22, height + 5, text)
+            )
+        floor += 22 * len(drawn) + 8
+    total = sum(summary.n for summary in drawn)
     under = f"{config}: {total:,}" if several else f"{config}: {total:,} {ranges[0]}"
     return _page(chart.title, under, svg.described(chart), marks, floor + 10)
 
@@ -132,7 +134,7 @@ def _histogram(config: str, chart: Histogram) -> bytes:
 def _bars(config: str, chart: Bars) -> bytes:
     shown = list(chart.counts.items())
     if len(shown) > MOST_ROWS:
-        kept = sorted(shown, key=lambda one: -one[1])[: MOST_ROWS - 1]
+        kept = sorted(shown, key=lambda bar: -bar[1])[: MOST_ROWS - 1]
         rest = sum(chart.counts.values()) - sum(count for _, count in kept)
         shown = [*kept, (f"{len(chart.counts) - len(kept):,} others", rest)]
     total, most = sum(chart.counts.values()), max(count for _, count in shown)
@@ -175,24 +177,8 @@ def _page(title: str, under: str, description: str, marks: Sequence[Markup], hei
     return "".join(sign for sign in str(page) if sign.isprintable() or sign in " \n\u3000\u00a0").encode()
 
 
-def _text(left: float, height: float, text: str) -> Markup:
-    return Markup('<text x="{}" y="{}">{}</text>').format(left, height + 5, text)
-
-
-def _swatch(series: int, height: float) -> Markup:
-    return Markup('<rect class="series-{}" x="{}" y="{}" width="14" height="14" rx="2"/>').format(
-        series, EDGE, height - 7
-    )
-
-
 def _label(name: str, middle: float) -> Markup:
     return Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(LABELS + EDGE - 10, middle + 5, _cut(name))
-
-
-def _number(text: str, middle: float) -> Markup:
-    return Markup('<text class="quiet" x="{}" y="{}" text-anchor="end">{}</text>').format(
-        WIDTH - EDGE, middle + 5, text
-    )
 
 
 def _cut(text: str, most: int = LABEL_CHARACTERS) -> str:

@@ -18,10 +18,10 @@ from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
 from flows.llm.model import Prompt
 from flows.llm.prices import estimate_tokens
 from flows.project.models import Served
-from flows.project.output_files import models_of, read_manifest
+from flows.project.output_files import last_manifest, models_of
 from flows.project.project import Project
 from flows.run.in_process import runner_here
-from schemas.base import Dropped, Record
+from schemas.base import Record
 from schemas.manifest import BuildManifest, StageManifest, UsageOfPrompt
 
 TYPICAL_INPUT_TOKENS = 60
@@ -57,7 +57,7 @@ def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: T
 
     Free stages before the first prompt are run, so that the number of records that pass them is known.
     """
-    pilot = read_manifest(project.out, missing_ok=True)
+    pilot = last_manifest(project.out)
     if pilot is not None and (pilot.name != project.config.name or pilot.models != models_of(project)):
         pilot = None  # another model's figures do not apply
     notes = []
@@ -71,7 +71,8 @@ def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: T
         lines += part_lines(project.build, family, part, pilot, records, asked)
         notes += _unknown_yields(project.build, family, part, pilot)
     total = summed(lines)
-    unknown = sorted({model.name for model in _served(project) if not model.price.known})
+    models = [model for configured in project.build.families.values() for model in configured.models.values()]
+    unknown = sorted({model.name for model in models if isinstance(model, Served) and not model.price.known})
     ceiling = project.config.budget_usd
     above = ceiling is not None and total.cost_usd is not None and total.cost_usd > ceiling
     if above:
@@ -246,13 +247,9 @@ def _incoming(build: Build, family: Family, part: Part, pilot: Sequence[StageMan
     assert isinstance(part.source, type)
     keys: set[str] = set()  # a source that is listed twice, as for two tasks, counts once
     for spec in specs:
-        records: Iterator[Record] = read_source(spec, part.source, _uncounted)  # type: ignore[type-var]
+        records: Iterator[Record] = read_source(spec, part.source, lambda dropped: None)  # type: ignore[type-var]
         keys.update(record.key for record in records)
     return len(keys)
-
-
-def _uncounted(dropped: Dropped) -> None:
-    """Rows refused at the door cost nothing."""
 
 
 def _line(
@@ -316,12 +313,3 @@ def _usual(folder: Path) -> Mapping[str, tuple[int, int]]:
     path = folder / "prompts" / "usual.tsv"
     lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.is_file() else []
     return {name: (int(beside), int(answer)) for name, beside, answer in (line.split("\t") for line in lines)}
-
-
-def _served(project: Project) -> list[Served]:
-    return [
-        model
-        for configured in project.build.families.values()
-        for model in configured.models.values()
-        if isinstance(model, Served)
-    ]

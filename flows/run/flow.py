@@ -23,17 +23,17 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from flows.construct.engine import SetStep
 from flows.construct.files_step import RowFile
-from flows.construct.progress import NoListener, ProgressListener
+from flows.construct.progress import ProgressListener
 from flows.construct.runner import STAGES_AT_ONCE, File, Piece, Runner
 from flows.construct.running import run_file, run_shard
 from flows.construct.stages import StageRef
 from flows.llm.model import BudgetSpent, TransportError
 from flows.prefect_server.flow_runs import engine
+from flows.project.gc import note_build
 from flows.project.locks import building, one_stage
 from flows.project.output_files import remember, write_output_files
 from flows.project.project import Project
 from flows.project.settings import ConfigError
-from flows.project.stages_in_use import note_build
 from flows.run.in_process import SHARDS_AT_ONCE, InProcess, run_whole_here
 from schemas.errors import Failed
 from schemas.manifest import BuildManifest, StageManifest
@@ -70,15 +70,15 @@ RETRIED: dict[str, Any] = {
 @task(name="shard", task_run_name="{ref} shard {index}", **RETRIED)
 def shard(project: Project, ref: StageRef, fingerprint: str, index: int, start: int, stop: int) -> None:
     """Run one shard of an `each` or `expand` step."""
-    if not project.stopped:
+    if not project.loop.stopped:
         _check_same(project, ref, fingerprint)
-        project.run(run_shard(project.build, ref, index, start, stop))
+        project.loop.run(run_shard(project.build, ref, index, start, stop))
 
 
 @task(name="file", task_run_name="{ref} {file.name}", cache_policy=NO_CACHE, persist_result=False)
 def row_file(project: Project, ref: StageRef, fingerprint: str, index: int, file: RowFile) -> None:
     """Write one file of a `files` step."""
-    if not project.stopped:
+    if not project.loop.stopped:
         _check_same(project, ref, fingerprint)
         run_file(project.build, ref, index, file)
 
@@ -114,7 +114,7 @@ def build(config: str, out: str, limit: int | None = None, listener: ProgressLis
     try:
         with building(project.state):
             project.store.probe()
-            listener = Artifacts(listener or NoListener())
+            listener = Artifacts(listener or ProgressListener())
             stages.called = listener.called
             lock, example = partial(one_stage, project.state), partial(_first_item, project)
             runner = Runner(stages, PrefectTasks(project, stages), lock, listener, example)
@@ -151,17 +151,17 @@ class PrefectTasks(InProcess):
 
     def stop(self) -> None:
         """Stop the project: on this machine, pieces that wait for models end."""
-        self._project.stop()
+        self._project.loop.stop()
 
 
-class Artifacts:
+class Artifacts(ProgressListener):
     """Shows the progress and counts of stages as Prefect artifacts, and passes all reports on to another listener."""
 
     def __init__(self, listener: ProgressListener) -> None:
         self._listener = listener
         self._progress: dict[StageRef, UUID] = {}
         self._in_pieces: set[StageRef] = set()
-        self.called, self.blocked, self.waited = listener.called, listener.blocked, listener.waited
+        self.called, self.blocked, self.waited = listener.called, listener.blocked, listener.waited  # type: ignore[method-assign]
 
     def started(self, ref: StageRef, total: int | None, calls: int = 0) -> None:
         """Create the progress artifact of a stage."""

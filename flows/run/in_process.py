@@ -36,7 +36,7 @@ class InProcess:
     @property
     def stopped(self) -> bool:
         """True if a stage has failed or the project is stopped."""
-        return self._stopped or self._project.stopped
+        return self._stopped or self._project.loop.stopped
 
     def load(self, ref: StageRef) -> None:
         """Load the embedder for a stage that asks servers; loaded on the event loop, it would make calls time out."""
@@ -52,7 +52,7 @@ class InProcess:
             done: Future[ShardManifest] = Future()
             done.set_result(run_file(self._build, ref, piece.index, piece.file))
             return done
-        future = self._project.submit(run_shard(self._build, ref, piece.index, piece.start, piece.stop))
+        future = self._project.loop.submit(run_shard(self._build, ref, piece.index, piece.start, piece.stop))
         self._work.add(future)
         future.add_done_callback(self._work.discard)
         if self._stopped:  # by another stage
@@ -75,7 +75,7 @@ def run_whole_here(project: Project, build: Build, ref: StageRef, progress: Call
     step = build.step(ref)
     if isinstance(step, SetStep):
         work = run_set(build, ref, progress)
-        project.run(work) if step.prompts else asyncio.run(work)
+        project.loop.run(work) if step.prompts else asyncio.run(work)
     elif ref.step == SOURCE:
         run_source(build, ref)
     else:

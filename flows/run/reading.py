@@ -17,11 +17,9 @@ from rich.status import Status
 from data.checksum import checksum
 from data.sources import read_source
 from flows.construct.engine import Family, Part
-from flows.construct.sources import sources_of
-from flows.construct.stages import StageRef
-from flows.construct.verification import VerifyContext
+from flows.construct.stages import StageRef, sources_of
 from flows.project.console import as_lines, make_console
-from flows.project.output_files import accepted_rows, open_build
+from flows.project.output_files import accepted_rows, open_build, verify_context
 from flows.project.project import Project
 from schemas.base import Dropped, Record, visible
 from schemas.errors import Failed, WrongInput, nearest
@@ -44,9 +42,8 @@ def show_sample(name: str, count: int, seed: int, out: Path | None) -> None:
     """Print a seeded sample of a part's accepted records."""
     console = make_console()
     project = open_build(out, console, stages=False)
-    assert project.built is not None
     family, part = family_and_part(project, name)
-    built = project.built.part(family.name, part.name)
+    built = project.manifest.part(family.name, part.name)
     total = sum(file.rows for file in built.files if file.path.startswith("accepted/")) if built else 0
     places = set(random.Random(seed).sample(range(total), min(count, total)))
     shown = 0
@@ -165,9 +162,7 @@ def verify_family(name: str, out: Path | None, sources: Path | None = None) -> N
     """
     console = make_console()
     project = open_build(out, console, stages=False)
-    families = {family.name: family for family, _ in project.build.parts()}
-    if name not in families:
-        raise WrongInput(f"{name}: no such family in this build; {nearest(name, list(families))}")
+    project.family(name)
     with console.status(f"looking at the files of {name} ...") as status:
         faults = _verify_parts(project, name, sources, console, status)
     if faults:
@@ -192,11 +187,7 @@ def _verify_parts(project: Project, name: str, sources: Path | None, console: Co
                 rows += 1
                 yield row
 
-        def rows_of(other: str, family: Family = family) -> Iterable[Any]:
-            return accepted_rows(project, name, family.part(other))
-
-        settings = project.build.families[name].settings
-        context = VerifyContext(settings, project.embedder, rows_of, lambda other: project.verdicts(name, other))
+        context = verify_context(project, family)
         faults = 0
         faults_found = part.verify(counted(), context)
         if sources is not None and part.against is not None:
@@ -229,8 +220,7 @@ def _read_again(config: Path, family: Family, part: Part) -> Iterator[Any]:
 
 def _file_faults(project: Project, family: str) -> Iterator[str]:
     """Yield a line for each of the family's files that is missing, changed, or not in the manifest."""
-    assert project.built is not None
-    listed = {file.path: file for part in project.built.parts if part.family == family for file in part.files}
+    listed = {file.path: file for part in project.manifest.parts if part.family == family for file in part.files}
     for name, file in listed.items():
         path = project.out / name
         try:
@@ -246,6 +236,6 @@ def _file_faults(project: Project, family: str) -> Iterator[str]:
 
 def _accepted_in_manifest(project: Project, family: Family, part: Part) -> int:
     """Return the number of accepted rows of the part, by the manifest."""
-    built = project.built.part(family.name, part.name) if project.built else None
+    built = project.manifest.part(family.name, part.name)
     assert built is not None
     return built.kept + built.waiting

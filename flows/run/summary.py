@@ -14,11 +14,11 @@ from flows.families import load_family
 from flows.llm.rules import RulesSettings
 from flows.project.console import LEFT, make_console, money
 from flows.project.installation import local_servers
+from flows.project.models import rules_of
 from flows.project.project import Project
-from flows.project.rules import rules_of
 from flows.project.settings import LOCAL, sample_path
 from flows.run.estimate import Estimate
-from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt, sum_usage
+from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt, sum_usage, total_usage
 
 DEFAULT_OUT = Path("out")
 """The default output folder of `touchstone run`."""
@@ -182,8 +182,3 @@ def print_estimate(result: Estimate, console: Console | None = None, basis: str 
 def usage_by_prompt(parts: Iterable[PartManifest]) -> dict[str, UsageOfPrompt]:
     """Return the usage of all stages of these parts, by prompt."""
     return sum_usage(stage.usage for part in parts for stage in part.stages)
-
-
-def total_usage(usages: Iterable[UsageOfPrompt]) -> UsageOfPrompt:
-    """Return the sum of the usages."""
-    return sum_usage({"all": usage} for usage in usages).get("all", UsageOfPrompt())

@@ -12,17 +12,17 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from flows.construct.progress import NoListener
+from flows.construct.progress import ProgressListener
 from flows.construct.stages import StageRef
 from flows.llm.model import Usage
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LogInterval, as_lines, make_console
-from flows.project.output_files import read_manifest
+from flows.project.output_files import last_manifest, write_report
 from flows.project.project import Project
 from flows.run.estimate import estimate
-from flows.run.summary import one_item, print_estimate, print_next, print_summary, total_usage, usage_by_prompt
+from flows.run.summary import one_item, print_estimate, print_next, print_summary, usage_by_prompt
 from schemas.errors import Failed, WrongInput
-from schemas.manifest import StageManifest, UsageOfPrompt
+from schemas.manifest import StageManifest, UsageOfPrompt, total_usage
 
 
 def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
@@ -31,7 +31,7 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     started = time.monotonic()
     project = Project(config, out, limit)
     _check_folder(out)
-    before = read_manifest(out, missing_ok=True)
+    before = last_manifest(out)
     if limit is not None and before is not None and before.limit is None:
         console.print(f"[yellow]the pilot takes the place of the whole build in {out}; --out names another folder[/]")
     console.print(f"[bold]{project.config.name}[/] · {config} → {out}{_pilot(limit)}")
@@ -45,8 +45,6 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     with Terminal(console) as listener:
         manifest = run_build(config, out, limit, listener, project.config.runner)
         listener.announce("report")
-        from flows.run.report import write_report
-
         report = write_report(project)
     print_summary(console, manifest, listener.seconds, listener.asked)
     if (item := one_item(project)) is not None:
@@ -95,7 +93,7 @@ class Running:
         return ", ".join(filter(None, (pieces, f"{self.calls:,} calls" if self.calls else "")))
 
 
-class Terminal:
+class Terminal(ProgressListener):
     """Prints a line for each finished stage and, if the terminal can draw it, a bar for each running one.
 
     Otherwise, as in a log, it prints a line for each running stage from time to time. Stages report from threads of
@@ -125,9 +123,9 @@ class Terminal:
             disable=not console.is_terminal,
         )
 
-    def __reduce__(self) -> tuple[type[NoListener], tuple[()]]:
+    def __reduce__(self) -> tuple[type[ProgressListener], tuple[()]]:
         """Pickle as a listener that ignores everything: on another machine there is no terminal."""
-        return NoListener, ()
+        return ProgressListener, ()
 
     def __enter__(self) -> "Terminal":
         self._progress.start()

@@ -23,10 +23,7 @@ from prefect.client.schemas.actions import DeploymentScheduleCreate, WorkPoolCre
 from prefect.client.schemas.filters import (
     DeploymentFilter,
     DeploymentFilterId,
-    FlowRunFilter,
     FlowRunFilterParentFlowRunId,
-    FlowRunFilterState,
-    FlowRunFilterStateType,
     WorkPoolFilter,
     WorkPoolFilterName,
 )
@@ -50,7 +47,8 @@ from prefect.utilities.callables import parameter_schema
 from pydantic import SecretStr, ValidationError
 
 from flows.annotate.flow import pull_flow, push_flow
-from flows.prefect_server.flow_runs import LEFT_OVER_AT_ONCE, RUN_TAG, mark_crashed
+from flows.prefect_server.flow_runs import LEFT_OVER_AT_ONCE, RUN_TAG, mark_crashed, runs_in
+from flows.project.output_files import write_report
 from flows.project.project import Project
 from flows.project.settings import Config, load_config
 from flows.rebuild.flow import rebuild as rebuild_once
@@ -124,8 +122,6 @@ def _try_no_more() -> None:
 
 def _build(config: str, out: str) -> None:
     """Build every configured family into `out`, and write the report."""
-    from flows.run.report import write_report
-
     runner = task_runner(load_config(Path(config)).runner)
     build_once.with_options(task_runner=runner)(config, out)
     write_report(Project(Path(config), Path(out), None))
@@ -257,11 +253,10 @@ class Ended:
 def ended(deployed: Mapping[str, UUID]) -> Sequence[Ended]:
     """Return the last runs of deployments that have ended, the earliest first."""
     names = {deployment: name for name, deployment in deployed.items()}
-    final = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=list(FINAL))))
     with get_client(sync_client=True) as client:
         runs = client.read_flow_runs(
             deployment_filter=DeploymentFilter(id=DeploymentFilterId(any_=list(names))),
-            flow_run_filter=final,
+            flow_run_filter=runs_in(*FINAL),
             sort=FlowRunSort.END_TIME_DESC,
             limit=LEFT_OVER_AT_ONCE,
         )
@@ -279,7 +274,7 @@ def _ended(run: FlowRun, names: Mapping[UUID, str]) -> Ended:
 def next_run(deployment: UUID) -> datetime | None:
     """Return when a deployment runs next; None if its scheduler has not planned it, or there is no schedule."""
     ours = DeploymentFilter(id=DeploymentFilterId(any_=[deployment]))
-    scheduled = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED])))
+    scheduled = runs_in(StateType.SCHEDULED)
     with get_client(sync_client=True) as client:
         runs = client.read_flow_runs(
             deployment_filter=ours, flow_run_filter=scheduled, sort=FlowRunSort.NEXT_SCHEDULED_START_TIME_ASC, limit=1
@@ -344,13 +339,12 @@ def _unfinished(client: SyncPrefectClient, pool: str) -> Iterator[FlowRun]:
 
     def listed(pools: WorkPoolFilter | None, parents: FlowRunFilterParentFlowRunId | None) -> list[FlowRun]:
         return client.read_flow_runs(
-            flow_run_filter=FlowRunFilter(state=state, parent_flow_run_id=parents),
+            flow_run_filter=runs_in(*UNFINISHED, parent_flow_run_id=parents),
             work_pool_filter=pools,
             sort=FlowRunSort.START_TIME_DESC,
             limit=LEFT_OVER_AT_ONCE,
         )
 
-    state = FlowRunFilterState(type=FlowRunFilterStateType(any_=list(UNFINISHED)))
     levels = [listed(WorkPoolFilter(name=WorkPoolFilterName(any_=[pool])), None)]
     while levels[-1]:
         levels.append(listed(None, FlowRunFilterParentFlowRunId(any_=[run.id for run in levels[-1]])))

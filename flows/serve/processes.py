@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from flows.prefect_server.embedded import HOST, STARTS_WITHIN_S, is_healthy
+from flows.prefect_server.embedded import HOST, PRIVATE, STARTS_WITHIN_S, is_healthy
 from flows.project.locks import locked
 from schemas.errors import Failed
 
@@ -23,17 +23,11 @@ PORT = 4200
 ENDS_WITHIN_S = 20
 LOOKS_EVERY_S = 0.2
 NOTE = "processes.json"
-SETTINGS = {
-    "DO_NOT_TRACK": "1",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "PREFECT_CLI_CHECK_FOR_UPDATES": "false",
-}
-"""Settings of every Prefect program here; the user's own take precedence."""
 
 
 def environment(folder: Path, api: str) -> Mapping[str, str]:
     """Return the environment of Prefect's programs: this process's own, which has the keys of models, and settings."""
-    return {**SETTINGS, **os.environ, "PREFECT_HOME": str(folder.resolve()), "PREFECT_API_URL": api}
+    return {**PRIVATE, **os.environ, "PREFECT_HOME": str(folder.resolve()), "PREFECT_API_URL": api}
 
 
 @contextlib.contextmanager

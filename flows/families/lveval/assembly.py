@@ -51,7 +51,6 @@ class DatasetAssembly:
         self.pairs = pairs
         self._materials = materials
         self._longest = longest
-        self.headers = Headers(index.header, dataset.language)
         self._mixtures: dict[str, tuple[Mixture, AnswerTest]] = {}
         self.measured: dict[tuple[str, str], Measured] = {}  # (key of a pair, level) -> what its context takes
         self.levels: dict[str, Level] = {}  # fact recall: how much of the book each level takes
@@ -71,6 +70,12 @@ class DatasetAssembly:
     def facts_of(self, pair: Pair) -> list[str]:
         """Return the pair's confusing facts, before replacement."""
         return [fact.text for fact in self._material(pair).facts]
+
+    @cached_property
+    def headers(self) -> Headers:
+        """The headers of the largest context that there may be."""
+        most = len(self.index) + max(len(pair.documents) for pair in self.pairs)
+        return Headers(self.index.header, self.dataset.language, most)
 
     @cached_property
     def _resolved(self) -> dict[str, ResolvedPair]:

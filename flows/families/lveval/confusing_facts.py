@@ -23,7 +23,7 @@ from schemas.lveval import LONGEST_FACT, Changed
 
 CHANGES: tuple[Changed, Changed] = ("subject", "object")
 """Section 3.2.2, figure A7: "modify the subject and object respectively"."""
-LEAST_SHARED = {"en": 2, "zh": 2}
+LEAST_SHARED = 2
 """Content words (characters) that a confusing fact shares with question or original. For an English object fact the
 subject's name is enough."""
 LONGEST = {"en": 120, "zh": 240}
@@ -121,7 +121,7 @@ def _form_problem(asked: ToConfuse, changes: Changed, fact: str) -> Problem:
 def _likeness_problem(asked: ToConfuse, changes: Changed, fact: str) -> Problem:
     unit = "characters" if asked.language == "zh" else "words"
     by_name = asked.language == "en" and changes == "object" and bool(subjects(asked.language, asked.question))
-    least = 1 if by_name else LEAST_SHARED[asked.language]
+    least = 1 if by_name else LEAST_SHARED
     length = count(fact, asked.language)
     if length > LONGEST[asked.language] or len(fact) > LONGEST_FACT:
         return "is too long", f"it has {length} {unit}, at most {LONGEST[asked.language]} are wanted"

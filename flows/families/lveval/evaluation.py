@@ -29,7 +29,7 @@ from typing import Any
 from data.publish.harness import Metric, ReplyScoring
 from flows.construct.evaluation import Evaluation, Request, Scorer, Selection, columns
 from flows.families.lveval import datasets
-from flows.families.lveval.datasets import Ablation, Variant
+from flows.families.lveval.datasets import DATASETS, Ablation, Variant
 from flows.families.lveval.score import COLUMNS, FACTS, FORM, SHARED
 from flows.families.lveval.score import score as scores_of
 from flows.families.lveval.scored_reply import ORIGINAL, read_blacklist
@@ -65,17 +65,12 @@ def _prompt(name: str, version: int, inputs: type[Frozen], tokens: int) -> Promp
     return Prompt(name, version, Text, HERE, role="evaluated", temperature=0.0, max_tokens=tokens, inputs=inputs)
 
 
-ANSWER = MappingProxyType(
-    {
-        dataset.name: _prompt(f"answer_{dataset.name}", 1, InContext, dataset.answer_tokens)
-        for dataset in datasets.DATASETS
-    }
+ANSWER = MappingProxyType(  # by the dataset's name
+    {dataset.name: _prompt(f"answer_{dataset.name}", 1, InContext, dataset.answer_tokens) for dataset in DATASETS}
 )
-"""By the dataset's name."""
-DIRECT = MappingProxyType(
+DIRECT = MappingProxyType(  # by the language
     {language: _prompt(f"direct_{language}", 2, Direct, DIRECT_TOKENS) for language in ("en", "zh")}
 )
-"""By the language."""
 ANSWERS: tuple[Prompt[Any], ...] = (*ANSWER.values(), *DIRECT.values())
 
 

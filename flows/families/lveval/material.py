@@ -60,7 +60,6 @@ def collect_material(
 class ResolvedPair:
     """A pair after replacement, as its rows have it: the same at every level."""
 
-    pair: Pair
     question: str
     answers: tuple[str, ...]
     keywords: str
@@ -83,7 +82,6 @@ class ResolvedPair:
         ]
         replaced = iter(apply(BETWEEN.join(texts), sides, pair.language).split(BETWEEN) if sides else texts)
         return cls(
-            pair=pair,
             question=next(replaced),
             answers=tuple(islice(replaced, len(pair.answers))),
             keywords=keywords_after(material.keywords, pair.answers[0], sides, pair.language),

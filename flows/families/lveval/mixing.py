@@ -45,27 +45,13 @@ def drawn(number: int, seed: int) -> Numbers:
 
 
 class Headers:
-    """The headers of a context's documents, by their place."""
+    """The headers of a context's documents in their order, each with what parts it from the document before."""
 
-    def __init__(self, form: str, language: str) -> None:
-        self._form = form
-        self._language = language
-        self._bytes: list[bytes] = []
-        self.counts: Numbers = np.zeros(1, np.int64)  # words of the first `n` headers together
-        self.lengths: Numbers = np.zeros(0, np.int64)
-        """Characters of each header, with what parts it from the document before."""
-
-    def first(self, number: int) -> list[bytes]:
-        """Return the first headers."""
-        if number > len(self._bytes):
-            forms = [
-                f"{JOINT if place > 1 else ''}{self._form.format(number=place)}" for place in range(1, 2 * number + 1)
-            ]
-            counts = np.cumsum([count(form, self._language) for form in forms])
-            self.lengths = np.fromiter(map(len, forms), np.int64, len(forms))
-            self.counts = np.concatenate((np.zeros(1, np.int64), counts))
-            self._bytes = [form.encode() for form in forms]
-        return self._bytes[:number]
+    def __init__(self, form: str, language: str, number: int) -> None:
+        texts = [f"{JOINT if place > 1 else ''}{form.format(number=place)}" for place in range(1, number + 1)]
+        self.bytes = [text.encode() for text in texts]
+        self.lengths: Numbers = np.array([len(text) for text in texts], np.int64)  # characters of each
+        self.counts: Numbers = np.cumsum([0, *(count(text, language) for text in texts)])  # words of the first `n`
 
 
 @dataclass(frozen=True)
@@ -95,8 +81,7 @@ class Mixture:
     support: tuple[Text, ...]
     scattered: bool
     facts: tuple[Text, ...]
-    texts: list[bytes]
-    """The distracting documents in the order in which they are drawn, after replacement."""
+    texts: list[bytes]  # the distracting documents in the order in which they are drawn, after replacement
     counts: Numbers
     lengths: Numbers
     ends: Callable[[int], Sequence[int]]
@@ -190,7 +175,6 @@ def measure(mixture: Mixture, level: int, headers: Headers) -> Measured:
     or, where that leaves it too short, of those after it as well.
     """
     supporting = len(mixture.support)
-    headers.first(len(mixture.texts) + supporting)
     whole = _whole(mixture, level, headers)
     length = int(mixture.fixed + mixture.cumulative[whole] + headers.counts[whole + supporting])
     filling: list[str] = []
@@ -225,7 +209,7 @@ def lay_out(mixture: Mixture, measured: Measured, headers: Headers, seeds: Seeds
     first = len(texts)
     texts += [document.bytes for document in mixture.support]
     pieces: list[bytes] = [b""] * (2 * len(order))
-    pieces[::2] = headers.first(len(order))
+    pieces[::2] = headers.bytes[: len(order)]
     pieces[1::2] = map(texts.__getitem__, order.tolist())
     arranged = lengths[order]
     start = np.empty_like(lengths)

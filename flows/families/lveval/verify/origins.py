@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -25,20 +25,21 @@ _SHARED = ("input", "answers", "answer_keywords", "replacements", "sources", "co
 """The fields that are the same at all levels of a pair."""
 
 
-@dataclass
+_Place = tuple[str, str, str]  # dataset, level and pair
+
+
 class Levels:
     """The rows so far: which pairs stand at which levels, and what they share."""
 
-    shared: dict[tuple[str, str], tuple[str, dict[str, str]]] = field(default_factory=dict)
-    """By dataset and pair: the first row's level, and the checksums of what is the same at all levels."""
-    rows: dict[str, dict[str, dict[str, dict[int | None, str]]]] = field(default_factory=dict)
-    """The rows' ids by dataset, level, pair and depth."""
-    places: dict[tuple[str, str, str], list[tuple[int, int, str]]] = field(default_factory=dict)
-    """By dataset, level and pair: the depth of each recalled fact, the words before it, and its row's id."""
-    contexts: dict[tuple[str, str, str], dict[str, int]] = field(default_factory=dict)
-    """By dataset, level and pair: the checksum of each context of a recalled fact, and its depth."""
-    depths: dict[tuple[str, str, str], frozenset[int]] = field(default_factory=dict)
-    """By dataset, level and pair: the depths that are to be there."""
+    def __init__(self) -> None:
+        self.shared: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}
+        """By dataset and pair: the first row's level, and the checksums of what is the same at all levels."""
+        self.rows: dict[str, dict[str, dict[str, dict[int | None, str]]]] = {}
+        """The rows' ids by dataset, level, pair and depth."""
+        self.places: dict[_Place, list[tuple[int, int, str]]] = defaultdict(list)
+        """The depth of each recalled fact, the words before it, and its row's id."""
+        self.contexts: dict[_Place, dict[str, int]] = defaultdict(dict)  # checksum of a context -> its depth
+        self.depths: dict[_Place, frozenset[int]] = {}  # the depths that are to be there
 
     def add(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
         """Remember the row; yield where it disagrees with those before it."""
@@ -56,7 +57,7 @@ class Levels:
         if (row.depth is not None) != dataset.recalls_fact:
             yield f"its depth is {row.depth}, expected {'a number' if dataset.recalls_fact else 'none'}"
         elif row.depth is not None:
-            same = self.contexts.setdefault((dataset.name, row.level, row.pair_id), {})
+            same = self.contexts[dataset.name, row.level, row.pair_id]
             if (other := same.setdefault(row.context_xxh3, row.depth)) != row.depth:
                 yield f"its context is that of depth {other}"
             yield from self._place(row, row.depth, dataset)
@@ -80,7 +81,7 @@ class Levels:
             self.depths[place] = _depths(row, dataset.language)
         book = row.length - sum(count(text, dataset.language) for _, text in put_in)
         signs = start - sum(map(len, before)), len(row.context) - sum(len(text) for _, text in put_in)
-        self.places.setdefault(place, []).append((depth, words, row.id))
+        self.places[place].append((depth, words, row.id))
         allowed = max(PLACE_TOLERANCE, LONGEST_SENTENCE[dataset.language] / max(1, book))
         least, most = depth / datasets.DEPTHS - allowed, (depth + 1) / datasets.DEPTHS + allowed
         shares = (words / max(1, book), signs[0] / max(1, signs[1]))

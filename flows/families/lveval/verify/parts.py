@@ -15,8 +15,7 @@ from flows.language.matter import speaks_of_another
 from schemas.base import content_hash, key_of
 from schemas.lveval import AnswerKeywords, ConfusingFact, Pair, PoolDocument, Replacements, RuleConflicts
 
-LEAST_IN_COMMON = {"en": 2, "zh": 2}
-"""Content words (characters) of question or original fact that a confusing fact holds."""
+LEAST_IN_COMMON = 2  # content words (characters) of question or original fact that a confusing fact holds
 LONGEST_FACT = {"en": 120, "zh": 240}  # words (characters) of a confusing fact
 _HAN = re.compile(r"[㐀-鿿豈-﫿]")
 _EMPTY_HAN = frozenset(
@@ -184,7 +183,7 @@ def _confusion_problems(row: ConfusingFact, language: Language) -> Iterator[str]
     asked = f"{row.question}\n{row.original_fact}"
     common = _meaningful(asked, row.language, language) & _meaningful(row.fact, row.language, language)
     by_name = row.changes == "object" and row.language == "en" and bool(_names(row.question))
-    if len(common) < (least := 1 if by_name else LEAST_IN_COMMON[row.language]):
+    if len(common) < (least := 1 if by_name else LEAST_IN_COMMON):
         unit = "characters" if row.language == "zh" else "content words"
         yield f"the fact has {len(common)} {unit} of question and original, expected {least} or more"
     if plain(row.fact) == plain(row.original_fact):
