@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.language import en, zh
+from flows.language.folding import folded
 from flows.language.keywords import (
     PhraseFinder,
     Problem,
@@ -20,7 +21,6 @@ from flows.language.keywords import (
     replacer,
     undo,
 )
-from flows.language.phrase_finder import folded
 
 FIGURE_3 = [("Albert Einstein", "Albert Beverley"), ("Einstein", "Beverley"), ("physicist", "chemist")]
 ODD = "İıßẞﬁΣσςKſ\u0301\u0308\u200f\u202e\ud800\udfff\x00\ufeff\u00ad\u3000\u00a0\u2028Ａａ３'’-_.,13 aAbBéE\n"

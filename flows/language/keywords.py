@@ -23,7 +23,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from flows.language.phrase_finder import Integers, PhraseFinder, folded, lower, readable, upper
+from flows.language.folding import Integers, folded, lower, readable, upper
+from flows.language.phrase_finder import PhraseFinder
 
 __all__ = [
     "Edit", "PhraseFinder", "Problem", "Replacer", "Rule", "apply", "met", "occurs", "problems", "readable",
@@ -128,6 +129,8 @@ class Replacer:
 
 
 class _OneWay:
+    """Rules for one direction."""
+
     def __init__(self, rules: Sequence[Rule], language: str) -> None:
         self._rules = rules
         self._numbers: dict[str, int] = {}
@@ -161,6 +164,7 @@ class _OneWay:
         return [Edit(start, end, old, self._substitute(old)) for start, end, old in stretches]
 
     def _stretches(self, text: str) -> tuple[list[int], list[int]]:
+        """Starts and ends of what is replaced, in order, without overlap."""
         located = self._finder.locate(text)
         chosen = _longest(located.starts, located.ends, self._lengths[located.phrases])
         return located.starts[chosen].tolist(), located.ends[chosen].tolist()
@@ -225,6 +229,10 @@ def _cased(spelling: str, old: str, new: str) -> str:
     return nearest(new)
 
 
+def _as_written(phrase: str) -> str:
+    return phrase
+
+
 def _lower(phrase: str) -> str:
     return "".join(map(lower, phrase))
 
@@ -238,28 +246,31 @@ def _opening(phrase: str) -> str:
     return _INITIAL.sub(lambda match: upper(match.group()), phrase, count=1)
 
 
+def _sentence(phrase: str) -> str:
+    return _opening(_lower(phrase))
+
+
 def _title(phrase: str) -> str:
     return _INITIAL.sub(lambda match: upper(match.group()), _lower(phrase))
 
 
-_FORMS: tuple[Callable[[str], str], ...] = (
-    str,
-    _lower,
-    _opening,
-    lambda phrase: _opening(_lower(phrase)),
-    _title,
-    _upper,
-)
+_FORMS: tuple[Callable[[str], str], ...] = (_as_written, _lower, _opening, _sentence, _title, _upper)
 """Each as long as what it is given. In this order, so that "I" for "i" opens a sentence rather than shouts."""
-
-
-_replacer = lru_cache(_KEPT)(Replacer)
-_finder = lru_cache(_KEPT)(PhraseFinder)
 
 
 def replacer(rules: Sequence[Rule], language: str) -> Replacer:
     """The `Replacer` of the rules; the last few are kept."""
     return _replacer(tuple((old, new) for old, new in rules), language)
+
+
+@lru_cache(_KEPT)
+def _replacer(rules: tuple[Rule, ...], language: str) -> Replacer:
+    return Replacer(rules, language)
+
+
+@lru_cache(_KEPT)
+def _finder(phrases: tuple[str, ...], language: str) -> PhraseFinder:
+    return PhraseFinder(phrases, language)
 
 
 def apply(text: str, rules: Sequence[Rule], language: str) -> str:
@@ -305,11 +316,11 @@ def _problems(rules: Sequence[Rule], language: str) -> Iterator[Problem]:
     for old, new in sound:
         by_keyword.setdefault(folded(old), (old, new))
         by_substitute.setdefault(folded(new), (old, new))
-    keywords, substitutes = list(by_keyword), list(by_substitute)
+    substitutes = list(by_substitute)
     held: dict[str, list[str]] = {substitute: [] for substitute in substitutes}
-    for number, holders in PhraseFinder(keywords, language).holding(substitutes).items():
+    for keyword, holders in zip(by_keyword, _holding(list(by_keyword), substitutes, language), strict=True):
         for holder in holders:
-            held[substitutes[holder]].append(keywords[number])
+            held[substitutes[holder]].append(keyword)
     for rule in rules:
         if not all(map(readable, rule)):
             yield Problem(_unreadable(rule), rule)
@@ -322,6 +333,14 @@ def _problems(rules: Sequence[Rule], language: str) -> Iterator[Problem]:
         if folded((other := by_substitute[new])[0]) != old:
             yield Problem("substitute twice", rule, other)
         yield from (Problem("chain", rule, by_keyword[keyword]) for keyword in held[new] if not old == new == keyword)
+
+
+def _holding(phrases: Sequence[str], documents: Sequence[str], language: str) -> Iterator[list[int]]:
+    together = "\n".join(documents)
+    if not any(phrase in together for phrase in phrases):  # as with most rules; a search costs more than a look
+        return ([] for _ in phrases)
+    held = PhraseFinder(phrases, language).holding(documents)
+    return (held.get(index, []) for index in range(len(phrases)))
 
 
 def _unreadable(rule: Rule) -> ProblemName:

@@ -5,190 +5,25 @@ a space and a run of it as one, ’ as '. Folding maps characters one to one and
 stretches found are stretches of the text as it is. Nothing is normalised beyond that: a composed é is not a decomposed
 one, a full-width letter is not a half-width one.
 
-An Aho-Corasick automaton finds every phrase at every place; the edges of each stretch are looked at afterwards.
+The search. Each character has a random weight of 64 bits; the sum of the weights of a stretch is a difference of two
+running sums. A phrase is anchored in one of its words (in Chinese, one of its pairs of characters): the one that the
+fewest other phrases have. The sums of all words of a text are looked up at once; where one is the sum of an anchor, the
+phrase is compared letter for letter, and its edges are looked at. So the time grows with the text and with what is
+found in it, and hardly with the number of phrases.
 """
 
-import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import cache
-from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import ahocorasick
 import numpy as np
-from numpy.typing import NDArray
 
-from flows.language.zh.text import NUMERALS
+from flows.language.folding import MARGIN, Integers, Sums, Text, folded, readable, script
 
-Integers = NDArray[np.int64]
-Codes = NDArray[np.uint32]
-Kinds = NDArray[np.uint8]
-Mask = NDArray[np.bool_]
-_CODES = 0x110000
-MARGIN = 4
-"""Spaces beside the codes of a text, so that a look at its neighbours needs no look at its ends."""
-_SPACE, _APOSTROPHE = ord(" "), ord("'")
-_CASED_BELOW = 0x20000
-_ASSIGNED = tuple(chain(range(0x40000), range(0xE0000, 0xE0200)))
-"""Every letter, digit and mark of Unicode is one of these."""
+_SLOTS_PER_PHRASE = 64
+_STRETCH = 1 << 17
+"""Characters of a long text that are searched together: few enough to stay in the processor's cache."""
 _BATCH = 1 << 20
 """Characters of short documents that are searched together."""
-_OTHER, _LETTER, _DIGIT, _NUMERAL = 0, 1, 2, 3
-"""What a character is at the edge of a phrase."""
-
-
-def folded(phrase: str) -> str:
-    """The form in which two spellings of a phrase meet: folded, without outer white space."""
-    return " ".join(phrase.translate(_folds()).split())
-
-
-def readable(phrase: str) -> bool:
-    """True if the phrase holds a letter or a digit."""
-    return any(character.isalnum() for character in phrase)
-
-
-def lower(character: str) -> str:
-    """A character in lower case; itself where that is more than one ('İ')."""
-    low = character.lower()
-    return low if len(low) == 1 else character
-
-
-def upper(character: str) -> str:
-    """A character in upper case; itself where that is more than one ('ß') or has another lower case ('ı')."""
-    up = character.upper()
-    return up if folded(up) == folded(character) else character
-
-
-@cache
-def _folds() -> dict[int, int]:
-    characters = map(chr, range(_CASED_BELOW))
-    folds = {ord(character): ord(lower(character)) for character in characters if lower(character) != character}
-    spaces = {code: _SPACE for code in range(_CASED_BELOW) if chr(code).isspace()}
-    return folds | spaces | {ord("’"): _APOSTROPHE, ord("ς"): ord("σ")}
-
-
-class Text(NamedTuple):
-    """A text as it is searched, and its codes and kinds with `MARGIN` spaces on both sides."""
-
-    text: str
-    codes: Codes
-    kinds: Kinds
-    places: Integers | None
-    """The place of each character in the original text; None if no place changed."""
-
-    def place(self, at: Integers) -> Integers:
-        return at if self.places is None else self.places[at]
-
-
-class Script:
-    """The fold and the kind of each character of a language, and the words that a stretch of its texts may cut."""
-
-    def __init__(self) -> None:
-        folds = _folds()
-        self._fold = np.arange(_CODES, dtype=np.uint32)
-        self._fold[list(folds)] = list(folds.values())
-        self._kinds = np.full(_CODES, _OTHER, np.uint8)
-        self._kinds[list(_ASSIGNED)] = [self.kind(chr(code)) for code in _ASSIGNED]
-
-    def read(self, text: str) -> Text:
-        codes = self._fold.take(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4"))
-        spaces = codes == _SPACE
-        repeated = spaces[1:] & spaces[:-1]
-        places = None
-        if repeated.any():
-            places = np.flatnonzero(np.append(True, ~repeated))
-            codes = codes[places]
-        padded = np.full(len(codes) + 2 * MARGIN, _SPACE, np.uint32)
-        padded[MARGIN:-MARGIN] = codes
-        return Text(codes.tobytes().decode("utf-32-le", "surrogatepass"), padded, self._kinds.take(padded), places)
-
-    def cut(self, text: Text, starts: Integers, ends: Integers) -> Mask:
-        """True if the stretches cut a word in two."""
-        starts, ends = starts + MARGIN, ends + MARGIN
-        before = self.goes_on(text, starts, -1)
-        cut: Mask = before | self.goes_on(text, ends - 1, 1) & ~self.ends_whole(text, ends)
-        return cut
-
-    @staticmethod
-    def kind(character: str) -> int:
-        """The kind of a character at the edge of a phrase."""
-        raise NotImplementedError
-
-    def goes_on(self, text: Text, inner: Integers, step: int) -> Mask:
-        """True if the word of the code at `inner` goes on in the direction of the step."""
-        raise NotImplementedError
-
-    def ends_whole(self, text: Text, ends: Integers) -> Mask:
-        """True if a word that goes on is whole all the same."""
-        return np.zeros(len(ends), np.bool_)
-
-
-class _English(Script):
-    _CLITICS = np.array(
-        [_CODES * ord(ending[0]) + sum(map(ord, ending[1:])) for ending in ("s", "d", "m", "re", "ve", "ll")]
-    )
-
-    @staticmethod
-    def kind(character: str) -> int:
-        if character.isdecimal():
-            return _DIGIT
-        word = character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M"
-        return _LETTER if word else _OTHER
-
-    def goes_on(self, text: Text, inner: Integers, step: int) -> Mask:
-        inside, outside, beyond = (text.kinds[inner + step * far] for far in range(3))
-        next_to = text.codes[inner + step]
-        joined = (next_to == _APOSTROPHE) & (inside != _OTHER) & (beyond == _LETTER)
-        goes_on: Mask = (outside != _OTHER) | _decimal(next_to, inside, beyond) | joined
-        return goes_on
-
-    def ends_whole(self, text: Text, ends: Integers) -> Mask:
-        """True if an apostrophe and one of the endings that leave a word whole come next."""
-        first, second = text.codes[ends + 1], text.codes[ends + 2]
-        longer = text.kinds[ends + 2] != _OTHER
-        ending = _CODES * first.astype(np.int64) + np.where(longer, second, 0)
-        over = ~longer | (text.kinds[ends + 3] == _OTHER)
-        clitic: Mask = (text.codes[ends] == _APOSTROPHE) & over & _among(ending, self._CLITICS)
-        return clitic
-
-
-class _Chinese(Script):
-    _BELOW_CHINESE = 0x2E80
-
-    @staticmethod
-    def kind(character: str) -> int:
-        if character in NUMERALS:
-            return _NUMERAL
-        if character.isdecimal():
-            return _DIGIT
-        latin = character.isalpha() and (ord(character) < _Chinese._BELOW_CHINESE or "Ａ" <= character <= "ｚ")
-        return _LETTER if latin or unicodedata.category(character)[0] == "M" else _OTHER
-
-    def goes_on(self, text: Text, inner: Integers, step: int) -> Mask:
-        inside, outside, beyond = (text.kinds[inner + step * far] for far in range(3))
-        latin = (outside == _LETTER) & ((inside == _LETTER) | (inside == _DIGIT))
-        alike = (inside == outside) & (inside != _OTHER)
-        goes_on: Mask = latin | alike | _decimal(text.codes[inner + step], inside, beyond)
-        return goes_on
-
-
-_POINTS = np.array([ord(point) for point in ".,．"])
-
-
-def _decimal(next_to: Codes, inside: Kinds, beyond: Kinds) -> Mask:
-    decimal: Mask = (inside == _DIGIT) & (beyond == _DIGIT) & _among(next_to, _POINTS)
-    return decimal
-
-
-def _among(values: NDArray[Any], few: NDArray[Any]) -> Mask:
-    """Which values are one of a few; `np.isin` takes longer for all but the longest arrays."""
-    among: Mask = (values[:, None] == few).any(axis=1)
-    return among
-
-
-@cache
-def script(language: str) -> Script:
-    return {"en": _English, "zh": _Chinese}[language]()
 
 
 class Found(NamedTuple):
@@ -216,18 +51,36 @@ class PhraseFinder:
     def __init__(self, phrases: Sequence[str], language: str) -> None:
         """Raises `KeyError` for an unknown language."""
         self._script = script(language)
-        numbers: dict[str, list[int]] = {}
-        for number, phrase in enumerate(phrases):
-            if readable(phrase):
-                numbers.setdefault(folded(phrase), []).append(number)
-        self._lengths = np.array([len(key) for key in numbers], np.int64)
-        self._numbers = np.array([*chain.from_iterable(numbers.values())], np.int64)
-        self._times = np.array([len(same) for same in numbers.values()], np.int64)
-        """How often each key is given, as `_numbers` has them in a row."""
-        self._automaton = ahocorasick.Automaton()
-        for place, key in enumerate(numbers):
-            self._automaton.add_word(key, place)
-        self._automaton.make_automaton()
+        keys = [folded(phrase) if readable(phrase) else "" for phrase in phrases]
+        used = np.array([number for number, key in enumerate(keys) if key], np.int64)
+        self._phrases = used
+        self._lengths = np.array([len(keys[number]) for number in used], np.int64)
+        self._longest = int(self._lengths.max(initial=0))
+        # A space after each, so that the last word of a key does not run into the first of the next.
+        text = self._script.read("".join(f"{keys[number]} " for number in used))
+        self._codes = text.inner()
+        self._at = np.cumsum(self._lengths + 1) - self._lengths - 1
+        self._sums = text.sums[self._at + self._lengths] - text.sums[self._at]
+        owners, leads, sums = self._anchors(text)
+        bits = max(4096, _SLOTS_PER_PHRASE * len(used)).bit_length()
+        self._shift = np.uint64(64 - bits)
+        slots = (sums >> self._shift).astype(np.int64)
+        order = np.argsort(slots, kind="stable")
+        self._owners, self._leads = owners[order], leads[order]
+        self._number_of = np.bincount(slots, minlength=1 << bits).astype(np.int32)
+        self._first = (np.cumsum(self._number_of) - self._number_of).astype(np.int32)
+
+    def _anchors(self, text: "Text") -> tuple[Integers, Integers, Sums]:
+        """One window of each phrase: whose it is, where in the phrase it starts, its sum."""
+        starts, ends, sums = (np.concatenate(parts) for parts in zip(*self._script.windows(text), strict=True))
+        owners = np.searchsorted(self._at, starts, side="right") - 1
+        inside = ends <= self._at[owners] + self._lengths[owners]
+        inside &= self._script.may_anchor(ends - starts, self._lengths[owners])
+        starts, ends, sums, owners = starts[inside], ends[inside], sums[inside], owners[inside]
+        _, which, shared = np.unique(sums, return_inverse=True, return_counts=True)
+        order = np.lexsort((starts, starts - ends, shared[which], owners))
+        best = order[np.unique(owners[order], return_index=True)[1]]
+        return owners[best], starts[best] - self._at[owners[best]], sums[best]
 
     def find(self, text: str) -> Iterator[tuple[int, int, int]]:
         """(phrase index, start, end) of every whole occurrence of every phrase, overlapping ones too.
@@ -258,25 +111,58 @@ class PhraseFinder:
 
     def locate(self, text: str) -> Found:
         """Return what `find` yields, as arrays."""
-        if not (text and len(self._lengths)):
+        if not (text and len(self._phrases)):
             return Found(*(np.zeros(0, np.int64) for _ in range(3)))
-        read = self._script.read(text)
-        hits = np.fromiter(chain.from_iterable(self._automaton.iter(read.text)), np.int64).reshape(-1, 2)
-        keys, ends = hits[:, 1], hits[:, 0] + 1
-        starts = ends - self._lengths[keys]
-        whole = ~self._script.cut(read, starts, ends)
-        keys, starts, ends = keys[whole], starts[whole], ends[whole]
-        order = np.lexsort((ends, starts))
-        keys, starts, ends = keys[order], read.place(starts[order]), read.place(ends[order] - 1) + 1
-        times = self._times[keys]
-        return Found(self._given(keys, times), np.repeat(starts, times), np.repeat(ends, times))
+        parts_found = [self._starting(text, first, first + _STRETCH) for first in range(0, len(text), _STRETCH)]
+        return Found(*(np.concatenate(parts) for parts in zip(*parts_found, strict=True)))
 
-    def _given(self, keys: Integers, times: Integers) -> Integers:
-        """The numbers of the phrases that have these keys, all those of a key in a row."""
-        first = (np.cumsum(self._times) - self._times)[keys]
-        ends = np.cumsum(times)
-        given: Integers = self._numbers[np.repeat(first - ends + times, times) + np.arange(times.sum())]
-        return given
+    def _starting(self, text: str, first: int, last: int) -> Found:
+        """Return the phrases that start between the two places."""
+        begin = max(first - MARGIN, 0)
+        beyond = needed = self._longest + MARGIN
+        read = self._script.read(text[begin : last + beyond])
+        while last + beyond < len(text) and read.codes_from(last - begin) < needed:
+            beyond *= 2  # a long run of white space that folding has made one space
+            read = self._script.read(text[begin : last + beyond])
+        compared = [self._compared(read, starts, sums) for starts, _, sums in self._script.windows(read)]
+        which, starts = (np.concatenate(parts) for parts in zip(*compared, strict=True))
+        ends = starts + self._lengths[which]
+        kept = ~self._script.cut(read, starts + MARGIN, ends + MARGIN)
+        places = read.place(starts) + begin
+        kept &= (places >= first) & (places < last)
+        which, starts, ends = which[kept], starts[kept], ends[kept]
+        order = np.lexsort((ends, starts))  # equal phrases are next to each other already, in the order given
+        return Found(self._phrases[which[order]], places[kept][order], read.place(ends[order] - 1) + 1 + begin)
+
+    def _compared(self, text: "Text", starts: Integers, sums: Sums) -> tuple[Integers, Integers]:
+        """Return the phrases that match letter for letter around their anchors, and where they start."""
+        slots = sums >> self._shift
+        near = np.flatnonzero(self._number_of[slots])
+        slots = slots[near]
+        number_of = self._number_of[slots]
+        anchored = _ranges(self._first[slots], number_of)
+        which = self._owners[anchored]
+        begins = np.repeat(starts[near], number_of) - self._leads[anchored]
+        ends = begins + self._lengths[which]
+        inside = (begins >= 0) & (ends < len(text.sums))
+        which, begins, ends = which[inside], begins[inside], ends[inside]
+        same = text.sums[ends] - text.sums[begins] == self._sums[which]
+        which, begins = which[same], begins[same]
+        if not len(which):
+            return which, begins
+        lengths = self._lengths[which]
+        letters = text.codes[_ranges(begins + MARGIN, lengths)]
+        differ = letters != self._codes[_ranges(self._at[which], lengths)]
+        same = ~np.logical_or.reduceat(differ, np.cumsum(lengths) - lengths)
+        return which[same], begins[same]
+
+
+def _ranges(starts: Integers, lengths: Integers) -> Integers:
+    """starts[0], starts[0] + 1, ... of lengths[0] numbers, then those of starts[1], and so on."""
+    ends = np.cumsum(lengths)
+    ranges = np.repeat(starts - ends + lengths, lengths)
+    ranges += np.arange(len(ranges))
+    return ranges
 
 
 def _batches(documents: Sequence[str]) -> Iterator[tuple[int, Integers, Integers, str]]:
