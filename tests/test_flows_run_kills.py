@@ -35,11 +35,11 @@ def is_gone(pid: str) -> bool:
 
 
 @pytest.mark.usefixtures("embedded_prefect")
-@pytest.mark.parametrize(("stop", "whole_group"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
+@pytest.mark.parametrize(("stop", "whole_group"), [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGTERM, True)])
 def test_a_build_that_is_told_to_stop_says_so_and_leaves_nothing_running(
     tmp_path: Path, stop: signal.Signals, whole_group: bool
 ) -> None:
-    """Ctrl-C on a terminal tells the whole group."""
+    """Ctrl-C on a terminal and `timeout` tell the whole group."""
     write_config(tmp_path, families={"uraq": {"statements": 1000}})
     process = begun("run", "config.yaml", "--out", "out", folder=tmp_path, err=tmp_path / "stderr")
     wait_for(lambda: stage_files(tmp_path / ".touchstone") > 3, 120)
