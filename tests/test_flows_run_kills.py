@@ -35,7 +35,9 @@ def is_gone(pid: str) -> bool:
 
 
 @pytest.mark.usefixtures("embedded_prefect")
-@pytest.mark.parametrize(("stop", "whole_group"), [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGTERM, True)])
+@pytest.mark.parametrize(
+    ("stop", "whole_group"), [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGTERM, True)]
+)
 def test_a_build_that_is_told_to_stop_says_so_and_leaves_nothing_running(
     tmp_path: Path, stop: signal.Signals, whole_group: bool
 ) -> None:
