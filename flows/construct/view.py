@@ -4,6 +4,7 @@ A `Chart` is a distribution over a part; a `View` is one record laid out for a r
 and the report knows no family.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic
@@ -15,6 +16,10 @@ from schemas.base import Dropped, Record
 
 LISTED_TEXTS = 12
 """Of a longer listing, the first texts and the marked one are shown."""
+ONE_LINE = 80
+"""Cells of at most this many characters together stand on one line of a terminal."""
+_NUMBER = re.compile(r"^(\d+)\.")
+"""What Markdown would take for the start of a list."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +57,17 @@ class Line:
     strong: bool = False
     """True for the line that the others lead to, such as the answer."""
 
+    def in_markdown(self, columns: Sequence[str]) -> str:
+        """Return the line as an item of a Markdown list; short cells stand side by side."""
+        label = _NUMBER.sub(r"\1\\.", self.label)
+        label = f"- **{label}**:" if self.strong else f"- {label}:"
+        if len(self.cells) == 1:
+            return f"{label} {_indented(self.cells[0], 2)}"
+        cells = list(zip(columns, self.cells, strict=True))
+        if sum(map(len, self.cells)) <= ONE_LINE and not any("\n" in cell for cell in self.cells):
+            return f"{label} {' · '.join(f'{cell} ({column})' for column, cell in cells)}"
+        return "\n".join([label, *(f"  - {column}: {_indented(cell, 4)}" for column, cell in cells)])
+
 
 @dataclass(frozen=True)
 class Listing:
@@ -80,19 +96,12 @@ class View:
 
     def in_markdown(self) -> str:
         """Return the view as a terminal prints it."""
-        lines = []
-        for line in self.lines:
-            label = f"- **{line.label}**:" if line.strong else f"- {line.label}:"
-            if len(line.cells) == 1:
-                lines.append(f"{label} {_indented(line.cells[0], 2)}")
-            else:
-                pairs = zip(self.columns, line.cells, strict=True)
-                lines += [label, *(f"  - {column}: {_indented(cell, 4)}" for column, cell in pairs)]
-        blocks = [f"**{self.title}**" if self.title else "", " · ".join(self.tags), "\n".join(lines)]
+        lines = "\n".join(line.in_markdown(self.columns) for line in self.lines)
+        blocks = [f"**{self.title}**" if self.title else "", " · ".join(self.tags), lines]
         if (listing := self.listing) is not None:
             shown = listing.shown
             texts = [
-                f"- {place + 1}. {_indented(text, 2)}{' ← relevant' if place == listing.marked else ''}"
+                f"- {place + 1}\\. {_indented(text, 2)}{' ← relevant' if place == listing.marked else ''}"
                 for place, text in shown
             ]
             hidden = len(listing.texts) - len(shown)
