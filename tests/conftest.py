@@ -34,7 +34,8 @@ LONGEST = (
     "test_flows_rebuild_flow",
     "test_flows_serve_deployments",
     "test_documentation",
-    "test_flows_build",
+    "test_flows_families_reeval_method",
+    "test_flows_evaluate_held",
     "test_flows_cli",
 )
 
