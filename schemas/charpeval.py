@@ -13,7 +13,7 @@ DistractorType = Literal["KGIR", "KGUG", "RECF", "IECF", "COEX"]
 """Section 2.3: knowledge irrelevant, knowledge ungrounded, relevant and irrelevant entity's common fact, common
 expression."""
 OptionType = Literal["GTRS", DistractorType]
-"""What an option is: the ground truth response, or a distractor."""
+"""The kinds of options: the ground truth response, or a distractor."""
 
 SUBSETS: tuple[Subset, ...] = get_args(Subset)
 DISTRACTOR_TYPES: tuple[DistractorType, ...] = get_args(DistractorType)

@@ -10,13 +10,13 @@ from schemas.base import Frozen, Record, RowProvenance
 SeedTask = Literal["translation", "summarisation", "writing"]
 """Section 4.1."""
 Focus = Literal["style", "word usage", "phrase usage"]
-"""What a refutation is about (figure 3)."""
+"""The subjects of a refutation (figure 3)."""
 Protocol = Literal["transient", "persistent"]
 """Section 3: refutations one after another of the answers to one query; or one that is to hold for later queries."""
 Refuter = Literal["agent", "template"]
 """Who refutes: a model (version 2.0), or the templates of version 1.0 as a baseline."""
 Aspect = Literal["refutation", "task"]
-"""What a rating is about: R(a, r), how an answer follows a refutation, or R(q, a), how it does what the query asks."""
+"""The subjects of a rating: R(a, r), how an answer follows a refutation, or R(q, a), how it does what the query asks."""
 
 TASKS: tuple[SeedTask, ...] = get_args(SeedTask)
 FOCUSES: tuple[Focus, ...] = get_args(Focus)

@@ -419,7 +419,7 @@ async def test_no_more_requests_a_minute_than_allowed_and_retries_count(tmp_path
             return sent[-1]
 
     sent: list[float] = []
-    with ChatServer(answer=lambda _: "x", faults=Faults(bursts=[(0, 5)])) as server:
+    with ChatServer(answer=lambda _: "x", faults=Faults(bursts=[(1, 5)])) as server:
         await ask(server, tmp_path, words, range(35), limits=Noting(concurrency=35, requests_per_minute=1200))
         assert len(server.requests) == 40
     assert len(sent) == 40

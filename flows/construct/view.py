@@ -19,7 +19,7 @@ LISTED_TEXTS = 12
 ONE_LINE = 80
 """Cells of at most this many characters together stand on one line of a terminal."""
 _NUMBER = re.compile(r"^(\d+)\.")
-"""What Markdown would take for the start of a list."""
+"""Markdown would take it for the start of a list."""
 
 
 @dataclass(frozen=True, kw_only=True)

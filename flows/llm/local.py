@@ -31,7 +31,7 @@ WEIGHTS_AT_ONCE = 2**27
 """Attention weights, of all layers and heads, that are held at once where a whole dialogue's are told of."""
 
 _WINDOWS = ("max_position_embeddings", "n_positions", "n_ctx")
-"""What models of several kinds call their window."""
+"""The names that models of several kinds give their window."""
 
 
 class LocalSettings(Frozen):

@@ -51,7 +51,7 @@ class PaidCompletions:
         self._budget = budget
         self._limits = limits
         self._asked: dict[str, asyncio.Future[Completion]] = {}
-        """What is being asked, by cache key."""
+        """The calls in flight, by cache key."""
         self._calls: set[asyncio.Task[Completion]] = set()
 
     def known(self, question: Question) -> bool:

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, in one line and in YAML's terms."""
+"""The problems of a configuration, each in one line and in YAML's terms."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args

@@ -37,7 +37,7 @@ class Models:
         self._path, self._config, self._workers = path, config, workers
         self._endpoints: dict[bytes, Endpoint] = {}
         self.begun_usd: float | None = None
-        """What the cache's completions had cost when the command began, if that is known already."""
+        """The cost of the cache's completions when the command began, if that is known already."""
         self.asks = True
         """False if models are not asked, as in an estimate: those behind servers then need no key and no price."""
         self.tell: Callable[[str], None] = _log.warning
@@ -56,7 +56,7 @@ class Models:
 
     @cached_property
     def budget(self) -> Budget:
-        """What one command may spend; with several workers, each has its share.
+        """The money that one command may spend; with several workers, each has its share.
 
         A worker process that replaces another counts what was spent since the command began: the growth of the
         cache's costs since then.

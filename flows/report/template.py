@@ -1,4 +1,4 @@
-"""What all pages share: one style, escaped texts, no undefined names."""
+"""The environment of all pages: one style, escaped texts, no undefined names."""
 
 from pathlib import Path
 

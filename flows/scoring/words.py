@@ -15,7 +15,7 @@ CHINESE_PUNCTUATION = (
     "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃"
     "》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟〰〾〿–—‘’‛“”„‟…‧﹏."
 )
-"""What LV-Eval's released scorer deletes beside ASCII punctuation; 《 〈 〉 and · are not among it."""
+"""The characters that LV-Eval's released scorer deletes beside ASCII punctuation; 《 〈 〉 and · are not among it."""
 _BOTH_PUNCTUATIONS = str.maketrans("", "", string.punctuation + CHINESE_PUNCTUATION)
 
 _ENGLISH_BLACKLIST = """

@@ -52,7 +52,7 @@ class Expression(NamedTuple):
 
     text: str
     after: str
-    """What it follows well: any `question`, one of the `KINDS` of questions, or a `statement`."""
+    """The kind of utterance that it follows well: any `question`, one of the `KINDS` of questions, or a `statement`."""
 
 
 @cache

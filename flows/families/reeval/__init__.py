@@ -52,7 +52,7 @@ FILTERED = (
     all_(filters.drop_duplicates),
     each(method.select_seed, **SELECTS),
 )
-"""What both categories begin with: the source data of section 4.1 and the seeds of section 3."""
+"""Both categories begin with these: the source data of section 4.1 and the seeds of section 3."""
 
 FAMILY = Family(
     name="reeval",

@@ -1,1 +1,1 @@
-"""What ReEval's perturbed evidence must meet. The paper states the aim; the checks are ours."""
+"""The checks of ReEval's perturbed evidence. The paper states the aim; the checks are ours."""

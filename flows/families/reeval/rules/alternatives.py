@@ -185,7 +185,7 @@ _TITLED = {
     "opera": "title-opera", "song": "title-song", "single": "title-song",
     "journal": "title-periodical",
 }  # fmt: skip
-"""What is asked for, and the invented titles that it may bear."""
+"""The kinds of works that are asked for, and the invented titles that they may bear."""
 
 
 _PLAYS_ON_NAME = (

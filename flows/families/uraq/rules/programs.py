@@ -14,7 +14,7 @@ from schemas.uraq import AnswerType, StepKind
 
 Result = int | str
 Slot = Fact | int | str | tuple[str, bool]
-"""What fills a slot of a question: another fact, a number, a name, or a thing that has a property or lacks it."""
+"""The contents of a slot of a question: another fact, a number, a name, or a thing that has a property or lacks it."""
 
 UNIT_VERBS = {
     "players": ("does", "field"),

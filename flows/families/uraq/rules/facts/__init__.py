@@ -119,7 +119,7 @@ class Holder:
     unit: str
     clue: str
     told: str
-    """What the clue stands for, where that is not the clue itself ("a team in the sport that ...")."""
+    """The thing that the clue stands for, where that is not the clue itself ("a team in the sport that ...")."""
     name: str
     number: int
 
