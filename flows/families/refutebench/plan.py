@@ -10,7 +10,7 @@ from schemas.refutebench import PLAIN, TASKS, Protocol, RefutationDialogue, Seed
 from schemas.source import Assignment
 
 TEMPLATE_TASKS = ("translation", "writing")
-"""The tasks whose answers version 1.0's templates refute (its third task, question answering, is none of version 2.0's)."""
+"""The tasks that version 1.0's templates refute (its third task, question answering, is none of version 2.0's)."""
 
 TasksOfSources = Mapping[tuple[str, str], Sequence[SeedTask]]
 """(format, name) of a source -> the tasks that read it."""

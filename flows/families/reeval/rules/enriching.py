@@ -20,7 +20,7 @@ leave their subject out more often."""
 POSSESSIVES = frozenset(["his", "her", "its"])
 PERSONAL = frozenset(["he", "she", "his", "her", "him", "他", "她"])
 NAMEABLE = PERSONAL | {"it", "its", "the"}
-"""The words that a name may replace; they, these, both and most of them may be anybody, and "a year later" is no one."""
+"""The words that a name may replace. They, these, both and most of them may be anybody; "a year later" is no one."""
 NAMED_IN_CHINESE = frozenset(["他", "她", "它"])
 """Subjects that a name can stand for as it is; sentences without a subject are left alone."""
 _HAN = re.compile(r"[㐀-鿿]")
