@@ -6,6 +6,9 @@ from schemas.refutebench import DialogueTurn, ProtocolSettings, Rating, Refutati
 
 LABELS = {"query": "query", "refutation": "refutation", "unrelated": "unrelated query"}
 
+TITLE = 200
+"""Characters of a text that stand in a title."""
+
 
 def view(record: Record) -> View:
     """A query, a dialogue turn by turn, or a rating with what was rated."""
@@ -13,14 +16,14 @@ def view(record: Record) -> View:
         case Seed():
             reference = [Line("reference", (record.reference,))] if record.reference else []
             return View(
-                title=record.text[:200],
+                title=_title(record.text),
                 tags=(record.task, record.kind, record.source),
                 lines=(Line("query", (record.query,), strong=True), *reference),
             )
         case RefutationDialogue():
             unrelated = (f"C = {record.unrelated}",) if record.unrelated else ()
             return View(
-                title=record.query[:200],
+                title=_title(record.query),
                 tags=(record.task, record.protocol, *unrelated, record.model, record.refuter, f"style: {record.style}"),
                 lines=tuple(
                     Line(_label(turn), (turn.text,), strong=turn.kind == "refutation" and turn.role == "user")
@@ -32,7 +35,7 @@ def view(record: Record) -> View:
             rated = f"a{record.answer_number} by {'the query' if number is None else f'r{number}'}"
             shown = {"answer before": record.previous, "refutation": record.refutation, "answer": record.response}
             return View(
-                title=(record.refutation or record.query)[:200],
+                title=_title(record.refutation or record.query),
                 tags=(record.task, record.protocol, record.model, rated, record.evaluator, f"style: {record.style}"),
                 lines=(
                     Line("query", (record.query,)),
@@ -53,3 +56,7 @@ def _label(turn: DialogueTurn) -> str:
     if turn.cut_off:
         return "answer (cut off at the limit of tokens)"
     return "answer (to what its window held)" if turn.prompt_cut else "answer"
+
+
+def _title(text: str) -> str:
+    return text if len(text) <= TITLE else text[: TITLE - 1] + "…"
