@@ -69,7 +69,7 @@ def main() -> None:
         caught = error
         if hasattr(error, "format_message"):  # the command line's own errors
             command = getattr(getattr(error, "ctx", None), "command_path", "touchstone")
-            message, status = f"{error.format_message()}; `{command} --help` shows what it takes", 2
+            message, status = f"{error.format_message().rstrip('.')}; `{command} --help` shows what it takes", 2
         else:
             message, status = f"unexpected {type(error).__name__}: {error}; run again with --debug and report it", 1
     if signals:  # whatever a library made of them, or of a server that was stopped with this process

@@ -97,7 +97,7 @@ class View:
     def in_markdown(self) -> str:
         """Return the view as a terminal prints it."""
         lines = "\n".join(line.in_markdown(self.columns) for line in self.lines)
-        blocks = [f"**{self.title}**" if self.title else "", " · ".join(self.tags), lines]
+        blocks = [f"**{' '.join(self.title.split())}**" if self.title else "", " · ".join(self.tags), lines]
         if (listing := self.listing) is not None:
             shown = listing.shown
             texts = [

@@ -16,7 +16,8 @@ def weighing_model(project: Project, family: Family, model: str, option: str = "
 
     Raises `WrongInput` for an unknown name; `option` is the option of the command that named it.
     """
-    known_names = ["default", EVALUATED, *(prompt.role for prompt in family.prompts), *project.config.models]
+    roles = (prompt.role for prompt in family.prompts)
+    known_names = list(dict.fromkeys(["default", EVALUATED, *roles, *project.config.models]))
     weighs = family.evaluation.choices is not None
     if model in known_names:
         return project.models.likelihood_model(model) if weighs else None

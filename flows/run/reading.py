@@ -85,7 +85,7 @@ def explain_record(name: str, out: Path | None) -> None:
     if not ids:
         raise WrongInput(f"{name}: no record of this build has this id or key; ids stand in accepted/ and dropped/")
     for stage_name, number in descendants.items():
-        console.print(f"made of it: {number:,} records in {stage_name}")
+        console.print(f"made of it: {number:,} record{'s' * (number != 1)} in {stage_name}")
 
 
 def _explain_kept(
@@ -125,9 +125,8 @@ def _explain_kept(
 def _explain_dropped(console: Console, project: Project, ref: StageRef, dropped: Dropped) -> None:
     console.print(Rule(f"{ref} · dropped", style="red", align="left"))
     console.print(f"id {dropped.item_id} · key {dropped.key}")
-    console.print(
-        f"reason: {dropped.reason}" + (f" ({dropped.value:.3f})" if dropped.value is not None else ""), markup=False
-    )
+    measured = "" if dropped.value is None else f" ({round(dropped.value, 3):.10g})"
+    console.print(f"reason: {dropped.reason}{measured}", markup=False)
     if dropped.evidence:
         console.print(as_lines(f"evidence: {dropped.evidence}"), markup=False)
     for related in _parents(project, [dropped.related_id] if dropped.related_id else []):

@@ -86,7 +86,8 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
     for part in manifest.parts:
         for file in part.files:
             if file.path.startswith("accepted/") and part.planned:
-                console.print(f"  {project.out / file.path}  ({file.rows:,} rows)", soft_wrap=True)
+                rows = f"{file.rows:,} row{'s' * (file.rows != 1)}"
+                console.print(f"  {project.out / file.path}  ({rows})", soft_wrap=True)
     if any(part.waiting for part in manifest.parts):
         console.print("  [dim]rows that wait for people are in these files too, with `reviewed: false`[/]")
     console.print(f"  {report}  (open it in a browser)", soft_wrap=True)

@@ -1,6 +1,8 @@
 """RefuteBench's records laid out for the build report."""
 
-from flows.construct.view import Line, View
+from dataclasses import replace
+
+from flows.construct.view import Line, View, fields_view
 from schemas.base import Record
 from schemas.refutebench import DialogueTurn, ProtocolSettings, Rating, RefutationDialogue, Seed
 
@@ -45,8 +47,7 @@ def view(record: Record) -> View:
                 ),
             )
         case ProtocolSettings():
-            fields = record.model_dump(mode="json", exclude={"id", "key", "provenance"})
-            return View(title="protocol", lines=tuple(Line(name, (str(value),)) for name, value in fields.items()))
+            return replace(fields_view(record), title="protocol")
     raise TypeError(f"RefuteBench has no {type(record).__name__}")
 
 
