@@ -17,7 +17,7 @@ from flows.families.lveval.conflicts import find_unfit, unfit, usable_rules
 from flows.families.lveval.datasets import BY_NAME, DEPTHS, Dataset, words_of
 from flows.families.lveval.distractor_index import DistractorIndex, Numbers
 from flows.families.lveval.material import PairMaterial, ResolvedPair, collect_material
-from flows.families.lveval.mixing import LACKING, Headers, Laid, Measured, Mixture, Seeds, lay_out, measure, mix
+from flows.families.lveval.mixing import LACKING, Laid, Measured, Mixture, Seeds, lay_out, measure, mix
 from flows.families.lveval.recall import PARAGRAPHS, Book, Level, level_of, place_of, recalled
 from flows.families.lveval.replacement_checks import sides_of
 from flows.families.lveval.settings import LVEvalSettings
@@ -72,12 +72,6 @@ class DatasetAssembly:
         return [fact.text for fact in self._material(pair).facts]
 
     @cached_property
-    def headers(self) -> Headers:
-        """The headers of the largest context that there may be."""
-        most = len(self.index) + max(len(pair.documents) for pair in self.pairs)
-        return Headers(self.index.header, self.dataset.language, most)
-
-    @cached_property
     def _resolved(self) -> dict[str, ResolvedPair]:
         """Key of a pair -> the pair after replacement."""
         resolved = {}
@@ -124,7 +118,8 @@ class DatasetAssembly:
                         self.levels[level] = level_of(self.book[0], words_of(level), seeds(pair, level))
                     else:
                         mixture, _ = self.mixture(pair, seeds(pair))
-                        self.measured[pair.key, level] = measure(mixture, words_of(level), self.headers)
+                        headers = mixture.headers(self.index.header)
+                        self.measured[pair.key, level] = measure(mixture, words_of(level), headers)
                 except Drop as drop:
                     refusals[level] = drop
         for level in levels:
@@ -325,7 +320,8 @@ class Assembler(DatasetAssemblies):
         else:
             mixture, test = assembly.mixture(pair, self.seeds(pair))
             measured = assembly.measured[pair.key, level]
-            laid = lay_out(mixture, measured, assembly.headers, self.seeds(pair, level))
+            headers = mixture.headers(self.settings.header)
+            laid = lay_out(mixture, measured, headers, self.seeds(pair, level))
             yield assembly.row(pair, level, None, laid, test, ctx.key(pair, slot))
 
 

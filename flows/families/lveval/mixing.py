@@ -7,7 +7,7 @@ everything stands in its context. Texts are UTF-8.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 
 import numpy as np
@@ -54,6 +54,11 @@ class Headers:
         self.counts: Numbers = np.cumsum([0, *(count(text, language) for text in texts)])  # words of the first `n`
 
 
+@lru_cache(8)
+def _headers(form: str, language: str, number: int) -> Headers:
+    return Headers(form, language, number)
+
+
 @dataclass(frozen=True)
 class Text:
     """A text that goes into a context, after replacement."""
@@ -96,6 +101,10 @@ class Mixture:
     def cumulative(self) -> Numbers:
         """Words of the first `n` distractors together."""
         return np.concatenate((np.zeros(1, np.int64), np.cumsum(self.counts)))
+
+    def headers(self, form: str) -> Headers:
+        """Return headers for all documents; those of a power of two are made once, for many pairs."""
+        return _headers(form, self.language, 1 << (len(self.texts) + len(self.support)).bit_length())
 
 
 def mix(
