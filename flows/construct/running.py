@@ -74,7 +74,6 @@ class SetWriter:
         self._files = files
         self._shards: list[ShardManifest] = []
         self._writer: ShardWriter | None = None
-        self._last: dict[str, UsageOfPrompt] = {}
         self.kept = 0
         self.dropped = 0
 
