@@ -1,6 +1,6 @@
 """Records on disk as steps and charts read them, and type variables for code that is generic over records."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from typing_extensions import TypeVar
@@ -16,3 +16,12 @@ class Records(Protocol[R_co]):
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[R_co]: ...
+
+
+def with_first(records: Iterable[R], same: Callable[[R], str]) -> Iterator[tuple[R, str | None]]:
+    """Yield each record with the id of the first one that is the same by what `same` returns; None for that one."""
+    firsts: dict[str, str] = {}
+    for record in records:
+        value = same(record)
+        yield record, firsts.get(value)
+        firsts.setdefault(value, record.id)

@@ -7,7 +7,7 @@ Dialogue", 2025: section 2.2 (the two last utterances), 2.3 (the distractors), a
 from collections.abc import AsyncIterator, Sequence
 
 from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
-from flows.construct.records import Records
+from flows.construct.records import Records, with_first
 from flows.families.charpeval import checks
 from flows.families.charpeval.facts import FactIndex, index_facts, normalised
 from flows.families.charpeval.prompts import DRAFT_DISTRACTORS, DRAFT_UTTERANCES, RefusedDraft, ToAsk, ToDistract
@@ -160,17 +160,17 @@ async def drop_duplicates(
     pairs: Records[UtterancePair], ctx: SetContext[CharpEvalSettings]
 ) -> AsyncIterator[UtterancePair]:
     """Keep one pair for each dialogue and knowledge, whatever its case, punctuation and response."""
-    seen: dict[str, str] = {}
-    for pair in pairs:
+
+    def dialogue(pair: UtterancePair) -> str:
         utterances = (pair.last_utterance, pair.hard_utterance, pair.easy_utterance)
-        same = content_hash(
-            *([normalised(text) for text in texts] for texts in (pair.history, utterances, [pair.knowledge]))
-        )
-        if same in seen:
-            ctx.drop(pair, Drop("duplicate dialogue and knowledge", pair.response, related_id=seen[same]))
-        else:
-            seen[same] = pair.id
+        texts = pair.history, utterances, [pair.knowledge]
+        return content_hash(*([normalised(text) for text in group] for group in texts))
+
+    for pair, first in with_first(pairs, dialogue):
+        if first is None:
             yield pair
+        else:
+            ctx.drop(pair, Drop("duplicate dialogue and knowledge", pair.response, related_id=first))
 
 
 async def draft_utterances(pair: UtterancePair, ctx: Context) -> UtterancePair:

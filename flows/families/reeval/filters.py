@@ -9,7 +9,7 @@ from types import MappingProxyType
 from bs4 import BeautifulSoup
 
 from flows.construct.engine import Context, Drop, SetContext, Slot
-from flows.construct.records import Records
+from flows.construct.records import Records, with_first
 from flows.language import Language, language_of
 from flows.language.choices import is_choice, is_yes_or_no, other_choice
 from flows.language.pointing import question_points_outside
@@ -99,16 +99,16 @@ async def drop_duplicates(cases: Records[Case], ctx: SetContext) -> AsyncIterato
 
     Taken last, when the answer is settled: two sources may give a question different answers beside it.
     """
-    seen: dict[str, str] = {}
-    for case in cases:
-        same = content_hash(
-            *(" ".join(text.split()) for text in (case.question, case.evidence, case.answer, case.pivot))
-        )
-        if same in seen:
-            ctx.drop(case, Drop("duplicate question, evidence and answer", case.question, related_id=seen[same]))
-        else:
-            seen[same] = case.id
+
+    def instance(case: Case) -> str:
+        texts = case.question, case.evidence, case.answer, case.pivot
+        return content_hash(*(" ".join(text.split()) for text in texts))
+
+    for case, first in with_first(cases, instance):
+        if first is None:
             yield case
+        else:
+            ctx.drop(case, Drop("duplicate question, evidence and answer", case.question, related_id=first))
 
 
 @dataclass(frozen=True)

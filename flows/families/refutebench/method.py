@@ -14,7 +14,7 @@ from typing import NamedTuple
 from flows.construct.dedupe import deduplicate
 from flows.construct.embed import Embedder
 from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
-from flows.construct.records import Records
+from flows.construct.records import Records, with_first
 from flows.families.refutebench.conversation import MOST_TRIES, SAME_ABOVE, Conversation
 from flows.families.refutebench.plan import dialogues_of, style_in
 from flows.families.refutebench.prompts import RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask, rating_of
@@ -136,13 +136,11 @@ def _without(queries: Mapping[str, Seed], seeds: Sequence[Seed], ctx: SetContext
 
 
 def _each_text_once(seeds: Sequence[Seed], ctx: SetContext[RefuteBenchSettings]) -> Iterator[Seed]:
-    first: dict[str, Seed] = {}
-    for seed in seeds:
-        same = first.setdefault(" ".join(seed.text.lower().split()), seed)
-        if same is seed:
+    for seed, first in with_first(seeds, lambda seed: " ".join(seed.text.lower().split())):
+        if first is None:
             yield seed
         else:
-            ctx.drop(seed, Drop("duplicate text", seed.text[:200], related_id=same.id))
+            ctx.drop(seed, Drop("duplicate text", seed.text[:200], related_id=first))
 
 
 def _near_duplicates(seeds: Sequence[Seed], embedder: Embedder) -> Mapping[str, Drop]:
