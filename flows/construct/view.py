@@ -16,7 +16,7 @@ from schemas.base import Dropped, Record
 
 LISTED_TEXTS = 12
 """Of a longer listing, the first texts and the marked one are shown."""
-ONE_LINE = 80
+ONE_LINE = 48
 """Cells of at most this many characters together stand on one line of a terminal."""
 _NUMBER = re.compile(r"^(\d+)\.")
 """Markdown would take it for the start of a list."""
