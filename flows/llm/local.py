@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from data.checksum import checksum
 from flows.llm.chat_text import common, pieces
 from flows.llm.likelihood import Likelihood, Options, TooLong
 from flows.llm.loading import can_crop, can_fork, fork, load_model, load_tokenizer
@@ -96,14 +97,21 @@ class LocalModel:
 
     def __init__(self, settings: LocalSettings) -> None:
         self.settings = settings
-        folder = Path(settings.name)
-        self.name = folder.resolve().name if folder.exists() else settings.name
+        self._folder = Path(settings.name).resolve() if Path(settings.name).exists() else None
+        self.name = self._folder.name if self._folder else settings.name
         self._lock = threading.Lock()
         self._read = _Read()
 
     def identity(self) -> Mapping[str, object]:
-        """Name and numbers."""
-        return {"provider": "local", "model": self.settings.name, "dtype": self.settings.dtype}
+        """The model, with the checksums of its files in place of its folder, and its number format."""
+        identity = {"provider": "local", "model": self.name, "dtype": self.settings.dtype}
+        return identity | ({"files": self._checksums} if self._folder else {})
+
+    @cached_property
+    def _checksums(self) -> dict[str, str]:
+        assert self._folder is not None
+        files = sorted(path for path in self._folder.iterdir() if path.is_file() and not path.name.startswith("."))
+        return {path.name: checksum(path) for path in files}
 
     def load(self) -> None:
         """Load the model now. Raises `ModelSetupError` where it is not to be had."""
