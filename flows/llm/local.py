@@ -1,6 +1,7 @@
 """A causal language model in this process, through transformers: for log-probabilities and attention."""
 
 import asyncio
+import hashlib
 import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from data.checksum import checksum
 from flows.llm.chat_text import common, pieces
 from flows.llm.likelihood import Likelihood, Options, TooLong
 from flows.llm.loading import can_crop, can_fork, fork, load_model, load_tokenizer
@@ -110,8 +110,12 @@ class LocalModel:
     @cached_property
     def _checksums(self) -> dict[str, str]:
         assert self._folder is not None
-        files = sorted(path for path in self._folder.iterdir() if path.is_file() and not path.name.startswith("."))
-        return {path.name: checksum(path) for path in files}
+        checksums = {}
+        for path in sorted(self._folder.iterdir()):
+            if path.is_file() and not path.name.startswith("."):
+                with path.open("rb") as file:
+                    checksums[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+        return checksums
 
     def load(self) -> None:
         """Load the model now. Raises `ModelSetupError` where it is not to be had."""
