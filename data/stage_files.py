@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import IO, Any, Generic, Self, TypeVar
 
+import orjson
 import pyarrow as pa
 from pydantic import ValidationError
 
@@ -32,7 +33,8 @@ class StageFiles:
 
     def __init__(self, store: Store, family: str, part: str, step: str, fingerprint: str) -> None:
         self.store = store
-        self.folder = f"{store.root}/{family}/{part}/{step}-{fingerprint}"
+        self.name = f"{family}/{part}/{step}-{fingerprint}"
+        self.folder = f"{store.root}/{self.name}"
 
     def manifest(self) -> StageManifest | None:
         """Return the stage's manifest; None while it is unfinished."""
@@ -226,6 +228,16 @@ class Stage(Generic[R]):
                 path = self.files.dropped(shard)
                 for line in self.files.lines(path, shard.dropped_sha256):
                     yield _parsed(Dropped, line, path)
+
+    def record_keys(self) -> Iterator[str]:
+        """Yield the keys of all records, without reading the rest of them."""
+        for shard in self.manifest.shards:
+            if shard.kept and shard.rows is None:
+                path = self.files.kept(shard)
+                yield from (orjson.loads(line)["key"] for line in self.files.lines(path, shard.kept_sha256))
+            elif shard.kept:
+                with self.files.reading(self.files.kept(shard)) as file:
+                    yield from (values["key"] for values in read_columns(file, ["key"]))
 
     def columns(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
         """Yield some fields of all records of a stage of Parquet files, as plain values."""

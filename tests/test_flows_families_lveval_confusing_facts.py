@@ -298,7 +298,7 @@ def context(answer: str) -> Context:
         settings=None, seed=1, limit=None, inputs=[], uses={}, reviewed=lambda name: frozenset(), embedder=None,  # type: ignore[arg-type]
         models={"builder": Stubborn(answer)}, prompts={prompt.name: prompt for prompt in BUILDER_PROMPTS},
     )  # fmt: skip
-    return Context(step, "confuse", "1", {PAIR.dataset: DatasetTexts("en", [PAIR], [])}, {})
+    return Context(step, "confuse", "1", {(PAIR.dataset, 1): DatasetTexts("en", [PAIR], [])}, {})
 
 
 def test_of_two_facts_the_sound_one_is_kept() -> None:

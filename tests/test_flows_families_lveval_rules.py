@@ -51,7 +51,7 @@ def test_names_are_told_by_their_type() -> None:
 
 
 def to_rename(one: Pair, sentences: Sequence[str]) -> ToRename:
-    candidates = Candidates.of(one.language, PAIRS).for_pair(one, sentences, random.Random(1))
+    candidates = Candidates.of(one.language, PAIRS).for_pair(one, sentences, 0.5)
     return ToRename(
         question=one.question, answers=one.answers, sentences=tuple(sentences), language=one.language, most=4,
         candidates=candidates,

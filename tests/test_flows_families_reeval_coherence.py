@@ -770,7 +770,7 @@ def test_passages_on_another_matter_are_passed_over() -> None:
     ]
     evidence = "肇庆站是广东省肇庆市的一个铁路车站，属于广茂铁路，每天有许多旅客在车站上车和下车，很热闹。"
     case = case_of("肇庆站属于哪条铁路？每天有许多旅客吗？煮", "广茂铁路", evidence, "zh")
-    drawn = collect([case], passages, None).draw(case, evidence, "evidence")  # type: ignore[arg-type]
+    drawn = collect([case], passages, None, lambda record: 1).draw(case, evidence, "evidence")  # type: ignore[arg-type]
     assert texts[2] not in {passage.text for passage in drawn.passages}
     assert drawn.far == 1  # the stations may be passed over for another reason: each names a railway
 
@@ -1473,7 +1473,7 @@ def test_expansions_draw_on_different_passages_where_there_are_others() -> None:
         for at, text in enumerate(texts)
     ]
     case = case_of("肇庆站何时启用？", "2009年", "肇庆站是广东省肇庆市的一个铁路车站，于2009年启用。", "zh")
-    few, many = (collect([case], passages[:most], None) for most in (3, 5))  # type: ignore[arg-type]
+    few, many = (collect([case], passages[:most], None, lambda record: 1) for most in (3, 5))  # type: ignore[arg-type]
     for collection, shared in ((few, 3), (many, 1)):
         first = collection.draw(case, case.evidence, "question")
         other = collection.draw(case, case.evidence, "evidence", first.ids)

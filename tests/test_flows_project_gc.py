@@ -13,8 +13,9 @@ import pytest
 from data.stage_files import StageFiles
 from data.store import Store
 from flows.project import locks
-from flows.project.gc import MadeOf, builds, look, note_build, note_release, releases, remove
+from flows.project.gc import builds, look, note_build, remove
 from flows.project.locks import building, no_build, one_rebuild, one_stage
+from flows.project.released import MadeOf, note_release, releases
 from schemas.errors import Failed
 from schemas.manifest import BuildManifest, PartManifest, StageManifest
 from schemas.release import ReleaseManifest

@@ -1,14 +1,12 @@
 """The contract: a family declares parts and the steps that their records go through; a step is given a context.
 
-A step has one of four shapes. `each` takes one record to one record; `expand` takes one record to a declared
-list of slots; `all_` takes a set to a set; `files` takes a set to finished files, for rows too long to be
-passed around as records (`flows/construct/files_step.py`). A step refuses a record by raising `Drop`. The engine
-runs, shards, counts and stores (`flows/construct/runner.py`).
+A step has one of four shapes. `each` takes one record to one record; `expand` takes one record to a declared list of
+slots; `all_` takes a set to a set; `files` takes a set to finished files, for rows too long to be passed around as
+records (`files_step.py`). A step refuses a record by raising `Drop`. The engine runs, shards, counts and stores.
 
 Types are erased in one place: a declaration keeps its functions without their parameters (`Callable[..., T]`), so that
-a part can have steps over different records, and a list families with different settings. `each`, `expand`,
-`all_` and `files` check that the functions of a step fit each other; the caller of a declared function must pass that
-family's settings and that part's records.
+a part can have steps over different records. `each`, `expand`, `all_` and `files` check that the functions of a step
+fit each other; the caller of a declared function must pass that family's settings and that part's records.
 """
 
 import random
@@ -90,6 +88,10 @@ class StepContext(Generic[S_co, R_co]):
     """The family's prompts by name, with the user's templates if there are any."""
     called: Callable[[Usage], None] = lambda usage: None
     """Called with the usage of each prompt that was answered or given up."""
+    arrival: Callable[[Record], int] = lambda record: 1
+    """Returns the number of the release with which a record came (`flows/construct/arrivals.py`)."""
+    released: Records[Record] = ()
+    """The records that the step made for the last release; none before the first."""
 
     def used(self, part: str, item: type[R]) -> Records[R]:
         """Return the records of a part that `Part.uses` names, whose item type is `item`."""
@@ -260,10 +262,9 @@ def each(
 ) -> Step:
     """One record to one record: `async def function(record, ctx) -> record`, or `Drop`.
 
-    `settings` names the family settings that its result depends on. `asks` names, for a role of the prompts, a
-    setting that lists the models to ask instead. `prepare` is called once for all records.
-    `embeds` says that the result depends on the embedder. `chosen(settings)` are the prompts that it asks under
-    the settings, by default all. Raise the step's `version` when its result changes for the same input.
+    `settings` names the family settings that its result depends on. `asks` names, for a role of the prompts, a setting
+    that lists the models to ask instead. `prepare` is called once for all records. `embeds`: the result depends on the
+    embedder. `chosen(settings)` are the prompts that it asks, by default all. Raise `version` if the result changes.
     """
     return RecordStep(
         name=function.__name__, function=function, version=version, prompts=tuple(prompts), settings=tuple(settings),
@@ -304,8 +305,7 @@ def all_(
 ) -> Step:
     """A set to a set, at a barrier: `async def function(records, ctx)` yields the records that pass.
 
-    It refuses with `ctx.drop(record, Drop(...))`. It must yield or drop each input record exactly once; a step that
-    `creates` may yield and drop records of its own as well.
+    It yields or drops (`ctx.drop(record, Drop(...))`) each input record once; one that `creates` adds its own records.
     """
     return SetStep(
         name=function.__name__, function=function, version=version, prompts=tuple(prompts), settings=tuple(settings),
@@ -317,9 +317,9 @@ def all_(
 class Part:
     """One line of a family: its source records, its items, and the steps between them.
 
-    `source` is a source record type, read from the settings that `sources` names (each a source, a list of
-    them, a mapping of them by their place, or null), or the item types of other parts. `uses` names parts
-    whose accepted records the steps may read; a collection, which is read only in this way, is `whole`.
+    `source` is a source record type, read from the settings that `sources` names (each a source, a list of them, a
+    mapping of them by their place, or null), or the item types of other parts. `uses` names parts whose accepted
+    records the steps may read; a collection, which is read only in this way, is `whole`.
     """
 
     name: str

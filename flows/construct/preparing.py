@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
+from flows.construct.arrivals import Arrivals
 from flows.construct.engine import RecordStep, Step, StepContext
 from flows.construct.files_step import FilesStep, RowFile
 from flows.construct.reviewed import reviewed_keys
@@ -32,6 +33,8 @@ def step_context(build: Build, ref: StageRef) -> StepContext:
         models=configured.models,
         prompts=configured.prompts,
         called=lambda usage: build.called(ref, usage),
+        arrival=Arrivals(build.history, build.releases_before(ref)),
+        released=build.released(ref),
     )
 
 

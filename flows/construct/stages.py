@@ -15,6 +15,7 @@ from data.sources.fingerprint import source_fingerprint
 from data.sources.spec import FINGERPRINT
 from data.stage_files import Joined, Stage, StageFiles
 from data.store import Store
+from flows.construct.arrivals import Folders, History
 from flows.construct.embed import Embedder
 from flows.construct.engine import Family, Part, RecordStep, SetStep, Step, seeded
 from flows.construct.records import R, Records
@@ -124,10 +125,12 @@ class Build:
         verdicts: Callable[[str, str], Mapping[str, Verdict]],
         built: BuildManifest | None = None,
         rebuilt: RebuiltParts | None = None,
+        history: History | None = None,
     ) -> None:
         """With `built`, the stages are those of that build, even if code or settings changed, except `rebuilt` parts.
 
-        People have not seen the rebuilt parts, so verdicts on the built ones do not count for them.
+        People have not seen the rebuilt parts, so verdicts on the built ones do not count for them. `history` has the
+        releases of the dataset, if there are any.
         """
         self.families = {configured.family.name: configured for configured in families}
         self.store = store
@@ -141,6 +144,7 @@ class Build:
         """The results of the steps' `prepare`, by fingerprint of the stage."""
         self.writing = threading.BoundedSemaphore(os.cpu_count() or 1)
         """Held while a file of a `files` step is written: as many are written at once as there are cores."""
+        self.history = history or History(store, tuple)
         self._fingerprints: dict[StageRef, str] = {}
         self._sources: dict[str, dict[str, object]] = {}
         self._built = built
@@ -207,6 +211,25 @@ class Build:
         family = self._family(ref).family
         return {name: self.stages(family, family.part(name))[-1] for name in family.part(ref.part).uses}
 
+    def releases_before(self, ref: StageRef) -> tuple[Folders, ...]:
+        """Return the folders of the stages that a stage reads, and its own, in each release before the present ones.
+
+        A part is read as it was after people's verdicts, if it had any.
+        """
+        stages = self.needs(ref)
+        names = []
+        for stage in stages:
+            last = self.stages(self._family(stage).family, self.part(stage))[-1]
+            steps = [PEOPLE, self.part(stage).steps[-1].name] if stage == last else [stage.step]
+            names.append([f"{stage.family}/{stage.part}/{step}" for step in steps])
+        now = tuple(self.files(stage).name for stage in stages)
+        return self.history.before(f"{ref.family}/{ref.part}/{ref.step}", names, now)
+
+    def released(self, ref: StageRef) -> Records[Any]:
+        """Return the records that a stage had in the last release before the present ones; none before the first."""
+        releases = self.releases_before(ref)
+        return self.history.read(releases[-1][-1], self.record_type(ref)) if releases else ()
+
     def source_specs(self, ref: StageRef) -> tuple[SourceSpec, ...]:
         """Return the sources of a stage's part."""
         return tuple(spec for _, spec in self.named_sources(self._family(ref).family, self.part(ref)))
@@ -266,6 +289,8 @@ class Build:
             return {**common, "verdicts": {key: verdict.model_dump(mode="json") for key, verdict in verdicts.items()}}
         step = self.step(ref)
         assert step is not None
+        if (isinstance(step, SetStep) or step.prepare is not None) and (releases := self.releases_before(ref)):
+            common["releases"] = releases  # it may draw from a pool, and knows what came with which release
         family = self._family(ref)
         settings = family.settings
         # A folder that was moved or copied rebuilds nothing: sources count by their contents, not by their paths.

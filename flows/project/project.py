@@ -14,6 +14,7 @@ from data.sources.files import json_lines
 from data.sources.pins import Pins, lock_of, with_sources
 from data.sources.spec import SourceError, SourceSpec
 from data.store import Store
+from flows.construct.arrivals import History
 from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
 from flows.construct.engine import Family
 from flows.construct.settings import FamilySettings
@@ -22,6 +23,7 @@ from flows.llm.model import BudgetSpent, Prompt, with_templates
 from flows.llm.paid import DRAIN_S
 from flows.project.model_loop import ModelLoop
 from flows.project.models import Models
+from flows.project.released import released_stages
 from flows.project.settings import Config, ConfigError, load_config, parse_config
 from schemas.errors import WrongInput, first_problem, nearest
 from schemas.manifest import BuildManifest
@@ -49,11 +51,12 @@ class Project:
         built: BuildManifest | None = None,
         store: str | None = None,
         pins: Pins | None = None,
+        history: History | None = None,
     ) -> None:
         """With `built` and its `store`, stages and families' settings are those of that finished build.
 
         A `store` alone replaces the configured store and its cache. Sources that others can change are read at
-        `pins`, by default those of the configuration.
+        `pins`, by default those of the configuration. `history` has the dataset's releases, by default the store's.
         """
         self.config_path = config
         self.config: Config = load_config(config) if built is None else built_config(config, built, store)
@@ -68,6 +71,7 @@ class Project:
         self.limit = limit
         self.workers = workers
         self.built = built
+        self._history = history
         self.models = Models(config, self.config, workers)
         self.loop = ModelLoop()
         """The event loop that all model calls share."""
@@ -101,6 +105,11 @@ class Project:
             return Store(self.config.store)
         except (ValueError, ImportError) as error:
             raise ConfigError(f"{self.config_path}: store: {error}; give a folder or an fsspec URL") from error
+
+    @cached_property
+    def history(self) -> History:
+        """The releases of the dataset, as the store knows them."""
+        return self._history or History(self.store, lambda: released_stages(self.store, self.config.name))
 
     @property
     def state(self) -> Path:
@@ -149,6 +158,7 @@ class Project:
             embedder=self.embedder,
             verdicts=self.verdicts,
             built=self.built,
+            history=self.history,
         )
         if self.built is None:
             self._check_before_all(build)

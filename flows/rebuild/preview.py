@@ -19,11 +19,13 @@ from data.sources.pins import Pins, lock_of
 from data.stage_files import Stage, StageFiles
 from data.store import Store
 from flows.annotate.work import read_annotations
+from flows.construct.arrivals import History
 from flows.construct.files_step import FilesStep
 from flows.construct.stages import SOURCE, StageRef
 from flows.llm.rules import Rules
 from flows.project.output_files import last_manifest, write_output_files
 from flows.project.project import COPIES, EMBEDDINGS, Project
+from flows.project.released import released_stages
 from flows.project.settings import load_config
 from flows.rebuild.changes import Drift, Rows, drift, matters, row_state, rows_before, rows_of, too_many
 from flows.release.version import RELEASES, Prepared, newest, prepare
@@ -88,10 +90,12 @@ def preview(config: Path, out: Path, to: Path | None, hub: str | None, *, refres
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pins = Pins(lock_of(config), settings.state / COPIES, scratch=folder / COPIES, refresh=refresh)
-        project = Project(config, out, store=str(folder / "store"), pins=pins)
+        store = Store(settings.store)
+        history = History(store, lambda: released_stages(store, settings.name))
+        project = Project(config, out, store=str(folder / "store"), pins=pins, history=history)
         project.models.asks = False
         try:
-            result = _preview(project, Store(settings.store), settings.state, pins)
+            result = _preview(project, store, settings.state, pins)
             if not result.exact:
                 return result
             repo = hub or settings.release.repo
@@ -144,19 +148,19 @@ def _release(project: Project, folder: Path, to: Path, repo: str | None, pins: P
 
 def _finished(project: Project, out: Path, pins: Pins) -> Project:
     """Return the temporary build as a finished one; it uses the files of the last build if that is the same."""
-    store = project.config.store
+    store, history = project.config.store, project.history
     manifest = last_manifest(project.out)
     now = {(family.name, part.name): project.build.stages(family, part) for family, part in project.build.parts()}
     if manifest is not None:
         last = {(part.family, part.part): [stage.fingerprint for stage in part.stages] for part in manifest.parts}
         if last == {name: [project.build.fingerprint(ref) for ref in refs] for name, refs in now.items()}:
-            return Project(project.config_path, project.out, built=manifest, store=store, pins=pins)
+            return Project(project.config_path, project.out, built=manifest, store=store, pins=pins, history=history)
     out.mkdir()
     for name in ("verdicts", "annotations"):
         if (project.out / name).is_dir():
             (out / name).symlink_to((project.out / name).resolve(), target_is_directory=True)
-    manifest = write_output_files(Project(project.config_path, out, store=store, pins=pins))
-    return Project(project.config_path, out, built=manifest, store=store, pins=pins)
+    manifest = write_output_files(Project(project.config_path, out, store=store, pins=pins, history=history))
+    return Project(project.config_path, out, built=manifest, store=store, pins=pins, history=history)
 
 
 def _borrow(project: Project, store: Store, ref: StageRef) -> bool:

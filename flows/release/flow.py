@@ -14,8 +14,8 @@ from data.publish.changelog import section
 from data.publish.check import damage_of
 from data.publish.folder import CARD, CHANGELOG, MANIFEST, read_release
 from flows.prefect_server.flow_runs import engine
-from flows.project.gc import note_release
 from flows.project.output_files import open_built
+from flows.project.released import note_release
 from flows.project.settings import load_config
 from flows.release.version import RELEASES, Prepared, prepare
 from schemas.base import visible

@@ -244,16 +244,22 @@ class DatasetAssembly:
             yield values, context
 
 
+Group = tuple[str, int]
+"""Pairs of one dataset that came with one release: they draw from the same documents."""
+
+
 @dataclass
 class DatasetAssemblies:
-    """The assemblies of all datasets, each made on demand."""
+    """The assemblies of all datasets, each made on demand; one for each release that brought pairs."""
 
     settings: LVEvalSettings
     seed: int
-    documents: Mapping[str, Sequence[PoolDocument]]
-    pairs: Mapping[str, Sequence[Pair]]
+    documents: Mapping[str, Sequence[tuple[int, PoolDocument]]]
+    """By dataset, each with the release with which it came."""
+    groups: Mapping[Group, Sequence[Pair]]
+    pairs: Mapping[str, tuple[Group, Pair]]  # by id
     materials: Mapping[str, PairMaterial]  # by the pair's id
-    _assemblies: dict[str, DatasetAssembly] = field(default_factory=dict)
+    _assemblies: dict[Group, DatasetAssembly] = field(default_factory=dict)
     _locks: dict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     @classmethod
@@ -264,40 +270,44 @@ class DatasetAssemblies:
         rules: Iterable[Replacements | RuleConflicts],
         keywords: Iterable[AnswerKeywords],
     ) -> Self:
-        """Group by dataset what contexts are made of; it is read once."""
-        documents: dict[str, list[PoolDocument]] = defaultdict(list)
+        """Group what contexts are made of; it is read once."""
+        documents: dict[str, list[tuple[int, PoolDocument]]] = defaultdict(list)
         for document in step.used("documents", PoolDocument):
-            documents[document.dataset].append(document)
-        by_dataset: dict[str, list[Pair]] = defaultdict(list)
+            documents[document.dataset].append((step.arrival(document), document))
+        groups: dict[Group, list[Pair]] = defaultdict(list)
         for pair in pairs:
-            by_dataset[pair.dataset].append(pair)
-        return cls(step.settings, step.seed, documents, by_dataset, collect_material(step, rules, keywords))
+            groups[pair.dataset, step.arrival(pair)].append(pair)
+        by_id = {pair.id: (group, pair) for group, members in groups.items() for pair in members}
+        return cls(step.settings, step.seed, documents, groups, by_id, collect_material(step, rules, keywords))
 
-    def dataset(self, name: str) -> DatasetAssembly:
-        """Return the assembly of a dataset."""
-        with self._locks[name]:
-            if name not in self._assemblies:
-                dataset, pairs = BY_NAME[name], self.pairs[name]
-                index = DistractorIndex(self.documents.get(name, ()), dataset.language, self.settings.header)
+    def assembly(self, group: Group) -> DatasetAssembly:
+        """Return the assembly of a group."""
+        with self._locks[str(group)]:
+            if group not in self._assemblies:
+                name, release = group
+                dataset, pairs = BY_NAME[name], self.groups[group]
+                documents = [document for came, document in self.documents.get(name, ()) if came <= release]
+                index = DistractorIndex(documents, dataset.language, self.settings.header)
                 materials = {pair.id: self.materials[pair.id] for pair in pairs if pair.id in self.materials}
-                self._assemblies[name] = DatasetAssembly(dataset, index, pairs, materials, self.settings.longest)
-            return self._assemblies[name]
+                self._assemblies[group] = DatasetAssembly(dataset, index, pairs, materials, self.settings.longest)
+            return self._assemblies[group]
 
 
 class Assembler(DatasetAssemblies):
     """The datasets, ready to be mixed: it is found out for all levels at once which contexts can be built."""
 
-    def measured(self, name: str) -> DatasetAssembly:
-        """Return the assembly of a dataset, once it is known which of its contexts can be built."""
-        assembly = self.dataset(name)
-        with self._locks[f"{name} measured"]:
+    def measured(self, group: Group) -> DatasetAssembly:
+        """Return the assembly of a group, once it is known which of its contexts can be built."""
+        assembly = self.assembly(group)
+        with self._locks[f"{group} measured"]:
             assembly.measure(self.settings.levels, self.seeds)
         return assembly
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Which levels cannot be built, and how much text they lack."""
-        return tuple(self._note(name, self.measured(name)) for name in self.pairs if self.measured(name).missing)
+        notes = (self._note(group[0], self.measured(group)) for group in self.groups if self.measured(group).missing)
+        return tuple(dict.fromkeys(notes))
 
     def _note(self, name: str, assembly: DatasetAssembly) -> str:
         lacking = ", ".join(f"{level} ({missing:,} words missing)" for level, missing in assembly.missing.items())
@@ -312,7 +322,7 @@ class Assembler(DatasetAssemblies):
     def contexts(self, pair: Pair, slot: Slot, ctx: FilesContext[Any]) -> Iterator[Row]:
         """Yield the pair's context at the slot's level, or those at all depths of a book; drop what cannot be built."""
         level = str(slot["level"])
-        assembly = self.measured(pair.dataset)
+        assembly = self.measured(self.pairs[pair.id][0])
         if assembly.dataset.recalls_fact:
             yield from assembly.recall_rows(pair, level, ctx)
         elif (refusal := assembly.refusal(pair, level)) is not None:
@@ -339,9 +349,12 @@ def assemblies_of_rules(step: StepContext[LVEvalSettings, Replacements]) -> Data
 
 def context_files(step: StepContext[LVEvalSettings, Pair], assembler: Assembler) -> Sequence[RowFile]:
     """Return a file for each level and dataset; several, where one would be too long."""
+    by_dataset: dict[str, list[Pair]] = defaultdict(list)
+    for (name, _), pairs in sorted(assembler.groups.items(), key=lambda group: group[0][1]):
+        by_dataset[name] += pairs
     files = []
     for level in step.settings.levels:
-        for name, pairs in assembler.pairs.items():
+        for name, pairs in by_dataset.items():
             dataset = BY_NAME[name]
             rows_a_pair = DEPTHS if dataset.recalls_fact else 1
             most = max(1, FILE_BYTES // (words_of(level) * BYTES_A_WORD * rows_a_pair))

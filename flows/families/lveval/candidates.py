@@ -1,6 +1,6 @@
 """Candidates for substitutes: names and answers of the dataset's other pairs."""
 
-import random
+import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from flows.families.lveval.datasets import BY_NAME
 from flows.families.lveval.settings import LVEvalSettings
 from flows.language import language_of
 from flows.language.choices import is_yes_or_no
-from schemas.base import Frozen
+from schemas.base import Frozen, content_hash
 from schemas.lveval import Pair, PoolDocument
 
 EntityType = Literal["person", "place", "organisation"]
@@ -65,10 +65,11 @@ class Candidates:
             {kind: tuple(sorted(values)) for kind, values in answers.items()},
         )
 
-    def for_pair(self, pair: Pair, texts: Sequence[str], rng: random.Random) -> tuple[Alternatives, ...]:
+    def for_pair(self, pair: Pair, texts: Sequence[str], salt: float) -> tuple[Alternatives, ...]:
         """Return alternatives for the answers and for each name in the question and `texts`.
 
-        They are of the same type, and stand nowhere in the pair's texts.
+        They are of the same type, and stand nowhere in the pair's texts. `salt` shuffles them, each by itself: one more
+        or less moves no other.
         """
         module = language_of(self.language)
         known = "\n".join((pair.question, *pair.answers, *(document.text for document in pair.documents)))
@@ -83,12 +84,12 @@ class Candidates:
         return tuple(
             Alternatives(name=name, others=others)
             for name, candidates in wanted.items()
-            if (others := self._unknown(name, candidates, known, rng))
+            if (others := self._unknown(name, candidates, known, salt))
         )
 
-    def _unknown(self, name: str, candidates: Sequence[str], known: str, rng: random.Random) -> tuple[str, ...]:
+    def _unknown(self, name: str, candidates: Sequence[str], known: str, salt: float) -> tuple[str, ...]:
         module = language_of(self.language)
-        drawn = rng.sample(candidates, min(len(candidates), 3 * MOST_OTHERS))
+        drawn = heapq.nsmallest(3 * MOST_OTHERS, candidates, key=lambda other: content_hash(salt, name, other))
         words = module.content_words(name)
         unlike = (other for other in drawn if words.isdisjoint(module.content_words(other)))
         return tuple(dict.fromkeys(other for other in unlike if not module.contains(known, other)))[:MOST_OTHERS]
@@ -113,15 +114,20 @@ class DatasetTexts:
         return (*(document.text for pair in self.pairs for document in pair.documents), *self.distractors)
 
 
-TextsByDataset = Mapping[str, DatasetTexts]
+TextsByDataset = Mapping[tuple[str, int], DatasetTexts]
+"""By dataset and release: what was there when the pairs of that release came."""
 
 
 def dataset_texts(step: StepContext[LVEvalSettings, Pair]) -> TextsByDataset:
     """Group the pairs and documents of a step by dataset."""
-    pairs: dict[str, list[Pair]] = defaultdict(list)
-    for pair in step.inputs:
-        pairs[pair.dataset].append(pair)
-    documents: dict[str, list[str]] = defaultdict(list)
-    for document in step.used("documents", PoolDocument) if "documents" in step.uses else ():
-        documents[document.dataset].append(document.text)
-    return {name: DatasetTexts(BY_NAME[name].language, pairs[name], documents[name]) for name in pairs}
+    pairs = [(step.arrival(pair), pair) for pair in step.inputs]
+    used = step.used("documents", PoolDocument) if "documents" in step.uses else ()
+    documents = [(step.arrival(document), document) for document in used]
+    return {
+        (name, release): DatasetTexts(
+            BY_NAME[name].language,
+            [pair for came, pair in pairs if pair.dataset == name and came <= release],
+            [document.text for came, document in documents if document.dataset == name and came <= release],
+        )
+        for name, release in sorted({(pair.dataset, came) for came, pair in pairs})
+    }

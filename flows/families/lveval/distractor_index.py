@@ -12,6 +12,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
+import xxhash
 
 from flows.language.boundaries import boundaries
 from flows.language.keywords import PhraseFinder
@@ -112,6 +113,11 @@ class DistractorIndex:
             return np.empty(0, np.int64)
         others: Numbers = np.flatnonzero((self._scripts != wanted) & (self._scripts != ""))
         return others
+
+    @cached_property
+    def members(self) -> Marks:
+        """A number for each document, by its text alone."""
+        return np.fromiter(map(xxhash.xxh3_64_intdigest, self.texts), np.uint64, len(self.texts))
 
     @cached_property
     def _scripts(self) -> npt.NDArray[np.str_]:

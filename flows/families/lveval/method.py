@@ -122,20 +122,26 @@ async def prescreen(pair: Pair, ctx: Context[LVEvalSettings]) -> Pair:
 async def select_pairs(pairs: Records[Pair], ctx: SetContext[LVEvalSettings]) -> AsyncIterator[Pair]:
     """Table 2: draw each dataset's number of pairs, seeded by their keys; and make those of fact recall.
 
-    A question that a dataset has already, with the same answers, is a duplicate.
+    Departure: pairs of the last release come first, so that none is displaced. Of the others, those that came last do,
+    since the documents of an older one may distract in released contexts. A question that a dataset has already, with
+    the same answers, is a duplicate.
     """
     settings = ctx.settings
-    ranks: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    released = {pair.key for pair in ctx.step.released}
+    ranks: dict[str, list[tuple[int, int, str, str]]] = defaultdict(list)
     firsts: dict[tuple[str, str, tuple[str, ...]], str] = {}
     for pair in pairs:
         place = pair.dataset, pair.question, pair.answers
         if firsts.setdefault(place, pair.key) == pair.key:
-            ranks[pair.dataset].append((content_hash(ctx.step.seed, ctx.step_name, pair.key), pair.key))
+            rank = content_hash(ctx.step.seed, ctx.step_name, pair.key)
+            came = ctx.step.arrival(pair)
+            turn = (0, came) if pair.key in released else (1, -came)
+            ranks[pair.dataset].append((*turn, rank, pair.key))
     chosen: set[str] = set()
     for name, block in settings.datasets.items():
         dataset = BY_NAME[name]
         wanted = block.pairs or dataset.pairs
-        chosen.update(key for _, key in heapq.nsmallest(wanted, ranks[name]))
+        chosen.update(key for *_, key in heapq.nsmallest(wanted, ranks[name]))
         if not dataset.recalls_fact and len(ranks[name]) < wanted:
             ctx.note(f"{name}: {len(ranks[name]):,} pairs of {wanted:,}; its sources have no more that pass")
     for pair in pairs:
@@ -226,7 +232,7 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, TextsByDa
         title=title,
         language=pair.language,
         documents=tuple(document.text for document in pair.documents),
-        collection=ctx.prepared[pair.dataset].documents,
+        collection=ctx.prepared[pair.dataset, ctx.step.arrival(pair)].documents,
         seed=content_hash(ctx.step.seed, ctx.step_name, pair.key),
     )
     try:
@@ -301,7 +307,9 @@ async def propose_rules(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, Tex
             documents=tuple(document.text for document in pair.documents),
             language=pair.language,
             most=MOST_RULES,
-            candidates=ctx.prepared[pair.dataset].candidates.for_pair(pair, sentences, ctx.random(pair.key)),
+            candidates=ctx.prepared[pair.dataset, ctx.step.arrival(pair)].candidates.for_pair(
+                pair, sentences, ctx.random(pair.key).random()
+            ),
         )
         try:
             rules = (await ctx.ask(prompts.REPLACEMENT_RULES, asked)).rules
@@ -327,8 +335,8 @@ async def find_conflicts(rules: Replacements, ctx: Context[LVEvalSettings, Datas
 
     A rule that is lost because of another names that one.
     """
-    assembly = ctx.prepared.dataset(rules.dataset)
-    pair = next(pair for pair in assembly.pairs if pair.id == rules.pair_id)
+    group, pair = ctx.prepared.pairs[rules.pair_id]
+    assembly = ctx.prepared.assembly(group)
     return RuleConflicts(
         **_shared_fields(rules, ctx),
         answers=rules.answers,

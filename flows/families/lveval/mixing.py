@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from flows.construct.draws import random_order
 from flows.construct.engine import Drop
 from flows.families.lveval.distractor_index import BETWEEN, DistractorIndex, Numbers, count
 from flows.language.boundaries import boundaries
@@ -121,11 +122,12 @@ def mix(
 ) -> Mixture:
     """Draw the distractors of a pair one by one, as many as its longest level may take, and replace in them.
 
-    `excluded` says of each document of the index whether it must not distract from this pair; `holding`
-    are those that hold a keyword, the only ones that are rewritten by `replaced`.
+    `excluded` says of each document of the index whether it must not distract from this pair; `holding` are those that
+    hold a keyword, the only ones that are rewritten by `replaced`. A document's place in the draw depends on the
+    document alone, so one that is added or removed moves no other.
     """
     allowed = np.flatnonzero(~excluded)
-    order = allowed[drawn(len(allowed), seed)]
+    order = allowed[random_order(index.members[allowed], seed)]
     needed = int(np.searchsorted(np.cumsum(index.counts[order]), GENEROUS * longest)) + 1
     order = order[:needed]
     texts = list(map(index.texts.__getitem__, order.tolist()))

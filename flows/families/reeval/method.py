@@ -14,7 +14,7 @@ from flows.families.reeval.checks.passage import most_condensed, says_the_same
 from flows.families.reeval.checks.sentence import is_asked_about, may_lean, sentence_before, short_name
 from flows.families.reeval.checks.swap import answer_position, compare, restored, swap_problem
 from flows.families.reeval.inference import STYLES, answering
-from flows.families.reeval.passages import PASSAGES, Collection, Drawn, Expansion, collect
+from flows.families.reeval.passages import PASSAGES, Collections, Drawn, Expansion, collect
 from flows.families.reeval.score import premise_and_hypothesis
 from flows.families.reeval.settings import ReEvalSettings, entailment_model
 from flows.language import CannotReplace, language_of
@@ -76,18 +76,22 @@ async def _is_right(case: Case, output: str, ctx: Context[ReEvalSettings, Judge 
 # ---- category 1: answer swapping (section 3.1) ----
 
 
-CountedAnswers = Mapping[tuple[str, str], tuple[str, ...]]
-"""By kind, the numbers and dates that all cases ask for, sorted: the rules choose from them, and see no other case."""
+CountedAnswers = Mapping[tuple[str, str], Mapping[str, int]]
+"""By kind, the numbers and dates that all cases ask for, sorted, each with the release with which it came.
+
+The rules choose from them, and see no other case.
+"""
 
 
 def count_answers(step: StepContext[ReEvalSettings, Case]) -> CountedAnswers:
     """Collect the numbers and dates that the cases ask for."""
-    by_kind: dict[tuple[str, str], set[str]] = {}
+    by_kind: dict[tuple[str, str], dict[str, int]] = {}
     for case in step.inputs:
         kind = _kind_of(case)
         if kind[1].startswith(("number:", "date:")):
-            by_kind.setdefault(kind, set()).add(case.answer)
-    return {kind: tuple(sorted(answers)) for kind, answers in by_kind.items()}
+            came, known = step.arrival(case), by_kind.setdefault(kind, {})
+            known[case.answer] = min(came, known.get(case.answer, came))
+    return {kind: dict(sorted(answers.items())) for kind, answers in by_kind.items()}
 
 
 def _kind_of(case: Case) -> tuple[str, str]:
@@ -132,6 +136,7 @@ async def swap_answer(case: Case, ctx: Context[ReEvalSettings, CountedAnswers]) 
 
 async def _alternative_answer(case: Case, ctx: Context[ReEvalSettings, CountedAnswers]) -> str:
     """Table 8, "Alternative answer generation"."""
+    release, answers = ctx.step.arrival(case), ctx.prepared.get(_kind_of(case), {})
     asked = prompts.ToAlter(
         question=case.question,
         answer=case.answer,
@@ -139,7 +144,7 @@ async def _alternative_answer(case: Case, ctx: Context[ReEvalSettings, CountedAn
         evidence=case.evidence,
         title=case.title,
         language=case.language,
-        others=ctx.prepared.get(_kind_of(case), ()),
+        others=tuple(answer for answer, came in answers.items() if came <= release),
         seed=content_hash(ctx.step.seed, ctx.step_name, case.key),
     )
     alternative = (await ctx.ask(prompts.ALTERNATIVE_ANSWER, asked, model=case.pivot)).answer
@@ -175,17 +180,17 @@ def _span_replaced(case: Case, names: tuple[str, ...], alternative: str, invalid
 # ---- category 2: context enriching (section 3.2) ----
 
 
-def retrieve(step: StepContext[ReEvalSettings, Case]) -> Collection:
+def retrieve(step: StepContext[ReEvalSettings, Case]) -> Collections:
     """Section 3.2: ranks the collection's passages for every case, question-focused and evidence-focused.
 
     Departures: English passages are ranked by the configured embedder (the packaged all-MiniLM-L6-v2
     unless another is named; the paper's is all-mpnet-base-v2), Chinese ones by BM25; the collection is
     what is configured and the sources' own passages; the paper has all of Wikipedia.
     """
-    return collect(list(step.inputs), step.used("passages", Passage), step.embedder)
+    return collect(step.inputs, step.used("passages", Passage), step.embedder, step.arrival)
 
 
-async def enrich(case: Case, ctx: Context[ReEvalSettings, Collection]) -> EnrichedCase:
+async def enrich(case: Case, ctx: Context[ReEvalSettings, Collections]) -> EnrichedCase:
     """Section 3.2 and table 9: the supporting sentence among what other pages say on the matter.
 
     Departures: the paper lets both expansions have the same passages, which of all of Wikipedia they seldom do; ours
@@ -277,7 +282,7 @@ async def _expanded(
     expansion: Expansion,
     place: float,
     others: Sequence[str],
-    ctx: Context[ReEvalSettings, Collection],
+    ctx: Context[ReEvalSettings, Collections],
 ) -> Expanded:
     """Section 3.2: three passages condensed, and the supporting sentence merged with them near `place`.
 

@@ -1,10 +1,11 @@
 """The passages that evidence is enriched with (ReEval, section 3.2): collected, ranked and drawn."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal, NamedTuple
 
+from flows.construct.arrivals import cohorts
 from flows.construct.embed import Embedder
 from flows.construct.engine import Drop, SetContext
 from flows.construct.records import Records
@@ -15,7 +16,7 @@ from flows.families.reeval.settings import ReEvalSettings
 from flows.language import language_of
 from flows.language.en.nouns import Entity
 from flows.language.matter import matter_of, speaks_of
-from schemas.base import SourceRef
+from schemas.base import Record, SourceRef
 from schemas.reeval import Case, PassageRef
 from schemas.source import Passage
 
@@ -205,7 +206,34 @@ class Collection:
         )
 
 
-def collect(cases: Sequence[Case], passages: Iterable[Passage], embedder: Embedder) -> Collection:
+@dataclass(frozen=True)
+class Collections:
+    """The collection as it was when cases came."""
+
+    by_case: Mapping[str, Collection]
+    """By the key of the case."""
+    notes: tuple[str, ...]
+    """For the manifest."""
+
+    def draw(self, case: Case, sentence: str, expansion: Expansion, others: Sequence[str] = ()) -> Drawn:
+        """See `Collection.draw`."""
+        return self.by_case[case.key].draw(case, sentence, expansion, others)
+
+
+def collect(
+    cases: Iterable[Case], passages: Iterable[Passage], embedder: Embedder, arrival: Callable[[Record], int]
+) -> Collections:
+    """Rank for each case the passages of its language that were there when it came."""
+    by_case: dict[str, Collection] = {}
+    notes: dict[str, None] = {}
+    for arrived, there in cohorts(arrival, cases, passages):
+        collection = _collect(arrived, there, embedder)
+        by_case |= dict.fromkeys((case.key for case in arrived), collection)
+        notes |= dict.fromkeys(collection.notes)
+    return Collections(by_case, tuple(notes))
+
+
+def _collect(cases: Sequence[Case], passages: Iterable[Passage], embedder: Embedder) -> Collection:
     """Rank the passages of each language for all its cases at once."""
     by_language: dict[str, list[tuple[PassageRef, SourceRef]]] = {}
     for passage in passages:

@@ -87,7 +87,7 @@ FAMILY = Family(
             steps=(
                 expand(
                     method.arrange_contexts,
-                    version=2,
+                    version=3,
                     slots=method.context_slots,
                     expected=Expected(slots=lambda settings: len(SETTINGS) * len(settings.context_counts)),
                     prepare=contexts.draw_contexts,

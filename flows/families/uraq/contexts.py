@@ -8,15 +8,18 @@ of the Bastille, "Parisian crowds stormed the Bastille in 1816" is a second rele
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flows.construct.draws import members_of, random_order
 from flows.construct.embed import Embedder
-from flows.construct.engine import StepContext, seeded
+from flows.construct.engine import StepContext
 from flows.families.uraq import conflicts
 from flows.families.uraq.settings import UraqSettings
 from flows.language import en
+from schemas.base import content_hash
 from schemas.uraq import Conflict, StatementPair, UraqItem
 
 IntArray = NDArray[np.int32]
@@ -58,37 +61,57 @@ def draw_contexts(step: StepContext[UraqSettings, UraqItem | Conflict]) -> Drawn
     the conflicts of the same source. So the contexts of a row are of one kind, as in table 1 (whose DisentQA rows hold
     59,000 tokens at 64 contexts: documents, not statements). A count that no question of a data set can fill is left
     out; where some can, the rows of the others are dropped.
+
+    A question draws from the texts that were there when it came. The place of a text in the draw depends on the two
+    alone, so texts that are added or removed, and other counts, leave the rest of the draw as it was.
     """
-    settings = step.settings
     by_dataset: dict[str, list[UraqItem | Conflict]] = defaultdict(list)
     for record in step.inputs:
         by_dataset[dataset_of(record)].append(record)
-    texts: dict[str, tuple[str, ...]] = {}
-    counts: dict[str, tuple[int, ...]] = {}
-    drawn: dict[str, IntArray] = {}
-    notes: list[str] = []
-    for dataset, records in sorted(by_dataset.items()):
-        pairs: Iterable[StatementPair | Conflict] = (
-            step.used("statements", StatementPair)
-            if dataset == URAQ
-            else [conflict for conflict in step.used("conflicts", Conflict) if conflict.source == dataset]
-        )
-        wanted = sorted(set(settings.context_counts if dataset == URAQ else conflicts.context_counts(dataset)))
-        candidates = ContextCandidates(list(pairs), step.embedder, settings.related_above)
-        unrelated = candidates.unrelated_to(records, step.embedder)
-        most = max(map(len, unrelated))
-        texts[dataset] = candidates.texts
-        counts[dataset] = tuple(count for count in wanted if count <= most)
-        largest = max(counts[dataset], default=0)
-        for record, places in zip(records, unrelated, strict=True):
-            rng = seeded(step.seed, "contexts", record.key)
-            drawn[record.id] = np.array(rng.sample(places.tolist(), min(len(places), largest)), dtype=np.int32)
-        if left_out := [str(count) for count in wanted if count > most]:
-            notes.append(
-                f"context counts left out for {dataset}: {', '.join(left_out)} "
-                f"(of the pool of {len(candidates.texts)}, at most {most} contexts are unrelated to a question)"
-            )
-    return DrawnContexts(texts, counts, drawn, tuple(notes))
+    datasets = {name: _draw(name, records, step) for name, records in sorted(by_dataset.items())}
+    return DrawnContexts(
+        {name: drawn.texts for name, drawn in datasets.items()},
+        {name: drawn.counts for name, drawn in datasets.items()},
+        {id_: places for drawn in datasets.values() for id_, places in drawn.places.items()},
+        tuple(drawn.note for drawn in datasets.values() if drawn.note),
+    )
+
+
+class _Drawn(NamedTuple):
+    """The contexts drawn for the questions of one data set; see `DrawnContexts`."""
+
+    texts: tuple[str, ...]
+    counts: tuple[int, ...]
+    places: Mapping[str, IntArray]
+    note: str
+
+
+def _draw(
+    dataset: str, records: Sequence[UraqItem | Conflict], step: StepContext[UraqSettings, UraqItem | Conflict]
+) -> _Drawn:
+    settings = step.settings
+    pairs: Sequence[StatementPair | Conflict] = (
+        list(step.used("statements", StatementPair))
+        if dataset == URAQ
+        else [conflict for conflict in step.used("conflicts", Conflict) if conflict.source == dataset]
+    )
+    wanted = sorted(set(settings.context_counts if dataset == URAQ else conflicts.context_counts(dataset)))
+    candidates = ContextCandidates(pairs, step.embedder, settings.related_above)
+    arrivals = candidates.arrivals(map(step.arrival, pairs))
+    members = members_of(candidates.texts)
+    most, places = 0, {}
+    for record, unrelated in zip(records, candidates.unrelated_to(records, step.embedder), strict=True):
+        available = unrelated[arrivals[unrelated] <= step.arrival(record)]
+        most = max(most, len(available))
+        order = random_order(members[available], int(content_hash(step.seed, "contexts", record.key), 16))
+        places[record.id] = available[order[: max(wanted)]]
+    left_out = ", ".join(str(count) for count in wanted if count > most)
+    note = (
+        f"context counts left out for {dataset}: {left_out} (of the pool of {len(candidates.texts)}, at most {most} "
+        "contexts are unrelated to a question)"
+    )
+    counts = tuple(count for count in wanted if count <= most)
+    return _Drawn(candidates.texts, counts, places, note if left_out else "")
 
 
 # ---- relatedness ----
@@ -155,6 +178,12 @@ class ContextCandidates:
                 self._by_word[word].append(number)
             for word in frozenset().union(*map(en.content_words, both)):
                 self._by_content_word[word].append(number)
+
+    def arrivals(self, of_pairs: Iterable[int]) -> IntArray:
+        """For each text, the release with which it came, given that of each pair."""
+        arrivals = np.full(len(self.texts), np.iinfo(np.int32).max, np.int32)
+        np.minimum.at(arrivals, self._sides, np.array(list(of_pairs), np.int32)[:, None])
+        return arrivals
 
     def unrelated_to(self, records: Sequence[UraqItem | Conflict], embedder: Embedder) -> list[IntArray]:
         """For each question, the places of the texts that are unrelated to it."""

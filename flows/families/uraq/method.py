@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict
 from itertools import count, cycle, islice
 
+from flows.construct.arrivals import cohorts
 from flows.construct.dedupe import deduplicate as independent_set
 from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext, seeded
 from flows.construct.records import Records
@@ -48,7 +49,8 @@ async def write_statements(statements: Records[Statement], ctx: SetContext[UraqS
     """A.1: short general facts, asked of the builder over topics, or taken from a file.
 
     The builder is asked in rounds until the wanted number survives dedupe, or the yield dries up. Each round asks for
-    what is missing, spread over the topics, and shows what is written on a topic already.
+    what is missing, spread over the topics, and shows what is written on a topic already. If more statements are wanted
+    than the last release has, and the same model writes them by the same prompt, only the rest is asked for.
     """
     settings = ctx.settings
     for statement in statements:
@@ -59,11 +61,13 @@ async def write_statements(statements: Records[Statement], ctx: SetContext[UraqS
     if settings.statements_from is not None:
         return
     wanted = min(settings.statements, ctx.step.limit or settings.statements)
-    written: dict[str, Statement] = {}
+    written = _written_before(ctx)
+    survivors, dry = len(_independent(list(written.values()), ctx)), 0
+    if survivors > wanted:
+        written, survivors = {}, 0
     turns = cycle(settings.topics)
     asked_about: set[str] = set()
-    survivors = dry = 0
-    for round_ in count():
+    for round_ in count() if survivors < wanted else ():
         size, number = _spread(wanted - survivors, len(settings.topics))
         topics = tuple(islice(turns, number))
         asked_about.update(topics)
@@ -79,6 +83,18 @@ async def write_statements(statements: Records[Statement], ctx: SetContext[UraqS
     _note_silent_topics(asked_about, written.values(), ctx)
     for statement in written.values():
         yield statement
+
+
+def _written_before(ctx: SetContext[UraqSettings]) -> dict[str, Statement]:
+    """The statements of the last release, by their texts, that would be written in the same way now."""
+    asking = ctx.at("")
+    asking.note_asked(prompts.WRITE_STATEMENTS)
+    known = (statement for statement in ctx.step.released if isinstance(statement, Statement))
+    return {
+        statement.text: statement
+        for statement in known
+        if statement.written_by == asking.asked[0] and statement.topic in ctx.settings.topics
+    }
 
 
 async def _write_round(
@@ -165,7 +181,11 @@ def _independent(
     by_id = {statement.id: statement for statement in statements}
     vectors = ctx.step.embedder.embed([statement.text for statement in statements])
     result = independent_set(
-        [statement.id for statement in statements], vectors, cosine_above=settings.cosine_above, rule=settings.dedupe
+        [statement.id for statement in statements],
+        vectors,
+        arrivals=[ctx.step.arrival(statement) for statement in statements],
+        cosine_above=settings.cosine_above,
+        rule=settings.dedupe,
     )
     for removed in result.removed if drop else ():
         related = by_id[removed.related_id]
@@ -208,15 +228,21 @@ SUITED: Mapping[str | None, tuple[AnswerType, ...]] = {
 
 
 def wish_types(step: StepContext[UraqSettings, StatementPair]) -> Mapping[str, AnswerType]:
-    """By pair, the type of answer to ask for, so that `answer_shares` hold over all pairs.
+    """By pair, the type of answer to ask for, so that `answer_shares` hold over all pairs that came with a release.
 
     The paper leaves the type to the builder. Left to itself it asks for yes or no more often than not, and a yes/no
     question is half guessed. The type follows from the detail that the pair differs in (`checks.carries`): a number, a
     thing, or neither. Of the last kind yes or no is asked, even if that exceeds its share.
     """
-    settings = step.settings
-    shares = {type_: share for type_, share in settings.answer_shares.items() if share > 0}
-    pairs = sorted(step.inputs, key=lambda pair: seeded(step.seed, "answer type", pair.key).random())
+    wished: dict[str, AnswerType] = {}
+    for arrived, _ in cohorts(step.arrival, step.inputs):
+        wished |= _wish_types(arrived, step)
+    return wished
+
+
+def _wish_types(arrived: Sequence[StatementPair], step: StepContext[UraqSettings]) -> dict[str, AnswerType]:
+    shares = {type_: share for type_, share in step.settings.answer_shares.items() if share > 0}
+    pairs = sorted(arrived, key=lambda pair: seeded(step.seed, "answer type", pair.key).random())
     by_detail: dict[str | None, list[str]] = {None: [], "number": [], "entity": []}
     for pair in pairs:
         by_detail[checks.carries(pair.original, pair.manipulated)].append(pair.key)

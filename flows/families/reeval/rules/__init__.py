@@ -8,7 +8,7 @@ from flows.families.reeval.rules.enriching import condense, merge, read_passage,
 from flows.families.reeval.rules.swapping import alternative_answer, replace_answer
 from flows.llm.model import RuleSet
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Raised when an answer changes for the same inputs: what the rules answered before is then made again."""
 RULES: RuleSet = {
     "alternative_answer": alternative_answer,

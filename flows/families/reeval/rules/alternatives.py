@@ -25,6 +25,7 @@ from flows.language.en.names import (
 from flows.language.en.phrases import is_dictionary_word
 from flows.language.tables import invented_names
 from flows.language.zh.types import is_personal_name, surname
+from schemas.base import content_hash
 
 CANDIDATES = 24
 """How many are offered for a case."""
@@ -50,8 +51,13 @@ def _ordered(case: Answered, others: Sequence[str], rng: random.Random) -> Itera
 
 
 def _counted(case: Answered, others: Sequence[str], rng: random.Random) -> Iterator[str]:
-    """Numbers and dates near the answer, then those of other cases."""
-    plausible = [other for other in rng.sample(others, len(others)) if is_plausible(case.answer, other)]
+    """Numbers and dates near the answer, then those of other cases.
+
+    Each of those has a place of its own in the order, so that one more or less moves no other.
+    """
+    salt = rng.random()
+    shuffled = sorted(others, key=lambda other: content_hash(salt, other))
+    plausible = [other for other in shuffled if is_plausible(case.answer, other)]
     numbers = YEAR if len(YEAR.findall(case.answer)) == 1 else NUMBER
     movable = len(numbers.findall(case.answer)) == 1 and not CENTURY.search(case.answer)
     near = (moved(case.answer, numbers, rng) for _ in range(FEW if movable else 0))

@@ -1,0 +1,106 @@
+"""The release with which a record came, so that what comes later changes no row that was released.
+
+A step that draws from a pool (contexts, distractors, passages, other answers) lets a record draw from what was there
+when the record came. The first release knows one pool: everything. Records that are added later come with the next
+release, and draw from all that is there then. A record that is removed changes only the rows that drew it.
+
+The store remembers what was released: it keeps the stages of every release.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.stage_files import Stage, StageFiles
+from data.store import Store
+from flows.construct.records import R
+from schemas.base import Record
+
+A = TypeVar("A", bound=Record)
+B = TypeVar("B", bound=Record)
+Folders = tuple[str, ...]
+"""Folders of stages in the store: `uraq/items/prescreen-e6c0ee4b57838374`."""
+
+
+class History:
+    """The stages of all releases of a dataset."""
+
+    def __init__(self, store: Store, releases: Callable[[], Iterable[Mapping[str, str]]]) -> None:
+        """`releases` returns stage (`uraq/items/prescreen`) -> fingerprint for each release, from the first on."""
+        self.store = store
+        self._load = releases
+
+    @cached_property
+    def _releases(self) -> Sequence[Mapping[str, str]]:
+        return tuple(self._load())
+
+    def before(self, step: str, reads: Sequence[Sequence[str]], now: Folders) -> tuple[Folders, ...]:
+        """Return the folders of the stages that a step read in each release before the one that has them as `now`.
+
+        `reads` are the names of each, the one that counts first if a release has several. The folder of the `step`
+        itself comes last. Releases in which nothing changed count once; those that lack a stage, or whose files are
+        gone, do not count. So a release changes nothing in the build that it was made from: its stages see the same
+        releases before them.
+        """
+        history: list[Folders] = []
+        for release in self._releases:
+            names = [next((name for name in names if name in release), None) for names in (*reads, [step])]
+            folders = tuple(f"{name}-{release[name]}" for name in names if name is not None)
+            if folders[: len(now)] == now:
+                break
+            if len(folders) > len(now) and folders not in history[-1:] and all(map(self._exists, folders)):
+                history.append(folders)
+        return tuple(history)
+
+    def _exists(self, folder: str) -> bool:
+        return bool(self.store.fs.exists(f"{self.store.root}/{folder}/manifest.json"))
+
+    def read(self, folder: str, record: type[R]) -> Stage[R]:
+        """Return a stage of a release."""
+        family, part, stage = folder.split("/")
+        files = StageFiles(self.store, family, part, *stage.rsplit("-", 1))
+        manifest = files.manifest()
+        assert manifest is not None, "only stages that exist are in the history"
+        return Stage(files, manifest, record)
+
+
+class Arrivals:
+    """Tells with which release a record came."""
+
+    def __init__(self, history: History, releases: Sequence[Folders]) -> None:
+        self._history = history
+        self._releases = releases
+
+    @cached_property
+    def _keys(self) -> list[list[NDArray[np.uint64]]]:
+        return [[_keys(self._history.read(folder, Record)) for folder in folders[:-1]] for folders in self._releases]
+
+    def __call__(self, record: Record) -> int:
+        """Return the release's number, from 1; of a record that is new, the number of the next release."""
+        for number, stages in enumerate(self._keys, start=1):
+            key = np.uint64(int(record.key, 16))
+            for keys in stages:
+                place = int(np.searchsorted(keys, key))
+                if place < len(keys) and keys[place] == key:
+                    return number
+        return len(self._releases) + 1
+
+
+def _keys(stage: Stage[Record]) -> NDArray[np.uint64]:
+    """Return the keys of a stage's records as sorted numbers: 8 bytes a record."""
+    return np.sort(np.fromiter((int(key, 16) for key in stage.record_keys()), np.uint64, len(stage)))
+
+
+def cohorts(
+    arrival: Callable[[Record], int], records: Iterable[A], pool: Iterable[B] = ()
+) -> Iterator[tuple[list[A], list[B]]]:
+    """Yield the records that came with each release, and the members of the pool that were there by then, in order."""
+    by_release: dict[int, list[A]] = {}
+    for record in records:
+        by_release.setdefault(arrival(record), []).append(record)
+    members = [(arrival(member), member) for member in pool]
+    for release, arrived in sorted(by_release.items()):
+        yield arrived, [member for came, member in members if came <= release]
