@@ -43,7 +43,7 @@ FAMILY = Family(
             item=Seed,
             verify=verify.verify_seeds,
             charts=charts.seed_charts,
-            released=Released("id", mixes=_no_mixing, said=("query", "reference")),
+            released=Released("id", mixes=_no_mixing, text_fields=("query", "reference")),
             steps=(
                 expand(
                     method.make_seed,
@@ -83,7 +83,7 @@ FAMILY = Family(
             item=RefutationDialogue,
             verify=verify.verify_dialogues,
             charts=charts.dialogue_charts,
-            released=Released("seed", verification_inputs=("seeds",), mixes=_no_mixing, said=("turns",)),
+            released=Released("seed", verification_inputs=("seeds",), mixes=_no_mixing, text_fields=("turns",)),
             steps=(
                 expand(
                     method.open_dialogue,
@@ -116,7 +116,7 @@ FAMILY = Family(
                 "dialogue",
                 verification_inputs=("dialogues",),
                 mixes=_no_mixing,
-                said=("query", "earlier", "previous", "refutation", "response"),
+                text_fields=("query", "earlier", "previous", "refutation", "response"),
             ),
             steps=(
                 expand(
