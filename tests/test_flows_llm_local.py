@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import math
 import random
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -203,6 +204,18 @@ def test_what_does_not_fit_into_the_window_is_said_before_anything_is_read(tmp_p
     assert "\n" not in str(raised.value)
     assert not read.lengths
     assert_plain(model, [Options(text(1, 9), six(1, 3))])
+
+
+def test_a_folder_is_known_by_its_files_wherever_it_lies(folder: Path, tmp_path: Path) -> None:
+    def identity(model: Path) -> object:
+        return dict(LocalModel(LocalSettings(name=str(model))).identity())
+
+    copy = shutil.copytree(folder, tmp_path / "elsewhere" / folder.name)
+    assert identity(copy) == identity(folder)
+    assert str(tmp_path) not in str(identity(copy))
+    with (copy / "config.json").open("a") as file:
+        file.write("\n")
+    assert identity(copy) != identity(folder)
 
 
 @pytest.mark.parametrize("name", ["none", "broken", "a name!"])

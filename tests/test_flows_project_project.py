@@ -1,6 +1,7 @@
 """A project as a worker process opens it: what travels to it, and what it must not mistake for its own."""
 
 import pickle
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from flows.families import load_family
 from flows.llm.cache import Completion
 from flows.project import project as compose
 from flows.project.project import Project
-from flows.project.settings import ConfigError, load_config
+from flows.project.settings import ConfigError, load_config, sample_path
 from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest
 from tests.builds import write_config
@@ -64,6 +65,29 @@ def test_a_worker_counts_its_share_from_where_the_command_began(tmp_path: Path) 
     share = pickle.loads(sent).models.budget
     assert (share.ceiling_usd, share.spent_usd) == (4.0, 1.0)
     assert Project(config, tmp_path / "out").models.budget.spent_usd == 0, "the next command has all of it"
+
+
+def fingerprints(folder: Path) -> dict[str, str]:
+    """The fingerprints of all stages of the packaged builds whose configurations lie in a folder."""
+    built = {}
+    for config in sorted(folder.glob("*.yaml")):
+        build = Project(config, folder / "out").build
+        stages = [stage for family, part in build.parts() for stage in build.stages(family, part)]
+        built |= {f"{config.name} {stage}": build.fingerprint(stage) for stage in stages}
+    return built
+
+
+def test_a_folder_that_is_copied_or_moved_has_the_same_stages_and_an_edited_source_has_others(tmp_path: Path) -> None:
+    places = [tmp_path / "here", tmp_path / "somewhere" / "else"]
+    for place in places:
+        shutil.copytree(sample_path().parent, place)
+    first, second = map(fingerprints, places)
+    assert first == second
+    with (places[1] / "questions.jsonl").open("a") as questions:
+        questions.write("\n")
+    edited = fingerprints(places[1])
+    changed = {name for name in first if first[name] != edited[name]}
+    assert {name.partition(" ")[0] for name in changed} == {"lveval.yaml", "reeval.yaml"}
 
 
 def test_money_of_several_machines_is_counted_in_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import Field, SerializationInfo, SerializerFunctionWrapHandler, model_serializer
 
 from schemas.base import Frozen, content_hash
 from schemas.errors import WrongInput, nearest
@@ -18,6 +18,8 @@ SHOWN_CHARACTERS = 60
 """Characters that are shown of a wrong value or a refused passage."""
 NO_OFFSET = -1
 """The start of an answer whose source does not know it."""
+FINGERPRINT = "fingerprint"
+"""Key in the context of a dump: a function that gives a source's fingerprint, to be dumped in place of its path."""
 
 
 class SourceError(WrongInput):
@@ -42,6 +44,12 @@ class SourceSpec(Frozen):
         None, exclude=True, repr=False, description="Where the copy of a URL lies; not for users"
     )
     url: str | None = Field(None, exclude=True, repr=False, description="Of a copy, what it is of; not for users")
+
+    @model_serializer(mode="wrap")
+    def _dumped(self, dump: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, object]:
+        """Dump the fields, or call the function that the context of the dump has under `FINGERPRINT`."""
+        fingerprint = (info.context or {}).get(FINGERPRINT)
+        return cast("dict[str, object]", fingerprint(self) if fingerprint else dump(self))
 
     @property
     def name(self) -> str:

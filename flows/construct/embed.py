@@ -117,7 +117,8 @@ class SentenceBert:
         """The model's name and the first digits of a hash of its weights; loads it if it is not the packaged one."""
         if self.model == PACKAGED:
             return f"{PACKAGED}@{PACKAGED_SHA256[:12]}"
-        return f"{self.model}@{self._loaded.digest[:12]}"
+        folder = Path(self.model)
+        return f"{folder.name if folder.exists() else self.model}@{self._loaded.digest[:12]}"
 
     @property
     def window(self) -> int:

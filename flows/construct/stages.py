@@ -12,6 +12,7 @@ from typing import Any, Generic
 
 from data.sources import SourceSpec
 from data.sources.fingerprint import source_fingerprint
+from data.sources.spec import FINGERPRINT
 from data.stage_files import Joined, Stage, StageFiles
 from data.store import Store
 from flows.construct.embed import Embedder
@@ -141,6 +142,7 @@ class Build:
         self.writing = threading.BoundedSemaphore(os.cpu_count() or 1)
         """Held while a file of a `files` step is written: as many are written at once as there are cores."""
         self._fingerprints: dict[StageRef, str] = {}
+        self._sources: dict[str, dict[str, object]] = {}
         self._built = built
         self._rebuilt = rebuilt
         self._samples: dict[tuple[tuple[StageRef, ...], int, int | None], Sample[Any]] = {}
@@ -258,7 +260,7 @@ class Build:
         if (size := self.pilot_size(ref, self.limit)) is not None:
             common["pilot"] = size
         if ref.step == SOURCE:
-            return {**common, "sources": [source_fingerprint(spec) for spec in self.source_specs(ref)]}
+            return {**common, "sources": [self._source_fingerprint(spec) for spec in self.source_specs(ref)]}
         if ref.step == PEOPLE:
             verdicts = self.verdicts(ref.family, ref.part)
             return {**common, "verdicts": {key: verdict.model_dump(mode="json") for key, verdict in verdicts.items()}}
@@ -266,7 +268,10 @@ class Build:
         assert step is not None
         family = self._family(ref)
         settings = family.settings
-        chosen = settings.model_dump(mode="json", include=set(step.settings))
+        # A folder that was moved or copied rebuilds nothing: sources count by their contents, not by their paths.
+        chosen = settings.model_dump(
+            mode="json", include=set(step.settings), context={FINGERPRINT: self._source_fingerprint}
+        )
         return {
             **common,
             "version": step.version,
@@ -280,6 +285,13 @@ class Build:
             "embedder": self.embedder.name if step.embeds else None,
             "uses": [self.fingerprint(used) for used in self.uses(ref).values()],
         }
+
+    def _source_fingerprint(self, spec: SourceSpec) -> dict[str, object]:
+        """Return a source's fingerprint; its files are read once."""
+        key = spec.model_dump_json()
+        if key not in self._sources:
+            self._sources[key] = source_fingerprint(spec)
+        return self._sources[key]
 
     # ---- reading ----
 

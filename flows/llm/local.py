@@ -1,6 +1,7 @@
 """A causal language model in this process, through transformers: for log-probabilities and attention."""
 
 import asyncio
+import hashlib
 import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -96,14 +97,25 @@ class LocalModel:
 
     def __init__(self, settings: LocalSettings) -> None:
         self.settings = settings
-        folder = Path(settings.name)
-        self.name = folder.resolve().name if folder.exists() else settings.name
+        self._folder = Path(settings.name).resolve() if Path(settings.name).exists() else None
+        self.name = self._folder.name if self._folder else settings.name
         self._lock = threading.Lock()
         self._read = _Read()
 
     def identity(self) -> Mapping[str, object]:
-        """Name and numbers."""
-        return {"provider": "local", "model": self.settings.name, "dtype": self.settings.dtype}
+        """The model, with the checksums of its files in place of its folder, and its number format."""
+        identity = {"provider": "local", "model": self.name, "dtype": self.settings.dtype}
+        return identity | ({"files": self._checksums} if self._folder else {})
+
+    @cached_property
+    def _checksums(self) -> dict[str, str]:
+        assert self._folder is not None
+        checksums = {}
+        for path in sorted(self._folder.iterdir()):
+            if path.is_file() and not path.name.startswith("."):
+                with path.open("rb") as file:
+                    checksums[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+        return checksums
 
     def load(self) -> None:
         """Load the model now. Raises `ModelSetupError` where it is not to be had."""
