@@ -75,7 +75,7 @@ KEYWORDS = Rubric(
     guideline="guideline.keywords.md",
     shows=_shows(question="Question", answer="Answer", keywords="Proposed keywords"),
     asks=_decision(
-        "Must a right answer contain the proposed words, and no others? To edit, mark all the words that it must contain.",
+        "Must a right answer contain the proposed words, and no others? To edit, mark all that it must contain.",
         "keywords",
     ),
     marks=(Marked(name="keywords", title="Keyword", of="answer", corrects=True),),
