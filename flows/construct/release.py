@@ -27,5 +27,5 @@ class Released:
     mixes: Callable[..., Iterable[SourceSpec]] | None = None
     """`mixes(settings, the values of configs)`: the sources whose text rows of that configuration may contain. If None,
     these are all sources of the part, of its makers, and of the parts that they use."""
-    said: tuple[str, ...] = ()
+    text_fields: tuple[str, ...] = ()
     """The fields (texts, or turns of a dialogue) that show which languages a row is in; by default its `language`."""

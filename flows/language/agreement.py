@@ -195,8 +195,8 @@ def _of_title(code: str, text: str, answer: str, alternative: str) -> Contradict
     for mention in en.mentions(text, alternative):
         title = _TITLE_BEFORE.search(text, 0, mention.start)
         called = _CALLED.match(text, mention.end)
-        for match, known in ((title, _TITLES & _NOUNS[was]), (called, _SAID[was])):
-            if match is not None and (word := match[1].casefold()) in known:
+        for match, gendered_words in ((title, _TITLES & _NOUNS[was]), (called, _SAID[was])):
+            if match is not None and (word := match[1].casefold()) in gendered_words:
                 should = next(pair[now == "female"] for pair in _PAIRS if word in pair)
                 should = should.capitalize() if match[1][0].isupper() else should
                 return Contradiction(match[1], _around(text, match.start(1)), should)

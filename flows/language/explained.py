@@ -128,8 +128,8 @@ def _name_around(question: str, text: str, mention: Mention) -> str | None:
     if match is None or not name[:1].isupper():
         return None
     head = match[1].casefold()
-    known = classes("head")
-    if head not in known and head.removesuffix("s") not in known:
+    heads = classes("head")
+    if head not in heads and head.removesuffix("s") not in heads:
         return None
     asked = question.casefold()
     if head in _SAME_THING or head in asked or head.removesuffix("s") in asked:

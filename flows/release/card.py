@@ -148,7 +148,7 @@ class _MadeBy:
             tuple(usage),
             {name: model for name, model in built.models.items() if name in models},
             {name: version for name, version in built.prompts.items() if name in prompts},
-            {name: one for name, one in families.items() if name in {family for family, _ in lines}},
+            {name: family for name, family in families.items() if name in {family_name for family_name, _ in lines}},
         )
 
 

@@ -98,13 +98,13 @@ def look_through(project: Project, config: GatheredConfig, folder: Path) -> None
     for path in config.rows.files:
         named = [
             name
-            for name in ("provenance", "language", "decision", *released.said, *released.configs)
+            for name in ("provenance", "language", "decision", *released.text_fields, *released.configs)
             if name in config.rows.fields
         ]
         for batch in read_batches(folder / path, named):
             for row in batch.rows():
                 kind = {name: row[name] for name in released.configs}
-                config.languages.update(_languages(row, released.said))
+                config.languages.update(_languages(row, released.text_fields))
                 config.corrected += row["decision"] == "fix"
                 config.let_through += row["decision"] == UNREVIEWED_ALLOWED
                 config.sources.update({SourceRef.model_validate(source) for source in row["provenance"]["sources"]})
@@ -116,10 +116,10 @@ def look_through(project: Project, config: GatheredConfig, folder: Path) -> None
         )
 
 
-def _languages(row: Mapping[str, Any], said: Sequence[str]) -> Iterator[str]:
-    if not said:
+def _languages(row: Mapping[str, Any], text_fields: Sequence[str]) -> Iterator[str]:
+    if not text_fields:
         yield row.get("language") or "en"
-    for name in said:
+    for name in text_fields:
         texts = [row[name]] if isinstance(row[name], str) else [turn["text"] for turn in row[name]]
         yield from ("zh" if chinese_share(text) >= CHINESE_SHARE else "en" for text in texts if text)
 
@@ -156,8 +156,8 @@ def write_verification_inputs(
     for (family_name, part_name), family in sorted(wanted.items()):
         if (family_name, part_name) not in released:
             part = family.part(part_name)
-            own = [config for config in with_rows if config.family is family]
-            needed = _NeededRows(project, folder, family, part, own, allow_unreviewed=allow_unreviewed)
+            configs_of_part = [config for config in with_rows if config.family is family]
+            needed = _NeededRows(project, folder, family, part, configs_of_part, allow_unreviewed=allow_unreviewed)
             files = accepted_files(project, family.name, part.name)
             write_rows(files, folder / VERIFICATION_INPUTS, needed.ruling, canary=canary, columns=["provenance"])
 

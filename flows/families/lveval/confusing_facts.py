@@ -129,8 +129,8 @@ def _likeness_problem(asked: ToConfuse, changes: Changed, fact: str) -> Problem:
         return "repeats the sentence", "write something else than the sentence"
     shared = _telling(asked.language, fact) & _telling(asked.language, f"{asked.question}\n{asked.fact}")
     if len(shared) < least:
-        said = f"of the question and the sentence it has {len(shared)} meaningful {unit}, {least} are wanted"
-        return "resembles nothing", said
+        problem = f"of the question and the sentence it has {len(shared)} meaningful {unit}, {least} are wanted"
+        return "resembles nothing", problem
     return None
 
 

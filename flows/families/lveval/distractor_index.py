@@ -76,14 +76,14 @@ class DistractorIndex:
         self._find(self._holding, phrases, lambda text: text)
         self._find(self._answering, answers, lambda text: plain(text, self.language))
 
-    def _find(self, known: dict[str, Numbers], phrases: Iterable[str], form: Callable[[str], str]) -> None:
-        wanted = sorted({phrase for phrase in phrases if phrase.strip()} - known.keys())
+    def _find(self, matches: dict[str, Numbers], phrases: Iterable[str], form: Callable[[str], str]) -> None:
+        wanted = sorted({phrase for phrase in phrases if phrase.strip()} - matches.keys())
         if not wanted:
             return
         finder = PhraseFinder([form(phrase) for phrase in wanted], self.language)
         holding = finder.holding([form(text.decode()) for text in self.texts])
         for place, phrase in enumerate(wanted):
-            known[phrase] = np.asarray(holding.get(place, ()), np.int64)
+            matches[phrase] = np.asarray(holding.get(place, ()), np.int64)
 
     def holding(self, phrase: str) -> Numbers:
         """Return the documents that hold the phrase as whole words in any case, in order."""

@@ -20,8 +20,8 @@ the dataset's own prompt does, so that the two differ by the context. Departure:
 64 tokens, those of fact recall too.
 """
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial as given
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -143,7 +143,7 @@ def score(
         blacklists = {str(language): read_blacklist(path) for language, path in settings.blacklists.items()}
     except CannotScore as error:
         raise WrongInput(str(error)) from error
-    score_rows = given(
+    score_rows = functools.partial(
         scores_of, metrics=settings.metrics, blacklists=blacklists, windows=settings.context_windows
     )  # fmt: skip
     return score_tables(

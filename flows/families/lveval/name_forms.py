@@ -147,8 +147,8 @@ def _telling_parts(rule: Rule, code: str) -> Iterator[str]:
     for word in words if len(words) <= _SHORT else ():
         low = word.casefold()
         common = is_dictionary_word(low) or low in TITLES or _ADJECTIVE.search(low) or word in rule.new
-        known = is_first_name(word) or place_class(word)
-        if word[:1].isupper() and len(word) >= _TELLING and word.isalpha() and not (common or known):
+        is_name = is_first_name(word) or place_class(word)
+        if word[:1].isupper() and len(word) >= _TELLING and word.isalpha() and not (common or is_name):
             yield word
 
 

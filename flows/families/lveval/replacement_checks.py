@@ -91,11 +91,11 @@ def rules_problem(asked: ToRename, rules: Sequence[Rule]) -> Problem:
     """Return which proposed rules are wrong, and why; or that they leave question and answers as they are."""
     kept, lost = applicable_rules(asked, rules)
     if lost:
-        return lost[0].kind, f"{_told(lost[:_TOLD], rules)}. Mend or leave out these rules, and keep the others"
+        return lost[0].kind, f"{_told(lost[:_TOLD], rules)}. Correct or leave out these rules, and keep the others"
     texts = () if touches_question(asked, kept) else (asked.question, *asked.answers)
     named = dict.fromkeys(name for text in texts for name, _ in named_entities(asked.language, text))
     if names := [name for name in named if not name.isupper()]:
-        return "question and answers stay as they are", f"replace one of their names at least: {', '.join(names)}"
+        return "question and answers stay as they are", f"replace at least one of their names: {', '.join(names)}"
     return None
 
 

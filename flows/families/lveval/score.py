@@ -113,7 +113,7 @@ def _replies(
     notes: list[str],
 ) -> list[Reply]:
     """The replies that fit; each ablation needs those rows that it changes."""
-    given: dict[Ablation | None, list[Row]] = {}
+    by_ablation: dict[Ablation | None, list[Row]] = {}
     unchanged: Counter[str] = Counter()
     for prediction in predictions:
         ablation, row = ablation_of(prediction), by_id.get(prediction["id"])
@@ -125,14 +125,14 @@ def _replies(
                 "leave them out here"
             )
         else:
-            given.setdefault(ablation, []).append(prediction)
+            by_ablation.setdefault(ablation, []).append(prediction)
     notes += [
         f"{count:,} replies under {ablation} are left out: it changes nothing in their rows"
         for ablation, count in sorted(unchanged.items())
     ]
     replies: list[Reply] = []
     failed: AllFailed | None = None
-    for ablation, under_it in (given or {None: []}).items():  # of no predictions, `matched` says that there are none
+    for ablation, under_it in (by_ablation or {None: []}).items():  # `matched` reports that there are no predictions
         asked = {id_: row for id_, row in by_id.items() if ablation is None or _is_changed(row, ablation)}
         try:
             replies += matched(asked, lambda row: VARIANTS, under_it, partial, scoring.reply, account, _may_lack)
@@ -290,7 +290,7 @@ def process_results(doc: Row, results: Sequence[str]) -> dict[str, float]:
 def _blacklist(text: str) -> tuple[str, Blacklist]:
     lang, _, path = text.partition("=")
     if lang not in WORDS:
-        raise argparse.ArgumentTypeError(f"{text}: expected en=FILE or zh=FILE, a file with a word a line")
+        raise argparse.ArgumentTypeError(f"{text}: expected en=FILE or zh=FILE, a file with one word per line")
     return lang, read_blacklist(path)
 
 
@@ -304,7 +304,7 @@ def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("--metrics", choices=tuple(GATES), default="released", help="whose variant of them")
     parser.add_argument("--blacklist", type=_blacklist, action="append", default=[], metavar="LANG=FILE",
-                        help="words in place of the released ones, a word a line")  # fmt: skip
+                        help="words in place of the released ones, one word per line")  # fmt: skip
     parser.add_argument("--window", type=_window, action="append", default=[], metavar="MODEL=WORDS",
                         help="words that the model holds, for the ceiling of table A3")  # fmt: skip
     arguments = parser.parse_args()

@@ -37,14 +37,14 @@ class Blacklist(NamedTuple):
 
 
 def read_blacklist(path: str) -> Blacklist:
-    """Read a blacklist: a word a line, in any case. Raises `CannotScore` where the file is none."""
+    """Read a blacklist: one word per line, in any case. Raises `CannotScore` if the file is not a blacklist."""
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise CannotScore(f"{path}: cannot be read as a blacklist: {error}") from error
     words = [line.strip().lower() for line in lines if line.strip()]
     if several := next((word for word in words if len(word.split()) > 1), None):
-        raise CannotScore(f"{path}: {several!r} is more than a word; a blacklist has one a line")
+        raise CannotScore(f"{path}: {several!r} is more than a word; a blacklist has one per line")
     if not words:
         raise CannotScore(f"{path}: has no words; leave it out for the released blacklist")
     return Blacklist(path, frozenset(words))

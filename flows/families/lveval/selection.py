@@ -89,7 +89,7 @@ def fact_recall_pair(dataset: Dataset, configured: FactRecord | None, seed: int)
             f"families.lveval.datasets.{dataset.name}.fact: the fact does not hold the answer {fact.answers[0]!r}; "
             "write a fact that does"
         )
-    own = SourceRef(source="the configuration's own fact", id=dataset.name)
+    own_fact = SourceRef(source="the configuration's own fact", id=dataset.name)
     return Pair(
         key=key_of("lveval", "pairs", dataset.name),
         dataset=dataset.name,
@@ -100,5 +100,5 @@ def fact_recall_pair(dataset: Dataset, configured: FactRecord | None, seed: int)
         source="fact",
         row="fact",
         written=fact,
-        provenance=Provenance(seed=seed, sources=(own if configured else packaged_source(dataset.name),)),
+        provenance=Provenance(seed=seed, sources=(own_fact if configured else packaged_source(dataset.name),)),
     )

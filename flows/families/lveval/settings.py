@@ -51,7 +51,7 @@ class LVEvalSettings(FamilySettings):
     metrics: Literal["released", "paper"] = Field("released", description="Which variant of the metrics to use")
     blacklists: Mapping[Literal["en", "zh"], Annotated[str, Field(min_length=1)]] = Field(
         default_factory=dict,
-        description="Language -> a file of uninformative words, one a line, in place of the released list",
+        description="Language -> a file of uninformative words, one per line, in place of the released list",
     )
     ablations: tuple[Ablation, ...] = Field(
         (), description="Ablations that `touchstone evaluate` asks beside the finished contexts (tables 3, A4 to A7)"

@@ -79,10 +79,12 @@ def validation_tasks(cases: Iterable[Case], sampled: Sequence[Task], seed: int, 
     known_tasks: list[Task] = []
     for case in sorted(unique, key=lambda case: (case.id in seen, content_hash(seed, VALIDATION, case.key))):
         without = without_answer(case) if left[NO] else None
-        known, evidence = (YES, case.original_evidence) if without is None else (NO, without)
-        if left[known]:
-            left[known] -= 1
-            known_tasks.append(_task(case, VALIDATION, evidence, _answers(case)[0], rubric, known={SUPPORTS: known}))
+        right_answer, evidence = (YES, case.original_evidence) if without is None else (NO, without)
+        if left[right_answer]:
+            left[right_answer] -= 1
+            known_tasks.append(
+                _task(case, VALIDATION, evidence, _answers(case)[0], rubric, right_answers={SUPPORTS: right_answer})
+            )
     return sorted(known_tasks, key=_order(seed, VALIDATION))
 
 
@@ -111,10 +113,10 @@ def _answers(case: Case) -> tuple[str, ...]:
 
 
 def _task(
-    case: Case, sample: str, evidence: str, answer: str, rubric: Rubric, known: Mapping[str, str] | None = None
+    case: Case, sample: str, evidence: str, answer: str, rubric: Rubric, right_answers: Mapping[str, str] | None = None
 ) -> Task:
     shown = {"evidence": evidence, "question": case.question, "answer": answer}
-    return task_of(case, rubric, shown, sample=sample, known=known)
+    return task_of(case, rubric, shown, sample=sample, right_answers=right_answers)
 
 
 def _order(seed: int, sample: str) -> Callable[[Task], str]:

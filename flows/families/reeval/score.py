@@ -280,8 +280,8 @@ def _perturbed(lines: Iterable[Row], title: str, measures: Sequence[str]) -> dic
         """By place, the measure over the variants; None where one of them is missing."""
         joined = mean if measure == "F1" else min
         series: dict[Place, float | None] = {}
-        for place, given in by_place.items():
-            values = [given[variant][measure] for variant in variants if variant in given]
+        for place, values_by_variant in by_place.items():
+            values = [values_by_variant[variant][measure] for variant in variants if variant in values_by_variant]
             series[place] = joined(values) if len(values) == len(variants) else None
         return series
 
@@ -290,10 +290,10 @@ def _perturbed(lines: Iterable[Row], title: str, measures: Sequence[str]) -> dic
         parts = {"": EXPANSIONS, **{f", {name.replace('_', '-')} alone": (name,) for name in EXPANSIONS}}
     measured = {name: {measure: over(variants, measure) for measure in measures} for name, variants in parts.items()}
     if "Entail." in measures:
-        known = over(("original",), "Entail.")
+        original_values = over(("original",), "Entail.")
         for series in measured.values():
             series["Norm. entail."] = {
-                place: value if known[place] == 1 else None for place, value in series["Entail."].items()
+                place: value if original_values[place] == 1 else None for place, value in series["Entail."].items()
             }
     return measured
 

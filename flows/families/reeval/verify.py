@@ -311,8 +311,8 @@ def _passage_problems(row: EnrichedCase, passages: Sequence[PassageRef], stock: 
         if not speaks_of(row.language, passage.text, matter):
             names = ", ".join(entity.text for entity in matter)
             yield f"passage {passage.id} names nothing of what is asked about: {names}"
-        known = stock.get(passage.id)
-        if known is None or (known.text, known.title) != (passage.text, passage.title):
+        original = stock.get(passage.id)
+        if original is None or (original.text, original.title) != (passage.text, passage.title):
             yield f"passage {passage.id} is not of the collection"
         text = " ".join(passage.text.split()).casefold()
         if text in evidence or evidence in text:
@@ -333,10 +333,10 @@ def _expansion_problems(
     if wanted and max((len(wanted & pair) for pair in pairs), default=0) < LEAST_SUPPORT * len(wanted):
         yield "the supporting fact is not there"
     sources = [row.supporting_sentence_resolved, *(passage.text for passage in passages)]
-    known = frozenset().union(*map(language.content_words, sources))
+    source_words = frozenset().union(*map(language.content_words, sources))
     for sentence in language.sentences(evidence):
         own_words = language.content_words(sentence)
-        if len(own_words & known) < LEAST_KNOWN * len(own_words):
+        if len(own_words & source_words) < LEAST_KNOWN * len(own_words):
             yield f"{sentence!r} is in none of the passages"
     most = sum(language.count(passage.text) for passage in passages) / 2
     length = language.count(evidence) - language.count(row.supporting_sentence_resolved)

@@ -43,7 +43,7 @@ FAMILY = Family(
             item=Seed,
             verify=verify.verify_seeds,
             charts=charts.seed_charts,
-            released=Released("id", ("text",), mixes=_no_mixing, said=("query", "reference")),
+            released=Released("id", ("text",), mixes=_no_mixing, text_fields=("query", "reference")),
             steps=(
                 expand(
                     method.make_seed,
@@ -89,7 +89,7 @@ FAMILY = Family(
                 rests_on=method.text_of,
                 verification_inputs=("seeds",),
                 mixes=_no_mixing,
-                said=("turns",),
+                text_fields=("turns",),
             ),
             steps=(
                 expand(
@@ -125,7 +125,7 @@ FAMILY = Family(
                 rests_on=method.text_of,
                 verification_inputs=("dialogues",),
                 mixes=_no_mixing,
-                said=("query", "earlier", "previous", "refutation", "response"),
+                text_fields=("query", "earlier", "previous", "refutation", "response"),
             ),
             steps=(
                 expand(

@@ -132,8 +132,8 @@ def polarities(question: str, first: str, second: str) -> tuple[str, str]:
             raise Drop("sides do not conflict", evidence=evidence)
         return _yes_or_no(in_order[0]), _yes_or_no(in_order[1])
     if any(repeats):
-        known = says[0] if repeats[0] else says[1]
-        return (known, _opposite(known)) if repeats[0] else (_opposite(known), known)
+        answer = says[0] if repeats[0] else says[1]
+        return (answer, _opposite(answer)) if repeats[0] else (_opposite(answer), answer)
     raise Drop("polarity undecided", evidence=evidence)
 
 

@@ -99,8 +99,8 @@ async def _write_batch(
     topic: str, size: int, round_: int, written: Mapping[str, Statement], ctx: SetContext[UraqSettings]
 ) -> list[Statement]:
     """One batch; empty, and a drop of its own, if every answer was invalid."""
-    known = tuple(statement.text for statement in written.values() if statement.topic == topic)
-    wanted = prompts.StatementsWanted(topic=topic, count=size, round=round_, known=known)
+    earlier = tuple(statement.text for statement in written.values() if statement.topic == topic)
+    wanted = prompts.StatementsWanted(topic=topic, count=size, round=round_, known=earlier)
     asking = ctx.at(topic)
     try:
         answer = await asking.ask(prompts.WRITE_STATEMENTS, wanted, draw=round_)

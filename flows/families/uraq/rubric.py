@@ -18,15 +18,15 @@ def _yes(name: str, question: str, options: tuple[str, ...] = (YES, NO)) -> Choi
 
 CHECK = Rubric(
     name="uraq-check",
-    title="Are both statements, and both answers, what they claim to be?",
+    title="Are both statements and both answers what they claim to be?",
     version=2,
     guideline="guideline.md",
     shows=(
-        Shown(name="original", title="Original statement, said to be true"),
-        Shown(name="manipulated", title="Manipulated statement, said to be false"),
+        Shown(name="original", title="Original statement, which should be true"),
+        Shown(name="manipulated", title="Manipulated statement, which should be false"),
         Shown(name="question", title="Question"),
-        Shown(name="answer_original", title="First answer, by the original statement"),
-        Shown(name="answer_manipulated", title="Second answer, by the manipulated statement"),
+        Shown(name="answer_original", title="First answer, from the original statement"),
+        Shown(name="answer_manipulated", title="Second answer, from the manipulated statement"),
         Shown(name="steps", title="How each answer is reached (original | manipulated)"),
     ),
     listed="question",

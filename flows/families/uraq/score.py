@@ -198,8 +198,8 @@ def _accuracies(replies: Replies) -> dict[str, list[Cell]]:
 def _accuracy(replies: Replies, asked: Mapping[tuple[str, ...], Sequence[Asked]]) -> list[Cell]:
     """By name, the shares of (item, contexts) that are right in all that the name asks for."""
     return means(
-        ((model, dataset, *name, contexts), _all_right(given, wanted))
-        for (model, dataset, _, contexts), given in replies.items()
+        ((model, dataset, *name, contexts), _all_right(replies_of_item, wanted))
+        for (model, dataset, _, contexts), replies_of_item in replies.items()
         for name, wanted in asked.items()
     )
 
@@ -217,15 +217,18 @@ def _refusals(replies: Replies) -> list[Cell]:
     context-first or memory-first is right. Departure: the paper samples 100 of them; we take all.
     """
 
-    def share(contexts: int, given: Mapping[Asked, Reply]) -> float | None:
-        known = any(given[need, "match"].right for need in MEMORY_NEEDS if (need, "match") in given)
-        reply = given.get(("context-exclusive", "match"))
-        if reply is None or reply.right or not known or contexts > SHORT_CONTEXTS:
+    def share(contexts: int, replies_of_item: Mapping[Asked, Reply]) -> float | None:
+        knows_answer = any(
+            replies_of_item[need, "match"].right for need in MEMORY_NEEDS if (need, "match") in replies_of_item
+        )
+        reply = replies_of_item.get(("context-exclusive", "match"))
+        if reply is None or reply.right or not knows_answer or contexts > SHORT_CONTEXTS:
             return None
         return float(reply.refused)
 
     return means(
-        ((model, dataset, "share"), share(contexts, given)) for (model, dataset, _, contexts), given in replies.items()
+        ((model, dataset, "share"), share(contexts, replies_of_item))
+        for (model, dataset, _, contexts), replies_of_item in replies.items()
     )
 
 
@@ -238,9 +241,9 @@ def _recovered(replies: Replies, most: Mapping[str, int]) -> list[Cell]:
     all, and leave the reasoning out.
     """
     pairs: dict[tuple[str, str, str], list[tuple[Reply, Reply]]] = {}
-    for (model, dataset, item, contexts), given in replies.items():
+    for (model, dataset, item, contexts), replies_of_item in replies.items():
         longest = replies.get((model, dataset, item, most[dataset]), {})
-        for (need, setting), reply in given.items():
+        for (need, setting), reply in replies_of_item.items():
             if need in MEMORY_NEEDS:
                 of_need = pairs.setdefault((model, dataset, need), [])
                 if contexts == 1 < most[dataset] and (need, setting) in longest:
@@ -258,8 +261,8 @@ def _recovered(replies: Replies, most: Mapping[str, int]) -> list[Cell]:
 def _untagged(replies: Replies) -> list[Cell]:
     return means(
         ((model, dataset, need, contexts), float(not reply.tagged))
-        for (model, dataset, _, contexts), given in replies.items()
-        for (need, _), reply in given.items()
+        for (model, dataset, _, contexts), replies_of_item in replies.items()
+        for (need, _), reply in replies_of_item.items()
     )
 
 

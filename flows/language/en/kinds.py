@@ -119,7 +119,7 @@ def _comma(inner: str) -> str:
 def _place_shape(answer: str, question: str) -> str | None:
     inner = phrases.core(answer)
     words = tokens(inner)
-    known, asked, of_head = place_class(inner), questions.focus(question), types.class_of_name(inner, words)
+    class_of_place, asked, of_head = place_class(inner), questions.focus(question), types.class_of_name(inner, words)
     if (
         phrases.is_list(inner)
         or not words.capitalised(0)
@@ -127,15 +127,15 @@ def _place_shape(answer: str, question: str) -> str | None:
         or any(form[0].isdigit() for form in words.normals)
     ):
         return None
-    if known is not None:
-        group: str = known
+    if class_of_place is not None:
+        group: str = class_of_place
     elif of_head is not None:
         group = of_head[1]
     elif asked is not None and asked.type == "place" and asked.group:
         group = asked.group
     else:
         group = "town" if "," in inner else ""
-    if known is None and _is_of_people(words):
+    if class_of_place is None and _is_of_people(words):
         group = "people"
     group = _parted(group, inner, asked)
     if not group:

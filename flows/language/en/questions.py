@@ -45,7 +45,7 @@ def focus(question: str) -> Focus | None:
     match = _FOCUS.search(question)
     if match is None:
         return None
-    known = classes("focus")
+    focuses = classes("focus")
     last = None
     for word in (match.group(1) or match.group(2) or "").lower().split():
         if word in _FOCUS_ENDS:
@@ -56,9 +56,9 @@ def focus(question: str) -> Focus | None:
             continue
         if word.endswith(("'s", "’s", "s'", "s’")):  # "which industry's positions": an owner, not what is asked for
             continue
-        singular = word if word in known else word.removesuffix("s")
-        if singular in known:
-            return Focus(singular, *known[singular])
+        singular = word if word in focuses else word.removesuffix("s")
+        if singular in focuses:
+            return Focus(singular, *focuses[singular])
         if "NOUN" in parts_of_speech(word) and word not in NO_PART_OF_A_PHRASE:
             last = word
         elif last is not None:

@@ -223,9 +223,9 @@ def _can_be_person(words: Tokens, inner: str) -> bool:
     no_surname = (is_dictionary_word(last) and not names.is_surname(last)) or names.is_familiar_place(last)
     if len(words) > 1 and not names.is_first_name(words.word(0)) and no_surname:
         return False
-    known = names.is_first_name(words.word(0)) and not is_dictionary_word(last)
+    has_first_name = names.is_first_name(words.word(0)) and not is_dictionary_word(last)
     return (
-        (known or not is_plural_name(last))
+        (has_first_name or not is_plural_name(last))
         and not (ACRONYM.fullmatch(inner) and len(inner) > 1)
         and not split_article(inner)[0]
     )

@@ -53,10 +53,10 @@ class Plan(NamedTuple):
 @lru_cache(8192)
 def plan_of(answer: str, aliases: tuple[str, ...]) -> Plan:
     names = [(answer, "full"), *((alias, "alias") for alias in aliases if _is_name_too(alias, answer))]
-    known = {_key(name) for name, _ in names}
+    keys = {_key(name) for name, _ in names}
     for group in _same_names():
-        if not known.isdisjoint(group):
-            names.extend((name, "alias") for key, name in group.items() if key not in known)
+        if not keys.isdisjoint(group):
+            names.extend((name, "alias") for key, name in group.items() if key not in keys)
     variants: dict[tuple[tuple[str, ...], str, str], Variant] = {}
     for name, form in names:
         for variant in _variants(name, "full" if form == "full" else "alias"):
@@ -172,8 +172,8 @@ def _city(words: Tokens) -> tuple[str, ...]:
     for place in range(len(words) - 1):
         if words.gap(place).strip() == ",":
             rest = words.text[words.starts[place + 1] :]
-            known = place_class(rest) is not None
-            return tuple(words.normals[: place + 1]) if known and words.capitalised(0) else ()
+            is_place = place_class(rest) is not None
+            return tuple(words.normals[: place + 1]) if is_place and words.capitalised(0) else ()
     return ()
 
 

@@ -25,7 +25,7 @@ class Found(NamedTuple):
     end: int
     form: MentionForm
     role: Role
-    said: str
+    text: str
     """The mention in normal form."""
 
 

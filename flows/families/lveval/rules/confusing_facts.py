@@ -90,8 +90,8 @@ def _bears_on(asked: ToConfuse, fact: str) -> bool:
 def _tells_again(asked: ToConfuse, change: Changed, answers: Sequence[str], fact: str) -> bool:
     """Return whether it has most words of an answer ("Cobham's thesis": "Cobham–Edmonds thesis"), or the original."""
     words = language_of(asked.language).content_words
-    words_of_fact, known, original = words(fact), words(asked.question), words(asked.fact)
-    new_in_answers = [words(answer) - known for answer in answers]
+    words_of_fact, of_question, original = words(fact), words(asked.question), words(asked.fact)
+    new_in_answers = [words(answer) - of_question for answer in answers]
     return any(
         new and (new <= words_of_fact or len(new & words_of_fact) > MOST_OF_ANSWER * len(new)) for new in new_in_answers
     ) or (change == "object" and len(original & words_of_fact) > MOST_OF_ORIGINAL * len(original))

@@ -212,8 +212,8 @@ def type_defined(what: str) -> EntityType | None:
     phrase = _ENDS_OF_NOUNS.split(what)[0]
     nouns = [word.casefold().strip(",") for word in re.split(r"[\s/]+", phrase)]
     nouns = [noun if noun in _TYPE_OF_NOUN else re.sub("ies$", "y", noun).removesuffix("s") for noun in nouns]
-    known = [noun for noun in nouns if noun in _TYPE_OF_NOUN]
-    return EntityType(_TYPE_OF_NOUN[known[-1]], known[-1]) if known else None
+    class_nouns = [noun for noun in nouns if noun in _TYPE_OF_NOUN]
+    return EntityType(_TYPE_OF_NOUN[class_nouns[-1]], class_nouns[-1]) if class_nouns else None
 
 
 def others_than(name: str, type_: EntityType, text: str, rng: random.Random) -> list[str]:

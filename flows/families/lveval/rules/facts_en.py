@@ -66,7 +66,7 @@ class EnglishFacts(PairSearch):
         others = [CandidateFact(sentence.text, stated=False, lifted=True) for sentence in self.of_others()]
         yield from others if self.pages or not self.names else ()
         of_it = self.of_the_subject()
-        near = sorted(self.own, key=self.likeness, reverse=True)
+        near = sorted(self.from_documents, key=self.likeness, reverse=True)
         for sentence in dict.fromkeys((*of_it[1:], *of_it[:1], *near)):
             if not UNIQUE.search(sentence.text):
                 led = any(entities_en.stands_whole(sentence.lead, name) for name in self.names)
@@ -80,7 +80,7 @@ class EnglishFacts(PairSearch):
         stated = list(statements(self.asked, self.rng))
         for text in stated:
             yield from (CandidateFact(fact, stated=True) for fact in _of_another_year(text, self.asked, self.rng))
-        lifted = (*self.of_the_subject(), *(sentence for sentence in self.own if sentence.page))
+        lifted = (*self.of_the_subject(), *(sentence for sentence in self.from_documents if sentence.page))
         for text in (*(sentence.text for sentence in lifted), *self._besides()):
             if self._keeps_off(text):
                 yield CandidateFact(text, stated=True, lifted=True)

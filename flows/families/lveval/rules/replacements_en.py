@@ -163,7 +163,7 @@ def _telling(words: Sequence[str]) -> str | None:
     (word,) = rest
     fit = len(word) > 3 and word.isalpha() and word[:1].isupper() and word[1:].islower()
     low = word.casefold()
-    known = (
+    has_meaning = (
         is_dictionary_word(low)
         or low in FUNCTION_WORDS | PREPOSITIONS | _JOINING
         or not {low, low.removesuffix("s")}.isdisjoint(_TIMES_AND_TONGUES | _PEOPLES)
@@ -171,14 +171,14 @@ def _telling(words: Sequence[str]) -> str | None:
         or place_class(word)
         or _DEMONYM.search(word)
     )
-    return word if fit and not known else None
+    return word if fit and not has_meaning else None
 
 
 def _telling_town(name: str) -> bool:
     low = name.casefold()
-    known = low in _TIMES_AND_TONGUES | _PEOPLES or is_dictionary_word(low)
+    has_meaning = low in _TIMES_AND_TONGUES | _PEOPLES or is_dictionary_word(low)
     somebody = is_first_name(name) and not is_familiar_place(name)
-    return name.isalpha() and not known and not somebody
+    return name.isalpha() and not has_meaning and not somebody
 
 
 def _coined(word: str, rng: random.Random) -> list[Rule]:

@@ -123,10 +123,10 @@ def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
     family = rng.choice([surname for surname in names["surname"] if surname != name[0]])
     gender = gender_of(texts, _PRONOUNS)
     given_names = [*names["given"], *names[f"given-{gender}"]] if gender else names["given"]
-    given = "".join(rng.sample(given_names, len(name) - 1))
-    made = [Rule(old=name, new=family + given)]
+    given_name = "".join(rng.sample(given_names, len(name) - 1))
+    made = [Rule(old=name, new=family + given_name)]
     if len(name) == 3 and name[1:] in bare:
-        made.append(Rule(old=name[1:], new=given))
+        made.append(Rule(old=name[1:], new=given_name))
     return made
 
 

@@ -36,8 +36,8 @@ class PairSearch:
             if not any(answer and answer <= en.content_words(name) for answer in map(en.content_words, asked.answers))
             and (" " in name or not parts_of_speech(name) & {"ADJ", "ADV", "AUX"} or place_class(name))
         ]
-        self.own = [sentence for document in documents for sentence in sentences_en.sentences(document)]
-        self.pages = {sentence.page for sentence in self.own if sentence.page}
+        self.from_documents = [sentence for document in documents for sentence in sentences_en.sentences(document)]
+        self.pages = {sentence.page for sentence in self.from_documents if sentence.page}
         paged = [name for name in self.names if any(is_part(name, page) or is_part(page, name) for page in self.pages)]
         named = en.content_words(" ".join(whole_names(asked.question, documents)))
         self.asked_names = list(self.names)
@@ -57,7 +57,7 @@ class PairSearch:
             sentence for document in documents for sentence in collection.near(en.content_words(document), IN_ARTICLE)
         ]
         self.near = list(dict.fromkeys((*near, *article)))
-        self.beside = self.near if self.pages else list(dict.fromkeys((*article, *self.own)))
+        self.beside = self.near if self.pages else list(dict.fromkeys((*article, *self.from_documents)))
 
     def _topics(self) -> list[frozenset[str]]:
         """Return the words of the noun phrases that a question without names asks about, longest first."""
@@ -69,7 +69,7 @@ class PairSearch:
 
     def openings(self) -> list[Sentence]:
         firsts: dict[str, Sentence] = {}
-        for sentence in self.own:
+        for sentence in self.from_documents:
             if sentence.page:
                 firsts.setdefault(sentence.page, sentence)
         return list(firsts.values())
@@ -85,8 +85,8 @@ class PairSearch:
         """Return sentences about the subject of the question, or what belongs to it, the most similar first."""
         ranked: list[tuple[bool, float, Sentence]] = []
         of = leading_name(lead(self.asked.fact)) if self.names and not self.pages else ""
-        beside = frozenset((*self.beside, *self.own))
-        for sentence in dict.fromkeys((*self.near, *self.own)):
+        beside = frozenset((*self.beside, *self.from_documents))
+        for sentence in dict.fromkeys((*self.near, *self.from_documents)):
             if sentence.page and sentence.page in self.names and sentence.page not in self.pages:
                 continue  # of another that is called so
             if self.names:
@@ -97,18 +97,18 @@ class PairSearch:
                 )
             else:
                 led = any(topic <= sentence.leads for topic in self.topics)
-                fits = sentence in self.own or (
+                fits = sentence in self.from_documents or (
                     not sentence.page
                     and (led or (sentence in beside and any(topic <= sentence.words for topic in self.topics)))
                 )
             likeness = self.likeness(sentence)
-            if fits and likeness >= (0 if led else LEAST_OF_IT if sentence in self.own else LEAST_FAR):
+            if fits and likeness >= (0 if led else LEAST_OF_IT if sentence in self.from_documents else LEAST_FAR):
                 ranked.append((not led, -likeness, sentence))
         return [sentence for *_, sentence in sorted(ranked, key=lambda entry: entry[:2])]
 
     def of_others(self) -> list[Sentence]:
         """Return sentences about another entity of the same type, or of any type where no page tells it."""
-        types = {sentence.type.of for sentence in self.own if sentence.type is not None}
+        types = {sentence.type.of for sentence in self.from_documents if sentence.type is not None}
         ranked: list[tuple[float, Sentence]] = []
         for sentence in self.beside:
             words, told_of = sentence.words, sentence.words if sentence.page else sentence.leads
@@ -146,7 +146,10 @@ class PairSearch:
         of_fact = [fact, *sentences_en.parts(fact)]
         if not stands_alone(fact):
             of_fact = list(filter(stands_alone, of_fact))
-        candidates = (*of_fact, *(sentence.text for sentence in sorted(self.own, key=self.likeness, reverse=True)))
+        candidates = (
+            *of_fact,
+            *(sentence.text for sentence in sorted(self.from_documents, key=self.likeness, reverse=True)),
+        )
         if all(map(is_yes_or_no, self.asked.answers)):
             return []
         return [

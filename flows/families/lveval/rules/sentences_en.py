@@ -256,8 +256,8 @@ def clauses(sentence: str, page: str) -> Iterator[str]:
         yield f"{begins['of']} {relative['said']}."
     for part in _PARTICIPLE.finditer(rest):
         be = {"is": "was", "are": "were"}.get(begins["be"], begins["be"]) if part["done"] else begins["be"]
-        if _is_whole(said := f"{begins['of']} {be} {part['said']}"):
-            yield f"{said}."
+        if _is_whole(candidate := f"{begins['of']} {be} {part['said']}"):
+            yield f"{candidate}."
     if rest and _is_whole(alone):
         yield f"{alone}."
 

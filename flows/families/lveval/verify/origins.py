@@ -93,11 +93,11 @@ class Levels:
         """Yield the rows that are missing at a level, and facts that do not move forward with their depth."""
         for name, levels in self.rows.items():
             recalls = datasets.BY_NAME[name].recalls_fact
-            known: dict[str, str] = {}
+            row_ids: dict[str, str] = {}
             for pairs in levels.values():
-                known.update((pair, next(iter(depths.values()))) for pair, depths in pairs.items())
+                row_ids.update((pair, next(iter(depths.values()))) for pair, depths in pairs.items())
             for level, pairs in levels.items():
-                for pair, id_ in known.items():
+                for pair, id_ in row_ids.items():
                     wanted = self.depths.get((name, level, pair), range(datasets.DEPTHS)) if recalls else (None,)
                     missing = set(wanted) - pairs.get(pair, {}).keys()
                     at = f" at depths {listed(missing)}" if recalls and pair in pairs else ""
@@ -202,21 +202,21 @@ def is_corrected(row: RuleConflicts, verdicts: Mapping[str, Verdict]) -> bool:
 
 def missing_rules(rules: Iterable[Rule], present: Iterable[Rule]) -> list[Rule]:
     """Return the rules that `present` lacks; of two that differ in case only, one is enough."""
-    known = {(rule.old.casefold(), rule.new.casefold()) for rule in present}
-    return [rule for rule in rules if (rule.old.casefold(), rule.new.casefold()) not in known]
+    present_rules = {(rule.old.casefold(), rule.new.casefold()) for rule in present}
+    return [rule for rule in rules if (rule.old.casefold(), rule.new.casefold()) not in present_rules]
 
 
 def verify_sources(rows: Iterable[LongContext], documents: Mapping[str, str]) -> Iterator[Fault]:
     """Check the checksums of the supporting documents against `documents`: id to text, as read again."""
-    known: dict[str, str] = {}
+    checksums: dict[str, str] = {}
     for row in rows:
         for source in row.sources:
             if source.id not in documents:
                 yield Fault(id=row.id, problem=f"the source document {source.id!r} is not among those read")
                 continue
-            if source.id not in known:
-                known[source.id] = sha256(documents[source.id])
-            if (checksum := known[source.id]) != source.sha256:
+            if source.id not in checksums:
+                checksums[source.id] = sha256(documents[source.id])
+            if (checksum := checksums[source.id]) != source.sha256:
                 problem = f"the source document {source.id!r} has SHA-256 {checksum}, expected {source.sha256}"
                 yield Fault(id=row.id, problem=problem)
 

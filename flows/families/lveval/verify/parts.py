@@ -215,8 +215,8 @@ def _subject_problems(row: ConfusingFact, language: Language) -> Iterator[str]:
         return
     named = [name for name in asked if not is_of_a_people(name)]
     leading = language.content_words(begins[0]) if begins else frozenset()
-    known = asked | frozenset(_folded_words(" ".join(leading)))
-    if row.changes == "object" and named and not any(same_name(name, word) for name in known for word in words):
+    names = asked | frozenset(_folded_words(" ".join(leading)))
+    if row.changes == "object" and named and not any(same_name(name, word) for name in names for word in words):
         yield "the fact with another object names nothing that the question names"
 
 

@@ -141,9 +141,9 @@ def resolved_problem(
 
 def unknown_problem(language: Language, text: str, sources: Sequence[str]) -> Problem:
     """A sentence of `text` of which the sources say too little for it to come from them."""
-    known = frozenset().union(*map(language.content_words, sources))
+    source_words = frozenset().union(*map(language.content_words, sources))
     for sentence in language.sentences(text):
         words = language.content_words(sentence)
-        if len(words & known) < LEAST_KNOWN * len(words):
+        if len(words & source_words) < LEAST_KNOWN * len(words):
             return "text adds what the passages do not say", f"leave this out: {sentence}"
     return None

@@ -222,13 +222,13 @@ def _differences(
     return differences
 
 
-def _joined(one: _Difference, other: _Difference) -> _Difference:
+def _joined(left: _Difference, right: _Difference) -> _Difference:
     return _Difference(
-        one.of_mention,
-        min(one.start, other.start),
-        max(one.end, other.end),
-        min(one.to_start, other.to_start),
-        max(one.to_end, other.to_end),
+        left.of_mention,
+        min(left.start, right.start),
+        max(left.end, right.end),
+        min(left.to_start, right.to_start),
+        max(left.to_end, right.to_end),
     )
 
 

@@ -226,18 +226,18 @@ def _with_its_kind(case: Answered, shape: Sequence[str], rng: random.Random) -> 
     if words[0] in _SCOPES and len(words) > LEAST_WORDS:
         yield " ".join([_SCOPES[words[0]], *words[1:]])
         return
-    own = [place for place, word in enumerate(words) if _is_own(word)]
-    if not own and len(words) == LEAST_WORDS and _is_named_after(words, shape) and not _is_spoken_of(case, words[0]):
-        own = [0]
-    if len(words) < LEAST_WORDS or len(own) != 1 or len(own) == len(words):
+    places = [place for place, word in enumerate(words) if _is_own(word)]
+    if not places and len(words) == LEAST_WORDS and _is_named_after(words, shape) and not _is_spoken_of(case, words[0]):
+        places = [0]
+    if len(words) < LEAST_WORDS or len(places) != 1 or len(places) == len(words):
         return
-    others = [word for place, word in enumerate(words) if place != own[0]]
-    if own[0] == len(words) - 1 and not {"of", "for"} & set(words):
+    others = [word for place, word in enumerate(words) if place != places[0]]
+    if places[0] == len(words) - 1 and not {"of", "for"} & set(words):
         return  # "Lush Ltd.": what it is stands last
     if any(word in ("New", "v") or is_common_surname(word.removesuffix("s'")) for word in others if not _is_head(word)):
         return  # "New Mexico", "Roger Dean Stadium": more than one word is its own
     for name in rng.sample(_towns(case), min(FEW, len(_towns(case)))):
-        yield " ".join([*words[: own[0]], name, *words[own[0] + 1 :]])
+        yield " ".join([*words[: places[0]], name, *words[places[0] + 1 :]])
 
 
 def _is_head(word: str) -> bool:

@@ -221,11 +221,11 @@ def _opening_names(language: Language, sentence: str) -> list[str]:
     return [sentence[start:end] for start, end in language.spans_of_type(sentence, "person")[:1] if start == 0]
 
 
-def _persons(language: Language, sentence: str, known: Sequence[str]) -> set[str]:
-    """The persons that a sentence speaks of, beside those known."""
+def _persons(language: Language, sentence: str, names: Sequence[str]) -> set[str]:
+    """The persons that a sentence speaks of; mentions of the first of `names` count as that name."""
     named = {sentence[start:end] for start, end in language.spans_of_type(sentence, "person")}
-    known_as = {mention for name in known[:1] for mention in named if language.mentions(name, mention)}
-    return named - known_as | set(known[:1])
+    others_names = {mention for name in names[:1] for mention in named if language.mentions(name, mention)}
+    return named - others_names | set(names[:1])
 
 
 def _is_a(language: Language, subject: str, title: str, before: str) -> bool:
@@ -233,5 +233,5 @@ def _is_a(language: Language, subject: str, title: str, before: str) -> bool:
     called = language.content_words(subject)
     bracket = BRACKET.search(title)
     kind = re.search(r"\b(?:is|was|are|were)\b.*", before)
-    known = language.content_words(f"{bracket[0] if bracket else ''} {kind[0] if kind else ''}")
-    return bool(called) and called <= known
+    kind_words = language.content_words(f"{bracket[0] if bracket else ''} {kind[0] if kind else ''}")
+    return bool(called) and called <= kind_words

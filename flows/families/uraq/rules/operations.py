@@ -24,7 +24,7 @@ class Blocked(Exception):  # noqa: N818 - it names the state of a program, not a
     """A program cannot be run: it needs something that is not known."""
 
 
-def known(result: Result | None) -> Result:
+def required(result: Result | None) -> Result:
     """The result; raises `Blocked` if it is missing."""
     if result is None or result == "":
         raise Blocked("not known")
@@ -41,7 +41,7 @@ def yes(condition: bool) -> str:
 
 def looked_up(table: str, key: str, field: str, name: Result) -> Result:
     """A cell of the column `field`, where the column `key` has `name`; a whole number as one."""
-    cell = known(column(table, key, field).get(str(name)))
+    cell = required(column(table, key, field).get(str(name)))
     return int(cell) if re.fullmatch(r"-?\d+", str(cell)) else cell
 
 
@@ -55,7 +55,7 @@ def at_place(series: str, place: int) -> Result:
     names = members(series)
     if not 1 <= place <= len(names):
         raise Blocked(f"no place {place}")
-    return known(names[place - 1])
+    return required(names[place - 1])
 
 
 def place_in(series: str, name: str) -> Result:
@@ -72,7 +72,7 @@ def place_in(series: str, name: str) -> Result:
 def in_office(table: str, year: int) -> Result:
     """Who was in office in a year; blocked in a year of a change."""
     names = [row["name"] for row in rows(table) if int(row["start"]) < year < int(row["end"])]
-    return known(names[0] if len(names) == 1 else None)
+    return required(names[0] if len(names) == 1 else None)
 
 
 def successor(table: str, name: str) -> Result:
@@ -82,7 +82,7 @@ def successor(table: str, name: str) -> Result:
     if len(places) != 1 or places[0] + 1 == len(order):
         raise Blocked(f"no single successor of {name}")
     now, after = order[places[0]], order[places[0] + 1]
-    return known(after["name"] if now["end"] == after["start"] else None)
+    return required(after["name"] if now["end"] == after["start"] else None)
 
 
 # ---- games and countries ----
@@ -94,14 +94,14 @@ def next_in(table: str, year: int) -> Result:
     # Before the first games and in a year of games, "the first after" is open to doubt.
     if year in years or year < years[0] - EARLIEST_LEAD:
         raise Blocked(f"no games clearly follow {year}")
-    return known(min((other for other in years if other > year), default=None))
+    return required(min((other for other in years if other > year), default=None))
 
 
 def first_of(table: str, field: str, country: str) -> Result:
     """The first year in which a country appears in a column of a table."""
     if any(row[field] == f"West {country}" for row in rows(table)):
         raise Blocked("some count those of West Germany as well")
-    return known(min((int(row["year"]) for row in rows(table) if row[field] == country), default=None))
+    return required(min((int(row["year"]) for row in rows(table) if row[field] == country), default=None))
 
 
 latitude = partial(looked_up, "known_countries", "capital", "latitude")
@@ -119,7 +119,7 @@ def further_north(capital: str, other: str) -> Result:
 def cradle(language: str, country: str) -> Result:
     """The country that a language comes from, if it is another one."""
     origin = column("known_languages", "name", "country").get(language)
-    return known(origin if origin != country else None)
+    return required(origin if origin != country else None)
 
 
 # ---- arithmetic and comparison ----

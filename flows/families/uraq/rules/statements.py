@@ -60,9 +60,9 @@ def write_statements(wanted: StatementsWanted, rng: random.Random) -> Statements
 
     If no statement is known, earlier rounds are assumed to have taken the slices before.
     """
-    known = {" ".join(statement.split()) for statement in wanted.known}
-    rest = [statement for statement in statements_of(wanted.topic) if statement not in known]
-    start = 0 if known else wanted.round * wanted.count
+    earlier = {" ".join(statement.split()) for statement in wanted.known}
+    rest = [statement for statement in statements_of(wanted.topic) if statement not in earlier]
+    start = 0 if earlier else wanted.round * wanted.count
     return Statements(statements=tuple(rest[start : start + wanted.count]))
 
 
@@ -79,7 +79,7 @@ def manipulate(asked: ToManipulate, rng: random.Random) -> Manipulated:
     statement = asked.statement
     if (fact := fact_of(statement)) is not None:
         manipulation = "negation" if fact.kind == "yesno" else "substitution"
-        return Manipulated(manipulated=fact.said(fact.wrong), manipulation=manipulation)
+        return Manipulated(manipulated=fact.statement_with(fact.wrong), manipulation=manipulation)
     if (substituted := with_other_number(statement) or with_other_word(statement)) is not None:
         return Manipulated(manipulated=substituted, manipulation="substitution")
     if (negated := with_negation(statement)) is not None:

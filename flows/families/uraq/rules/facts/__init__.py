@@ -52,7 +52,7 @@ class Fact:
     holder: str
     """Of a count with a unit: what has so many of them ("a violin")."""
 
-    def said(self, value: str) -> str:
+    def statement_with(self, value: str) -> str:
         """The statement with `value` as its key element; for a yes/no fact, affirmed or negated."""
         if self.kind == "yesno":
             return re.sub(r"\[(\w+)\]", lambda match: _auxiliary(match[1], value), self.template)
@@ -68,11 +68,13 @@ class Fact:
     def value_in(self, sentence: str) -> str | None:
         """The value that a sentence gives this fact; None if it is no statement of the fact with a known value."""
         plain = _plain(sentence)
-        return next((value for value in (self.value, *self.others) if self.said(value).rstrip(".") == plain), None)
+        return next(
+            (value for value in (self.value, *self.others) if self.statement_with(value).rstrip(".") == plain), None
+        )
 
     @property
     def statement(self) -> str:
-        return self.said(self.value)
+        return self.statement_with(self.value)
 
     @property
     def wrong(self) -> str:
@@ -90,7 +92,7 @@ class Fact:
             case "person":
                 return f"Who was {self.phrase}?"
             case "yesno":
-                return f"Is it right to say: “{self.said('yes').rstrip('.')}”?"
+                return f"Is it right to say: “{self.statement_with('yes').rstrip('.')}”?"
             case _:
                 return f"What is {self.phrase}?"
 
