@@ -17,7 +17,7 @@ from flows.rebuild.preview import preview
 from flows.release.private_share import SECRET, fingerprint, is_drawn
 from flows.release.version import Prepared
 from schemas.base import content_hash, texts_in
-from schemas.errors import WrongInput
+from schemas.errors import Failed, WrongInput
 from tests.builds import touchstone, write_config
 from tests.saying import OURS, build, contents, decide, known, released, rows_of
 from tests.test_flows_release_version import prove_all
@@ -100,6 +100,12 @@ def test_without_a_private_share_no_secret_is_needed(tmp_path: Path, monkeypatch
     assert not (tmp_path / "releases" / "private").exists()
 
 
+def test_a_version_without_a_public_row_is_none(tmp_path: Path) -> None:
+    project = build(tmp_path, ["one", "two"], release={"held_out": 0.999})
+    with pytest.raises(Failed, match="nothing may be released: all 4 rows that may be are in the private share; lower"):
+        released(project)
+
+
 def test_the_secret_is_in_no_file(tmp_path: Path) -> None:
     lines = [f"line number {n}" for n in range(40)]
     made = released(build(tmp_path, lines, release={"held_out": 0.3})).folder
@@ -175,6 +181,13 @@ def test_a_row_that_shows_a_private_text_is_private_too(tmp_path: Path) -> None:
     private, public = sides(tmp_path, [drawn, shows, longer], 0.2)
     assert private == {drawn, shows}
     assert public == {longer}
+
+
+def test_what_stands_in_the_published_settings_is_not_private(tmp_path: Path) -> None:
+    drawn = next(text for n in range(99) if is_drawn(OURS, text := f"a licence called {n}", 0.3))
+    private, public = sides(tmp_path, [drawn, *(f"line number {n}" for n in range(20))], 0.3, licence=drawn)
+    assert private
+    assert drawn in public
 
 
 def test_the_card_says_what_it_takes_to_build_private_rows_again(tmp_path: Path) -> None:
