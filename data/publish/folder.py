@@ -18,6 +18,8 @@ CHANGELOG = "CHANGELOG.md"
 CHANGES = "changes.jsonl"
 DATA = "data"
 """The folder of `<config>/<split>.parquet`, and nothing else."""
+SCORERS = "scorers"
+"""The folder of the scorers that travel, and of the tasks for lm-evaluation-harness."""
 VERIFICATION_INPUTS = "proof"
 """The folder of other parts' rows that verifiers read, as `data/<family>-<part>/`. They are no configuration."""
 OF_THE_HUB = frozenset((".gitattributes", ".cache", ".huggingface", ".git"))

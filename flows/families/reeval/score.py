@@ -21,8 +21,8 @@ apart by prompting and shots, and by source; where there are several sources, ro
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from flows.scoring.qa import exact_match, f1
 from flows.scoring.scorer import (
@@ -341,49 +341,26 @@ def _random_place(row: str) -> str:
 # ---- for lm-evaluation-harness (the YAML files beside this one) ----
 
 
-def each_variant(dataset: Any) -> Any:
-    """`process_docs`: a document for each case and variant, which is its `variant`."""
-    return dataset.map(_by_variant, batched=True, batch_size=16)
+def process_results(doc: Row, results: Sequence[str]) -> dict[str, float]:
+    """The values of a case: EM and F1 of each variant that was asked (a faithful prompt has no closed_book).
 
-
-def each_with_evidence(dataset: Any) -> Any:
-    """`process_docs`: the same without closed_book."""
-    return dataset.map(_by_variant, batched=True, batch_size=16, fn_kwargs={"first": 1})
-
-
-def _by_variant(rows: Mapping[str, list[Any]], first: int = 0) -> dict[str, list[Any]]:
-    variants = VARIANTS["category 1" if "original_answer" in rows else "category 2"][first:]
-    repeated = {name: [value for value in values for _ in variants] for name, values in rows.items()}
-    return {**repeated, "variant": [*variants] * len(rows["id"])}
-
-
-def process_results(doc: Row, results: Sequence[str]) -> dict[str, Any]:
-    """The values that the harness averages: EM and F1 of the variant, and of both expansions by the functions below."""
-    variant = doc["variant"]
-    right = answers(doc, variant)
-    em, best = exact_match(results[0], right, doc["language"]), f1(results[0], right, doc["language"])
-    values: dict[str, Any] = {f"em_{variant}": em, f"f1_{variant}": best}
-    if variant in EXPANSIONS:
-        values |= {"em_both": (doc["id"], em), "f1_both": (doc["id"], best)}
+    `em` and `f1` are those of perturbed evidence: of swapped, or of both expansions.
+    """
+    variants = VARIANTS[category(doc)][-len(results) :]
+    em: dict[str, float] = {}
+    best: dict[str, float] = {}
+    for variant, reply in zip(variants, results, strict=True):
+        right = answers(doc, variant)
+        em[variant], best[variant] = exact_match(reply, right, doc["language"]), f1(reply, right, doc["language"])
+    perturbed = ("swapped",) if "swapped" in em else EXPANSIONS
+    values = {
+        "em": min(em[variant] for variant in perturbed),
+        "f1": math.fsum(best[variant] for variant in perturbed) / len(perturbed),
+    }
+    for variant in variants:
+        if variant != "swapped":
+            values |= {f"em_{variant}": em[variant], f"f1_{variant}": best[variant]}
     return values
-
-
-def both_right(values: Iterable[tuple[str, float]]) -> float:
-    """The share of cases that are right under both expansions."""
-    return _of_both(values, min)
-
-
-def mean_of_both(values: Iterable[tuple[str, float]]) -> float:
-    """The mean over cases of the mean of both expansions."""
-    return _of_both(values, mean)
-
-
-def _of_both(values: Iterable[tuple[str, float]], joined: Callable[[list[float]], float | None]) -> float:
-    by_case: dict[str, list[float]] = {}
-    for id_, value in values:
-        by_case.setdefault(id_, []).append(value)
-    of_cases = [joined(pair) for pair in by_case.values() if len(pair) == len(EXPANSIONS)]
-    return mean([value for value in of_cases if value is not None]) or 0.0
 
 
 def main() -> None:
