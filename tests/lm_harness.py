@@ -56,7 +56,7 @@ def make_harness(cache: Path) -> Path:
 
 
 def evaluate(
-    program: Path, folder: Path, tasks: Sequence[str], model: str, arguments: str, *more: str, **where: Path
+    program: Path, folder: Path, tasks: Sequence[str], model: str, arguments: str, *more: str, **where: Any
 ) -> Evaluated:
     """Run tasks whose YAML files lie in `folder/scorers`, without a network; `where` as of `run`."""
     found = folder / "found"
@@ -83,13 +83,12 @@ def run(
     *more: str,
     tasks_in: Path | None = None,
     at: Path | None = None,
-    path: Path | None = None,
+    more_environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run tasks of `folder/scorers`, or of another folder; `at` is the current directory, `path` is imported from."""
+    """Run tasks of `folder/scorers`, or of another folder; `at` is the current directory."""
     environment = {name: one for name, one in os.environ.items() if name != "PYTHONPATH"}
     environment |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "hf"), "OPENAI_API_KEY": "none"}
-    if path is not None:
-        environment["PYTHONPATH"] = str(path)
+    environment |= more_environment or {}
     command = [
         program, "run", "--model", model, "--model_args", arguments, "--include_path", tasks_in or folder / "scorers",
         "--tasks", ",".join(tasks), "--device", "cpu", *more,

@@ -4,6 +4,7 @@ import json
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from schemas.prediction import Prediction
 from schemas.uraq import NEEDS, SETTINGS
 from tests.causal_models import make_llama
 from tests.chat_server import ChatServer, Messages, message_hash
+from tests.hub import Blob, HubServer
 from tests.lm_harness import Evaluated, evaluate, run
 from tests.released import (
     SAID,
@@ -34,6 +36,7 @@ from tests.released import (
     uraq_rows,
     write_release,
 )
+from tests.test_flows_construct_entailment import LABELS, make_model
 
 pytestmark = pytest.mark.slow
 
@@ -47,19 +50,24 @@ def family_of(name: str) -> tuple[Family, Any]:
     return family, family.settings.model_validate(SETTINGS_OF[name])
 
 
-def release(folder: Path, configs: Mapping[str, tuple[str, Sequence[Any]]], version: str = "1.2.0") -> None:
+def release(
+    folder: Path,
+    configs: Mapping[str, tuple[str, Sequence[Any]]],
+    version: str = "1.2.0",
+    repo: str | None = None,
+) -> None:
     """A folder as a release has it: the scorers and the tasks, and by config a Parquet file that the card names."""
     families: dict[str, FamilyTasks] = {}
     for config, (name, rows) in configs.items():
         family, settings = family_of(name)
         prompts = {prompt.name: prompt for prompt in family.prompts}
-        data = HarnessData(BESIDE, config)
+        data = HarnessData(repo or BESIDE, config, revision=version if repo else None)
         tasks = harness_tasks(f"touchstone-{config}", family, settings, prompts, rows[0], data, version)
         families.setdefault(name, FamilyTasks(family)).tasks.extend(tasks)
         path = folder / "data" / config / "test.parquet"
         path.parent.mkdir(parents=True)
         write_release(path, rows)
-    write_tasks(folder / "scorers", list(families.values()), "sample", None, version)
+    write_tasks(folder / "scorers", list(families.values()), "sample", repo, version)
     for name in families:
         (folder / "scorers" / f"{name}.py").write_text(shipped_scorer(load_family(name)), encoding="utf-8")
     named = [
@@ -298,11 +306,57 @@ def test_demonstrations_are_those_of_touchstone_in_each_row_s_language(lm_eval: 
     assert "touchstone-reeval-category1: has 5 demonstrations; give --num_fewshot no more" in more.stderr
 
 
+def test_entailment_is_judged_by_the_model_that_is_named(lm_eval: Path, tmp_path: Path) -> None:
+    configs = {"reeval-category2": REPLIES["reeval-category2"]}
+    release(tmp_path, configs)
+    judge = make_model(tmp_path / "judge", LABELS)
+    family = load_family("reeval")
+    settings = family.settings.model_validate({"entailment": str(judge)})
+    with ChatServer(answer=Answering(configs), model="m") as server:
+        found = evaluate(
+            lm_eval, tmp_path, ["touchstone-reeval"], "local-chat-completions",
+            f"model=m,base_url={server.url}/chat/completions", "--apply_chat_template",
+            "--metadata", json.dumps({"entailment": str(judge)}),
+        )  # fmt: skip
+    predictions = replies(found, "touchstone-reeval-category2", VARIANTS["category 2"])
+    tables = family.evaluation.score(
+        map(family.evaluation.scored, configs["reeval-category2"][1]), predictions, False, settings
+    )
+    wanted = {"entail": value(tables, "category 2", column="Entail.")}
+    wanted["entail_original"] = value(tables, "category 2, original evidence", column="Entail.")
+    assert {name: found.value("touchstone-reeval", name) for name in wanted} == pytest.approx(wanted)
+
+
+def test_the_tasks_alone_load_the_rows_of_their_version_from_the_hub(lm_eval: Path, tmp_path: Path) -> None:
+    with HubServer() as hub:
+        repo = hub.made("acme/sample")
+        for version, rows in (("1.2.0", uraq_rows((1,))), ("1.3.0", uraq_rows((1, 10)))):
+            release(tmp_path / version, {"uraq-evaluation": ("uraq", rows)}, version, "acme/sample")
+            files = {
+                path: Blob((tmp_path / version / path).read_bytes(), large=False)
+                for path in ("README.md", "data/uraq-evaluation/test.parquet")
+            }
+            repo.tags[version] = repo.add(version, "", files, datetime.now(UTC)).id
+        alone = tmp_path / "tasks"
+        (tmp_path / "1.2.0" / "scorers").rename(alone)
+        online = {"HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "0"}
+        found = evaluate(lm_eval, tmp_path, ["touchstone-uraq"], "dummy", "", tasks_in=alone, more_environment=online)
+    assert found.results["touchstone-uraq"]["sample_len"] == 4  # of 1.3.0 it would be 8
+    assert found.versions == {"touchstone-uraq": "1.2.0", "touchstone-uraq-evaluation": "1.2.0"}
+
+
 def test_a_missing_jieba_is_told_before_a_model_is_asked(lm_eval: Path, tmp_path: Path) -> None:
     release(tmp_path, {"lveval-lic_mixup_16k": REPLIES["lveval-lic_mixup_16k"]})
     (tmp_path / "without").mkdir()
     (tmp_path / "without" / "jieba.py").write_text("raise ImportError('no jieba')", encoding="utf-8")
-    done = run(lm_eval, tmp_path, ["touchstone-lveval"], "dummy", "", path=tmp_path / "without")
+    done = run(
+        lm_eval,
+        tmp_path,
+        ["touchstone-lveval"],
+        "dummy",
+        "",
+        more_environment={"PYTHONPATH": str(tmp_path / "without")},
+    )
     assert done.returncode != 0
     assert done.stderr.strip().endswith("Chinese texts are divided into words by jieba: pip install jieba==0.42.1")
     assert "Running generate_until requests" not in done.stderr

@@ -109,9 +109,9 @@ def test_reeval_is_asked_as_evaluate_asks(style: str, way: tuple[str, int]) -> N
                     "until": [], "do_sample": False, "temperature": 0.0, "max_gen_toks": most,
                 }  # fmt: skip
             assert task["variants"] == variants
-            alone = [variant for variant in variants if variant != "swapped"]
+            alone, measures = [variant for variant in variants if variant != "swapped"], ("em", "f1", "entail")
             assert [one["metric"] for one in task["metric_list"]] == [
-                "em", "f1", *(f"{name}_{variant}" for variant in alone for name in ("em", "f1"))
+                *measures, "norm_entail", *(f"{name}_{variant}" for variant in alone for name in measures)
             ]  # fmt: skip
 
 
@@ -232,7 +232,8 @@ def test_a_group_has_the_values_that_all_of_its_tasks_have() -> None:
     group = yaml.safe_load(group_of_tasks("both", tasks, "1.0.0"))
     assert (group["group"], group["task"], group["metadata"]) == ("both", ["one", "two"], {"version": "1.0.0"})
     assert [one["metric"] for one in group["aggregate_metric_list"]] == [
-        "em", "f1", "em_closed_book", "f1_closed_book", "em_original", "f1_original",
+        "em", "f1", "entail", "norm_entail", "em_closed_book", "f1_closed_book", "entail_closed_book", "em_original",
+        "f1_original", "entail_original",
     ]  # fmt: skip
     assert {one["weight_by_size"] for one in group["aggregate_metric_list"]} == {True}
 

@@ -64,7 +64,9 @@ def test_an_item_without_one_of_its_settings_has_no_value_that_takes_it() -> Non
 
 
 @pytest.mark.parametrize("faithful", [False, True])
-def test_the_harness_s_values_of_reeval_are_the_tables(faithful: bool) -> None:
+def test_the_harness_s_values_of_reeval_are_the_tables(faithful: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reeval, "cross_encoder", lambda name: ends_alike)
+    reeval._judge.cache_clear()
     for cases, title in ((swap_cases(), "category 1"), (enriched_cases(), "category 2")):
         variants = reeval.VARIANTS[title][int(faithful) :]
         predictions = [
@@ -74,21 +76,36 @@ def test_the_harness_s_values_of_reeval_are_the_tables(faithful: bool) -> None:
         said = {(one["id"], one["variant"]): one["prediction"] for one in predictions}
         rows = [case.model_dump(mode="json") for case in cases]
         found = averaged(
-            reeval.process_results(row, [said[row["id"], variant] for variant in variants]) for row in rows
+            reeval.process_results(row, [said[row["id"], variant] for variant in variants], "a model") for row in rows
         )
         cells = {
             (name, column): value
-            for name, of_table in reeval.score(rows, predictions).tables.items()
+            for name, of_table in reeval.score(rows, predictions, judge=ends_alike).tables.items()
             for row, column, value, _ in of_table
             if title == "category 2" or "all sources" in row
         }
-        for name, column in (("em", "EM"), ("f1", "F1")):
+        assert found.get("norm_entail") == cells[title, "Norm. entail."]
+        for name, column in (("em", "EM"), ("f1", "F1"), ("entail", "Entail.")):
             assert found[name] == pytest.approx(cells[title, column])
             assert found[f"{name}_original"] == pytest.approx(cells[f"{title}, original evidence", column])
             assert (f"{name}_closed_book" in found) != faithful
             if title == "category 2":
                 alone = cells["category 2, evidence-focused alone", column]
                 assert found[f"{name}_evidence_focused"] == pytest.approx(alone)
+    reeval._judge.cache_clear()
+
+
+def ends_alike(pairs: Iterable[tuple[str, str]]) -> list[bool]:
+    """A judge that goes by the last character but one."""
+    return [premise[-2] < hypothesis[-2] for premise, hypothesis in pairs]
+
+
+def test_without_a_cross_encoder_there_is_no_entailment() -> None:
+    case = swap_cases()[0].model_dump(mode="json")
+    values = reeval.process_results(case, ["", case["original_answer"], case["answer"]])
+    assert values == {
+        "em": 1.0, "f1": 1.0, "em_closed_book": 0.0, "f1_closed_book": 0.0, "em_original": 1.0, "f1_original": 1.0,
+    }  # fmt: skip
 
 
 def test_options_are_weighed_by_sum_mean_and_sequence() -> None:

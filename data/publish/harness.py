@@ -11,7 +11,7 @@ A family says how its documents are scored (`ReplyScoring`, `OptionScoring`); a 
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -80,6 +80,8 @@ class ReplyScoring:
     """The columns in which rows agree that are scored together, as one document; by default each row is one."""
     demonstrations: Sequence[Mapping[str, Any]] = ()
     """What `--num_fewshot` takes from, in order: those of the row's `language`. Without any, it is ignored."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Arguments that `process_results` takes from `--metadata`, each with an example; by default they are none."""
     weight_by_size: bool = True
     """Whether a group's value is the mean over all documents; otherwise it is the mean over its tasks."""
 
@@ -149,9 +151,10 @@ def reply_task(
         {
             "task": name,
             "class": _Function("utils.Replies"),
-            **_source(data, version),
+            **_source(data, version, scoring.options),
             "variants": list(scoring.variants),
             **({"together": list(scoring.together)} if scoring.together else {}),
+            **({"options": list(scoring.options)} if scoring.options else {}),
             **shots,
             **_asked(scoring, prompt),
             "doc_to_target": scoring.target,
@@ -294,9 +297,9 @@ def _of_all(family: str, scoring: ReplyScoring, prompts: Sequence[HarnessPrompt]
     return kept[0]
 
 
-def _source(data: HarnessData, version: str) -> dict[str, Any]:
+def _source(data: HarnessData, version: str, options: Iterable[str] = ()) -> dict[str, Any]:
     return {
-        "metadata": {"version": version},
+        "metadata": {"version": version, **dict.fromkeys(options)},
         "dataset_path": data.path,
         "dataset_name": data.name,
         **({"dataset_kwargs": {"revision": data.revision}} if data.revision else {}),

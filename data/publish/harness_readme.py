@@ -47,6 +47,12 @@ class TaskFacts:
         return list(dict.fromkeys(task.scoring.values for task in self.tasks))
 
     @property
+    def options(self) -> Mapping[str, str]:
+        """What `--metadata` takes for all tasks, with examples."""
+        scoring = self.tasks[0].scoring
+        return {} if isinstance(scoring, OptionScoring) else scoring.options
+
+    @property
     def command(self) -> str:
         """The command that runs the main tasks, in the folder of the release."""
         weighed = any(isinstance(task.scoring, OptionScoring) for task in self.tasks)
@@ -61,14 +67,18 @@ class TaskFacts:
 
 def tasks_readme(families: Sequence[TaskFacts], name: str, repo: str | None, version: str) -> bytes:
     """Return the README.md of the tasks of a release, in UTF-8."""
-    names = ",".join(task.name for family in families for task in family.tasks)
+    groups = ",".join(group for family in families for group in family.groups)
     text: str = _template().render(
         families=families,
         name=name,
         repo=repo,
         version=version,
         run="\n".join(family.command for family in families),
-        validate=f"lm-eval validate --include_path {SCORERS} --tasks {names}",
+        validate=(
+            f"lm-eval validate --include_path {SCORERS} --tasks {groups}\n"
+            f"lm-eval run --model dummy --include_path {SCORERS} --tasks {groups} --limit 2"
+        ),
+        download=f"hf download {repo} --repo-type dataset --revision {version} --local-dir FOLDER" if repo else "",
     )
     return re.sub(r"\n{3,}", "\n\n", text).encode()
 
@@ -84,5 +94,7 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update({"code": markdown.code, "fenced": markdown.fenced, "prose": markdown.prose})
+    environment.filters.update(
+        {"code": markdown.code, "fenced": markdown.fenced, "listed": markdown.listed, "prose": markdown.prose}
+    )
     return environment.get_template("harness.md.j2")

@@ -103,10 +103,10 @@ def reply_scoring(row: Row, prompting: str | None, variants: Sequence[str]) -> S
         for language in LANGUAGES
         for demonstration in demonstrations(language)
     ]
-    perturbed = "with both expansions of the evidence (`f1`: their mean)" if expanded else "with the swapped evidence"
+    names = ("em", "f1", "entail")
     return [
         ReplyScoring(
-            about=f"each case under {', '.join(variants)}, with the {prompting} prompt",
+            about=f"each case under {', '.join(f'`{variant}`' for variant in variants)}, with the {prompting} prompt",
             variants=variants,
             columns={
                 "question": "question",
@@ -117,15 +117,16 @@ def reply_scoring(row: Row, prompting: str | None, variants: Sequence[str]) -> S
             },
             target=f"{{{{ {'answer' if expanded else ANSWER_OF_SWAPPED} }}}}",
             metrics=[
-                Metric("em"),
-                Metric("f1"),
-                *(Metric(f"{name}_{each}") for each in alone for name in ("em", "f1")),
+                Metric(name)
+                for name in (*names, "norm_entail", *(f"{name}_{variant}" for variant in alone for name in names))
             ],
-            values=f"`em` and `f1` tell how often cases are right {perturbed}; `em_VARIANT` and `f1_VARIANT` are of "
-            "one variant. Entailment, which the paper measures as well, needs a model of its own: score the replies "
-            "with the scorer file and `--entailment`.",
+            values="`em` and `f1` are of perturbed evidence: swapped in category 1; in category 2 both expansions "
+            "(`em`: both are right, `f1`: their mean). `em_VARIANT` and `f1_VARIANT` are of one variant. With a "
+            "cross-encoder there is entailment, as in the paper: `entail`, `entail_VARIANT`, and `norm_entail` over "
+            "the cases that are right with the original evidence.",
             suffix="" if prompting == "open-book" else str(prompting),
             demonstrations=shown,
+            options={"entailment": DEFAULT_MODEL},
         )
     ]
 

@@ -21,8 +21,9 @@ apart by prompting and shots, and by source; where there are several sources, ro
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from statistics import fmean
 
 from flows.scoring.qa import exact_match, f1
 from flows.scoring.scorer import (
@@ -341,26 +342,38 @@ def _random_place(row: str) -> str:
 # ---- for lm-evaluation-harness (the YAML files beside this one) ----
 
 
-def process_results(doc: Row, results: Sequence[str]) -> dict[str, float]:
-    """The values of a case: EM and F1 of each variant that was asked (a faithful prompt has no closed_book).
+def process_results(doc: Row, results: Sequence[str], entailment: str | None = None) -> dict[str, float]:
+    """The values of a case: the measures of each variant that was asked (a faithful prompt has no closed_book).
 
-    `em` and `f1` are those of perturbed evidence: of swapped, or of both expansions.
+    Without a variant behind their name, they are those of perturbed evidence: of swapped, or of both expansions. With
+    a cross-encoder for `entailment` there are `entail` and, for a case that is right with the original evidence,
+    `norm_entail`.
     """
+    judge = _judge(entailment) if entailment else None
+    names = {"em": "EM", "f1": "F1", **({"entail": "Entail."} if judge else {})}
     variants = VARIANTS[category(doc)][-len(results) :]
-    em: dict[str, float] = {}
-    best: dict[str, float] = {}
-    for variant, reply in zip(variants, results, strict=True):
-        right = answers(doc, variant)
-        em[variant], best[variant] = exact_match(reply, right, doc["language"]), f1(reply, right, doc["language"])
-    perturbed = ("swapped",) if "swapped" in em else EXPANSIONS
-    values = {
-        "em": min(em[variant] for variant in perturbed),
-        "f1": math.fsum(best[variant] for variant in perturbed) / len(perturbed),
+    replies = [
+        _measured(doc, {"variant": variant, "prediction": reply}, judged=judge is not None)
+        for variant, reply in zip(variants, results, strict=True)
+    ]
+    by_variant = {
+        reply["variant"]: {**reply, "Entail.": entails}
+        for reply, entails in zip(replies, _entailed(replies, judge), strict=True)
     }
-    for variant in variants:
-        if variant != "swapped":
-            values |= {f"em_{variant}": em[variant], f"f1_{variant}": best[variant]}
-    return values
+    perturbed = [by_variant[variant] for variant in ("swapped", *EXPANSIONS) if variant in by_variant]
+    joined: dict[str, Callable[..., float]] = {"em": min, "f1": fmean, "entail": min}
+    values = {name: float(joined[name]([reply[measure] for reply in perturbed])) for name, measure in names.items()}
+    if judge and by_variant["original"]["Entail."] == 1:
+        values["norm_entail"] = values["entail"]
+    alone = [variant for variant in variants if variant != "swapped"]
+    return values | {
+        f"{name}_{variant}": by_variant[variant][measure] for variant in alone for name, measure in names.items()
+    }
+
+
+@cache
+def _judge(name: str) -> Judge:
+    return cross_encoder(name)
 
 
 def main() -> None:
