@@ -105,7 +105,7 @@ def card_facts(
 
 @dataclass(frozen=True)
 class _MadeBy:
-    """What was asked for the released rows: in their parts, and in the parts that these are made from."""
+    """The requests made for the released rows, in their parts and in the parts that these are made from."""
 
     usage: tuple[UsageFacts, ...]
     models: Mapping[str, str]
