@@ -309,7 +309,8 @@ def test_the_card_s_commands_run_the_released_tasks_as_printed(sample: Path, lm_
         printed = line.replace("=MODEL ", f"={tmp_path / 'llama'},dtype=float32 ")
         more = f"--device cpu --limit 2 --gen_kwargs max_gen_toks=4 --output_path {tmp_path / 'found' / group}"
         done = subprocess.run(
-            f"{printed} {more} --log_samples", shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600,
+            f"{printed} {more} --log_samples", shell=True, cwd=folder, env=environment, capture_output=True, text=True,
+            check=False, timeout=600,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[-3000:]
         (results,) = (tmp_path / "found" / group).rglob("results_*.json")
