@@ -53,10 +53,10 @@ def rebuild(
     refresh: bool = False,
     listener: ProgressListener | None = None,
 ) -> Rebuilt:
-    """Make the dataset anew from its configuration as far as anything changed.
+    """Rebuild the parts of the dataset that changed, from its configuration.
 
-    Raises `Failed` where another rebuild of it is at work, where more rows changed than may, and at the end
-    (`Incomplete`) where something could not be done.
+    Raises `Failed` if another rebuild of it is running, if more rows changed than allowed, and at the end
+    (`Incomplete`) if something could not be done.
     """
     began = time.monotonic()
     path, folder = Path(config), Path(out)

@@ -144,7 +144,7 @@ def record_of(part: Part, row: Mapping[str, Any]) -> Any:
 def write_verification_inputs(
     project: Project, folder: Path, configs: Sequence[GatheredConfig], canary: str, *, allow_unreviewed: bool
 ) -> None:
-    """Write the rows of other parts that verifiers read: of what people have to accept, the accepted ones; of a
+    """Write the rows of other parts that verifiers read: the accepted rows, if people have to accept them; of a
     collection, those that released rows name."""
     with_rows = [config for config in configs if config.rows.rows]
     released = {(config.family.name, config.part.name) for config in with_rows}
@@ -163,7 +163,7 @@ def write_verification_inputs(
 
 
 class _NeededRows:
-    """Which rows of a part the verifiers of a family's released rows need."""
+    """Decides which rows of a part the verifiers of a family's released rows need."""
 
     def __init__(
         self, project: Project, folder: Path, family: Family, part: Part, configs: Sequence[GatheredConfig], *,
@@ -180,7 +180,7 @@ class _NeededRows:
         unseen = self._reviewed is not None and row["key"] not in self._reviewed
         unnamed = self._named is not None and row["id"] not in self._named
         sources = row["provenance"]["sources"] if "provenance" in row else ()
-        # Of a source that no configuration answers for, nothing leaves for verifiers either.
+        # Rows from a source that no configuration accounts for are not released to verifiers either.
         foreign = any((source["source"], source["licence"]) not in self._sources for source in sources)
         return Ruling(self._config, held_back="not needed" if unseen or unnamed or foreign else None)
 

@@ -41,7 +41,7 @@ LOCK = ".lock"
 PRIVATE = "private"
 """Folder beside the versions with the private share of each, under its number. It is never published."""
 AT_WORK = "another release is running here; run again when it has finished"
-"""Two releases at once would make two versions with one number."""
+"""Two releases at once would make two versions with the same number."""
 CANARIES = uuid.UUID("6d9a3c0e-2f0b-5a53-9d0c-6c1f5b0f5d1a")
 """Name space of the canaries. A dataset keeps its canary through all versions."""
 
@@ -202,7 +202,7 @@ class _Draft:
 
     @property
     def canary(self) -> str:
-        """The previous version's canary; for a first version, one derived from the dataset's name and seed."""
+        """The previous version's canary; for a first version, a canary derived from the dataset's name and seed."""
         if self.before is not None:
             return self.before.manifest.canary
         built = self.project.manifest

@@ -115,7 +115,7 @@ class Requirement:
         return float(MANNERS[self.kind].kept(text))
 
     def apply(self, text: str) -> str:
-        """`text` changed to meet it, as far as a rule can; unchanged where none can.
+        """`text` changed to meet it, as far as a rule can; unchanged if none can.
 
         A translation is replaced only where another of the packaged table is a word of its own. A long sentence is
         split where it has a joint.
@@ -218,7 +218,7 @@ def same(first: Requirement, second: Requirement) -> bool:
 def conflicts(first: Requirement, second: Requirement) -> bool:
     """Return whether meeting one can undo the other.
 
-    They want different things in one place, one changes what the other puts in, or they are opposite manners.
+    They want different things in the same place, one changes what the other puts in, or they are opposite manners.
     """
     if same(first, second):
         return False
