@@ -63,7 +63,7 @@ class NearDuplicate:
 class Dedupe:
     """Survivors and near-duplicates, each sorted by id; together they are all that came in.
 
-    `recall` is the share of the recall sample's pairs that the approximate comparison proposed, None where every
+    `recall` is the share of the recall sample's pairs that the approximate comparison proposed, None if every
     pair was compared.
     """
 

@@ -1,4 +1,4 @@
-"""How CHARPEval's items are put to a model and scored, and how alike a model finds the work of several authors."""
+"""How a model is asked about CHARPEval's items and scored, and how alike a model finds the work of several authors."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

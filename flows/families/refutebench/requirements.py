@@ -134,7 +134,7 @@ class Requirement:
         return text if self.met(text) == 1 else MANNERS[self.kind].put_on(text)
 
     def _retranslated(self, text: str) -> str:
-        """`text` with the new translation in place of others of the table, where they are words of their own."""
+        """`text` with the new translation in place of others of the table, if they are words of their own."""
         others = sorted(packaged_lexicon().get(self.old, ()), key=len, reverse=True)
         if not any(other in text for other in others):
             return text
