@@ -91,7 +91,7 @@ def settle(
     courses: dict[str, list[Course]] = defaultdict(list)
     for annotation in submissions.take(by_key.values(), rubric):
         task = by_key[annotation.key or keys[annotation.task]]
-        if not task.known:
+        if not task.right_answers:
             courses[task.key].append(settling.follow(task, annotation))
     touched = {excluded.key for excluded in submissions.excluded}
     outcomes = [
@@ -103,7 +103,7 @@ def settle(
             key in touched,
         )
         for key, task in sorted(by_key.items())
-        if not task.known
+        if not task.right_answers
     ]
     submissions.exclude_rest()
     return Settlement(

@@ -34,7 +34,7 @@ def first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
-def nearest(name: str, known: Collection[str]) -> str:
+def nearest(name: str, names: Collection[str]) -> str:
     """Return the advice for an unknown name: `did you mean "x"?`, or if nothing is similar, all known names."""
-    match = get_close_matches(name, known, n=1, cutoff=0.5)
-    return f'did you mean "{match[0]}"?' if match else f"known: {', '.join(known) or 'none'}"
+    match = get_close_matches(name, names, n=1, cutoff=0.5)
+    return f'did you mean "{match[0]}"?' if match else f"known: {', '.join(names) or 'none'}"

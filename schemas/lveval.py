@@ -116,7 +116,7 @@ def _single_spaced(value: object) -> object:
 
 
 def _of_lines(value: object) -> object:
-    """Rules as people write them, a rule a line: `keyword -> substitute`."""
+    """Rules as people write them, one rule per line: `keyword -> substitute`."""
     if not isinstance(value, str):
         return value
     rules = []
@@ -144,7 +144,7 @@ class Conflict(Frozen):
 
 
 class Replacements(Record):
-    """The replacement rules of a pair. People write them a rule a line: `keyword -> substitute`."""
+    """The replacement rules of a pair. People write them, one rule per line: `keyword -> substitute`."""
 
     DEFINES: ClassVar[tuple[str, ...]] = ("pair_id", "rules")
     SHOWS: ClassVar[tuple[str, ...]] = ("question", "answers", "excerpts", "rules")

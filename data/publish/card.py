@@ -67,7 +67,7 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
         settings=_settings(facts.manifest),
         canary=markdown.one_line(facts.manifest.canary),
         claims=claims_of(facts.manifest),
-        own=Markup(f"{OWN_BEGIN.decode()}\n\n{OWN_END.decode()}"),  # noqa: S704 - ours
+        own_words=Markup(f"{OWN_BEGIN.decode()}\n\n{OWN_END.decode()}"),  # noqa: S704 - ours
     )
     page = re.sub(r"\n{3,}", "\n\n", page)  # what the template leaves out has a blank line on either side
     card = DatasetCard(f"---\n{card_data(facts).to_yaml()}\n---\n\n{page}")
@@ -154,8 +154,10 @@ class _Family:
 
 
 def _family(facts: CardFacts, family: FamilyFacts) -> _Family:
-    known = {about.name: about for about in facts.configs}
-    configs = [(config, known[config.name]) for config in facts.manifest.configs if config.family == family.name]
+    facts_by_name = {about.name: about for about in facts.configs}
+    configs = [
+        (config, facts_by_name[config.name]) for config in facts.manifest.configs if config.family == family.name
+    ]
     groups = [
         _Group(
             part=part,

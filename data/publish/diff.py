@@ -175,8 +175,8 @@ def _pairs(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, Pair]
 
 
 def _checksums(release: Release, config: ReleasedConfig) -> list[str | None]:
-    known = {file.path: file.sha256 for file in release.manifest.files}
-    return [known.get(path, f"{release.folder}/{path}") for path in config.files]
+    checksums = {file.path: file.sha256 for file in release.manifest.files}
+    return [checksums.get(path, f"{release.folder}/{path}") for path in config.files]
 
 
 def _metadata(before: Release, now: Release) -> tuple[str, ...]:

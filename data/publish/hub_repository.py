@@ -297,7 +297,7 @@ def _without_answer(error: Exception, name: str, endpoint: str) -> _Trouble:
         kind = type(causes[-1]).__name__
         return _Trouble(f"{name}: {endpoint} does not answer ({kind}); check the network", True)
     if isinstance(error, OSError) and error.errno is not None:
-        return _Trouble(f"{error.filename or name}: {error.strerror}; mend that, then run again", False)
+        return _Trouble(f"{error.filename or name}: {error.strerror}; correct that, then run again", False)
     return _Trouble(f"{name}: the Hub's client stops: {_words(error)}", True)
 
 

@@ -71,10 +71,10 @@ def _the_one(name: str, refs: Iterable[SourceRef]) -> str:
         for ref in refs
     }
     licences = {licence for _, licence in stated}
-    known = sorted(licence for licence in licences if licence is not None)
-    binding = [licence for licence in known if licence not in DEDICATIONS]
-    if known and None not in licences and len(binding) <= 1:
-        return (*binding, *known)[0]
+    declared = sorted(licence for licence in licences if licence is not None)
+    binding = [licence for licence in declared if licence not in DEDICATIONS]
+    if declared and None not in licences and len(binding) <= 1:
+        return (*binding, *declared)[0]
     statements = ", ".join(
         f"{_cut(source)} ({_cut(licence) if licence else 'none stated'})"
         for source, licence in sorted(stated, key=lambda pair: (pair[0], pair[1] or ""))

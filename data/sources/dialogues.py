@@ -142,11 +142,11 @@ def topical_chat(spec: SourceSpec) -> Iterator[Entry]:
 def _sections(row: Row, agent: str) -> Mapping[str, str]:
     """Return the texts that the agent was given, by the name of the section."""
     shown = row.value("reading_set")
-    given = shown.get(agent) if isinstance(shown, Mapping) else None
-    if not isinstance(given, Mapping):
+    sections = shown.get(agent) if isinstance(shown, Mapping) else None
+    if not isinstance(sections, Mapping):
         raise row.error(f'expected field "reading_set" to have an object {agent}, found none', "correct the row")
     texts: dict[str, str] = {}
-    for name, values in given.items():
+    for name, values in sections.items():
         section = Row(row.file, f"{row.place}, {agent}, {name}", values if isinstance(values, Mapping) else {})
         if text := next((text for lead in LEADS if (text := section.optional(lead))), None):
             texts[name] = " ".join(text.split())

@@ -144,7 +144,7 @@ class Row:
 
     def offsets(self, name: str, count: int) -> tuple[int, ...]:
         """Return the field `name`, which must be a list of `count` places in a text, or -1."""
-        expected = f"a list of {count} whole numbers, -1 or more (one an answer)"
+        expected = f"a list of {count} whole numbers, -1 or more (one per answer)"
         offsets = tuple(self._each(name, int, expected))
         for offset in offsets:
             if not _is_offset(offset):

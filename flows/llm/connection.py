@@ -139,25 +139,25 @@ class Connection:
 
     def failure(self, refused: RefusedRequest) -> TransportError:
         """The error for a request that was refused for good: what happened and what to do."""
-        status, said = refused.status, f" ({refused.said})" if refused.said else ""
+        status, message = refused.status, f" ({refused.message})" if refused.message else ""
         retries, variable = f"after {self._settings.max_retries} retries", self._settings.api_key_env
         if status in (401, 403) and variable:
             problem = f"the key in the environment variable {variable} was refused ({status}); set it to a valid key"
         elif status in (401, 403):
             problem = f"a key is asked for ({status}); name the environment variable that holds it in api_key_env"
         elif status == 404:
-            problem = f"not found (404){said}; check name and base_url (which ends in /v1 at most servers)"
+            problem = f"not found (404){message}; check name and base_url (which ends in /v1 at most servers)"
         elif status == 429 and refused.code == "insufficient_quota":
-            problem = f"the account has no money left (429){said}; top it up"
+            problem = f"the account has no money left (429){message}; top it up"
         elif status == 429:
             problem = (
-                f"too many requests (429) {retries}{said}; set requests_per_minute or lower concurrency, and {KEPT}"
+                f"too many requests (429) {retries}{message}; set requests_per_minute or lower concurrency, and {KEPT}"
             )
         elif status >= 500:
-            problem = f"server error {status} {retries}{said}; run again later: what was answered is kept"
+            problem = f"server error {status} {retries}{message}; run again later: what was answered is kept"
         else:
             advice = "; set structured: auto" if refused.is_about_form else ""
-            problem = f"the request was refused ({status}){said}{advice}"
+            problem = f"the request was refused ({status}){message}{advice}"
         transient = status >= 500 or (status == 429 and refused.code != "insufficient_quota")
         return TransportError(f"{self.where}: {problem}", transient=transient)
 

@@ -116,7 +116,7 @@ class Dialect:
         return False
 
     def _note(self, refused: RefusedRequest, what: str) -> None:
-        words = f" ({refused.said})" if refused.said else ""
+        words = f" ({refused.message})" if refused.message else ""
         self._tell(f"model {self._model}: {what}{words}")
 
     def step_down(self, refused: RefusedRequest, level: Level) -> bool:
@@ -198,7 +198,7 @@ class Negotiation:
                 reply = await self._connection.post(dialect.body(form, messages, written, tokens), CHAT)
             except RefusedRequest as refused:
                 if refused.is_about_content:
-                    return Reply(refused.said, "filtered", 0, 0)
+                    return Reply(refused.message, "filtered", 0, 0)
                 if refused.is_about_length:
                     self._heard = True
                     tokens = await self._shorter(refused, form, messages, tokens)
@@ -225,7 +225,7 @@ class Negotiation:
         if tokens > form.limit:
             return form.limit
         raise PromptTooLong(
-            refused.said,
+            refused.message,
             window if window is not None else await self._listed_window(),
             counted if counted is not None else estimate_prompt_tokens(messages),
         )

@@ -61,7 +61,7 @@ class Endpoint:
         self.settings = settings
         self.price: Price = (prices or Prices()).of(settings.name, settings.base_url)
         self.budget = budget or Budget()
-        if self.budget.ceiling_usd is not None and not self.price.known:
+        if self.budget.ceiling_usd is not None and not self.price.is_known:
             raise UnknownPrice(
                 f"the price of {self.name} is not known, so budget_usd cannot be kept; name a file under "
                 f"prices: with `{self.name}: {{input_per_million: USD, output_per_million: USD}}`, or "
@@ -218,7 +218,7 @@ class Endpoint:
             return completion._replace(kind=final.get(completion.kind, completion.kind))
         plain, roomy = (self._question(form, messages, draw, room) for room in (0, REASONING_TOKENS))
         await self._negotiation.probed()
-        in_room = not self._paid.known(plain) and (self._reasons or self._paid.known(roomy))
+        in_room = not self._paid.is_cached(plain) and (self._reasons or self._paid.is_cached(roomy))
         first = await self._paid.answer(roomy if in_room else plain, usage)
         if first.kind not in (("overlong", "cut off") if in_room else ("no room",)):
             return first

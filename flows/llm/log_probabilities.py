@@ -67,8 +67,8 @@ class LogProbabilities:
             except RefusedRequest as refused:
                 if refused.is_about_length:
                     raise TooLong(
-                        f"model {self._settings.name}: prompt and option are longer than its window ({refused.said}); "
-                        "take fewer shots, or a model with a longer window: nothing is cut"
+                        f"model {self._settings.name}: prompt and option are longer than its window "
+                        f"({refused.message}); take fewer shots, or a model with a longer window: nothing is cut"
                     ) from None
                 if refused.status not in (400, 422) or way == len(WAYS) - 1:
                     raise self._connection.failure(refused) from None

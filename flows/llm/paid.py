@@ -54,19 +54,19 @@ class PaidCompletions:
         """The calls in flight, by cache key."""
         self._calls: set[asyncio.Task[Completion]] = set()
 
-    def known(self, question: Question) -> bool:
+    def is_cached(self, question: Question) -> bool:
         """Whether the answer is in the cache."""
         return self._cache.get(question.key) is not None
 
     async def answer(self, question: Question, usage: Usage) -> Completion:
         """The answer, from the cache or the server; what it took is added to `usage`."""
         key = question.key
-        known = self._cache.get(key)
-        if known is None and key in self._asked:  # the same is being asked: one answer, paid for once
-            known = await asyncio.shield(self._asked[key])
-        if known is not None:
-            usage.add(self._from_cache(known))
-            return known
+        cached = self._cache.get(key)
+        if cached is None and key in self._asked:  # the same is being asked: one answer, paid for once
+            cached = await asyncio.shield(self._asked[key])
+        if cached is not None:
+            usage.add(self._from_cache(cached))
+            return cached
         asked = self._asked[key] = asyncio.get_running_loop().create_future()
         try:
             async with question.turn():
@@ -81,7 +81,7 @@ class PaidCompletions:
         finally:
             del self._asked[key]
         _, _, input_tokens, output_tokens, cost = completion
-        cost_usd = cost if self._price.known else None
+        cost_usd = cost if self._price.is_known else None
         usage.add(Usage(calls=1, input_tokens=input_tokens, output_tokens=output_tokens, cost_usd=cost_usd))
         return completion
 
@@ -97,8 +97,8 @@ class PaidCompletions:
         """The usage of an answer that was paid for before; today's price, if none was known then."""
         cost: float | None = completion.cost_usd
         if not cost:
-            known = self._price.known
-            cost = self._price.cost(completion.input_tokens, completion.output_tokens) if known else None
+            tokens = completion.input_tokens, completion.output_tokens
+            cost = self._price.cost(*tokens) if self._price.is_known else None
         return Usage(
             cached=1,
             cached_input_tokens=completion.input_tokens,

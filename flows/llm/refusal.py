@@ -30,7 +30,7 @@ LONG_NAME = 5
 class RefusedRequest(Exception):  # noqa: N818 - turned into another exception or another request
     """The server will not take the request as it is.
 
-    `whole` are its words in full, for parsing; `said` is the part shown to people. `named` are places in the
+    `whole` are its words in full, for parsing; `message` is the part shown to people. `named` are places in the
     request that it names in fields of their own; `window` and `prompt_tokens`, numbers that it gives in fields.
     """
 
@@ -38,19 +38,19 @@ class RefusedRequest(Exception):  # noqa: N818 - turned into another exception o
         self,
         status: int,
         code: str,
-        said: str,
+        message: str,
         *,
         whole: str | None = None,
         named: Iterable[str] = (),
         window: int | None = None,
         prompt_tokens: int | None = None,
     ) -> None:
-        super().__init__(said)
+        super().__init__(message)
         self.status = status
         self.code = code
-        self.said = said
+        self.message = message
         self._named = frozenset(named)
-        self._words = _THOUSANDS.sub("", f"{code} {said if whole is None else whole}")
+        self._words = _THOUSANDS.sub("", f"{code} {message if whole is None else whole}")
         self._window = window
         self._prompt_tokens = prompt_tokens
 

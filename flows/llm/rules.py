@@ -1,4 +1,4 @@
-"""The model without a model: deterministic functions, one a prompt."""
+"""The model without a model: deterministic functions, one per prompt."""
 
 import random
 from collections.abc import Mapping

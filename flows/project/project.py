@@ -61,7 +61,7 @@ class Project:
             self.config = self.config.model_copy(update={"store": store, "cache": None})
         pins = pins or Pins(lock_of(config), self.config.state / COPIES)
         try:
-            self.config = at_pins(self.config, pins.pinned if built is None else pins.known)
+            self.config = at_pins(self.config, pins.pinned if built is None else pins.at_known_pin)
         except SourceError as error:
             raise ConfigError(f"{config}: {error}") from error
         self.out = out
@@ -213,7 +213,7 @@ def _check_templates(config: Config, place: str) -> None:
     folder = Path(str(config.prompts))
     if not folder.is_dir():
         raise ConfigError(f"{place}: {folder}: no such folder; it holds templates such as FAMILY/PROMPT.j2")
-    known = {
+    prompt_names = {
         name
         for family, _ in config.chosen()
         for prompt in family.prompts
@@ -221,8 +221,8 @@ def _check_templates(config: Config, place: str) -> None:
     }
     for path in sorted(folder.rglob("*.j2")):
         name = path.relative_to(folder).as_posix()
-        if name not in known:
-            raise ConfigError(f"{place}: {path}: no prompt has this name; {nearest(name, sorted(known))}")
+        if name not in prompt_names:
+            raise ConfigError(f"{place}: {path}: no prompt has this name; {nearest(name, sorted(prompt_names))}")
 
 
 _opened: dict[str, Project] = {}
@@ -262,8 +262,8 @@ def built_config(path: Path, built: BuildManifest, store: str | None) -> Config:
         now = load_config(path)
     except ConfigError:
         return parse_config(config, str(path))
-    known = {name: settings.model_dump(mode="json") for name, settings in now.families.items()}
-    config["families"] = _with_paths(config["families"], known)
+    families = {name: settings.model_dump(mode="json") for name, settings in now.families.items()}
+    config["families"] = _with_paths(config["families"], families)
     made = parse_config(config, str(path))
     return now.model_copy(update={"families": made.families, "seed": made.seed, "store": made.store, "name": made.name})
 

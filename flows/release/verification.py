@@ -66,9 +66,9 @@ def _lacking(release: Release, family: Family, part: Part) -> tuple[str, ...]:
 
 
 def _prove_family(release: Release, family: Family, embedder: Embedder) -> Iterator[str]:
-    given: Any = release.manifest.settings.get("families") or {}
+    settings_of_families: Any = release.manifest.settings.get("families") or {}
     try:
-        settings = family.settings.model_validate(given.get(family.name, {}))
+        settings = family.settings.model_validate(settings_of_families.get(family.name, {}))
     except (AttributeError, ValidationError):
         yield f"{MANIFEST}: settings.families.{family.name}: are none that this version of touchstone knows"
         return

@@ -72,7 +72,7 @@ def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: T
         notes += _unknown_yields(project.build, family, part, pilot)
     total = summed(lines)
     models = [model for configured in project.build.families.values() for model in configured.models.values()]
-    unknown = sorted({model.name for model in models if isinstance(model, Served) and not model.price.known})
+    unknown = sorted({model.name for model in models if isinstance(model, Served) and not model.price.is_known})
     ceiling = project.config.budget_usd
     above = ceiling is not None and total.cost_usd is not None and total.cost_usd > ceiling
     if above:
@@ -286,7 +286,7 @@ def _line(
 def cost_of(models: Sequence[object], calls: int, tokens_in: int, tokens_out: int) -> float | None:
     """Return the cost of calls that the models share equally; None if the price of one is not known."""
     prices = [model.price for model in models if isinstance(model, Served)]
-    if calls and not all(price.known for price in prices):
+    if calls and not all(price.is_known for price in prices):
         return None
     return sum(price.cost(tokens_in, tokens_out) for price in prices) / max(1, len(models))
 

@@ -103,7 +103,7 @@ _LV_EVAL: Mapping[str, tuple[tuple[str, ...], Comparison]] = {
     "rouge_zh_score": (("zh",), _of_texts(chinese_rouge_l)),
     "rouge_zh_score_blacklist": (
         ("zh",),
-        lambda said, answer, keywords, lang, blacklist: chinese_rouge_l_without(said, answer, blacklist),
+        lambda prediction, answer, keywords, lang, blacklist: chinese_rouge_l_without(prediction, answer, blacklist),
     ),
     # The gate without the blacklist: the middle row of table A3, as the program and as the paper would have it.
     "released_f1_with_keywords": (("en", "zh"), _without_blacklist(released_f1)),
@@ -112,7 +112,7 @@ _LV_EVAL: Mapping[str, tuple[tuple[str, ...], Comparison]] = {
     "keyword_recall_f1": (("en", "zh"), paper_f1),
     "f1_with_blacklist": (
         ("en", "zh"),
-        lambda said, answer, keywords, lang, blacklist: words_f1(said, answer, lang, blacklist),
+        lambda prediction, answer, keywords, lang, blacklist: words_f1(prediction, answer, lang, blacklist),
     ),
 }
 """The languages that a metric is for, and how it compares a prediction with one answer."""
@@ -120,8 +120,8 @@ _LV_EVAL: Mapping[str, tuple[tuple[str, ...], Comparison]] = {
 
 def _check_language(name: str, languages: Sequence[str], lang: str) -> None:
     if lang not in languages:
-        known = " and ".join(f'"{code}"' for code in languages)
-        raise ValueError(f'{name} is for lang {known}, not "{lang}"')
+        codes = " and ".join(f'"{code}"' for code in languages)
+        raise ValueError(f'{name} is for lang {codes}, not "{lang}"')
 
 
 def _of_first_answer(name: str, languages: Sequence[str], compare: Comparison) -> Metric:

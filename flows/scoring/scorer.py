@@ -44,7 +44,7 @@ def lines_of(path: str) -> Iterator[tuple[str, Row]]:
             except ValueError as error:
                 raise CannotScore(f"{path}: line {number}: expected JSON, found {error}; correct the line") from error
             if not isinstance(value, dict):
-                raise CannotScore(f"{path}: line {number}: expected an object; write one a line")
+                raise CannotScore(f"{path}: line {number}: expected an object; write one per line")
             yield f"{path}: line {number}", value
 
 
@@ -244,8 +244,8 @@ def _advice(rows: Mapping[str, Any], variants: Variants, unknown: Sequence[Row],
         if not unknown:
             raise CannotScore("predictions: expected JSONL rows of id, variant and prediction, found none")
         if all(prediction["id"] in rows for prediction in unknown):
-            known = ", ".join(sorted({variant for row in rows.values() for variant in variants(row)}))
-            return f"no variant is known; they are {known}"
+            names = ", ".join(sorted({variant for row in rows.values() for variant in variants(row)}))
+            return f"no variant is known; they are {names}"
         return "they seem to be of another build; name theirs by --out (of a release, name its files)"
     return f"{advice}; model, prompting and shots tell replies of one model apart from another's" if double else advice
 

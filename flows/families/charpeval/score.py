@@ -73,12 +73,12 @@ def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False
     that occur, has two, or has some of an item or variant that does not exist, and where scores are not those of the
     six options. With `partial`, such predictions are left out, and of two the first counts.
     """
-    items, account, given = {row["id"]: row for row in rows}, Account(), list(predictions)
+    items, account, all_predictions = {row["id"]: row for row in rows}, Account(), list(predictions)
     if not items:
         raise CannotScore("rows: expected items, found none; check which build or release is scored")
-    occurring = {prediction["variant"] for prediction in given}
+    occurring = {prediction["variant"] for prediction in all_predictions}
     variants = [name for name in SCORES if name in occurring] or SCORES
-    rankings = matched(items, lambda row: variants, given, partial, _ranking, account)
+    rankings = matched(items, lambda row: variants, all_predictions, partial, _ranking, account)
     accuracy = means(((*place, name), shares["GTRS"]) for place, name, shares in rankings)
     tables = {"accuracy": in_order(accuracy, variants)}
     for name in variants:

@@ -68,10 +68,10 @@ class Candidates:
     def for_pair(self, pair: Pair, texts: Sequence[str], rng: random.Random) -> tuple[Alternatives, ...]:
         """Return alternatives for the answers and for each name in the question and `texts`.
 
-        They are of the same type, and stand nowhere in the pair's texts.
+        They are of the same type, and occur nowhere in the pair's texts.
         """
         module = language_of(self.language)
-        known = "\n".join((pair.question, *pair.answers, *(document.text for document in pair.documents)))
+        texts_of_pair = "\n".join((pair.question, *pair.answers, *(document.text for document in pair.documents)))
         wanted: dict[str, Sequence[str]] = {}
         for text in (pair.question, *texts):
             for name, of in named_entities(self.language, text):
@@ -83,15 +83,17 @@ class Candidates:
         return tuple(
             Alternatives(name=name, others=others)
             for name, candidates in wanted.items()
-            if (others := self._unknown(name, candidates, known, rng))
+            if (others := self._unknown(name, candidates, texts_of_pair, rng))
         )
 
-    def _unknown(self, name: str, candidates: Sequence[str], known: str, rng: random.Random) -> tuple[str, ...]:
+    def _unknown(self, name: str, candidates: Sequence[str], texts_of_pair: str, rng: random.Random) -> tuple[str, ...]:
         module = language_of(self.language)
         drawn = rng.sample(candidates, min(len(candidates), 3 * MOST_OTHERS))
         words = module.content_words(name)
         unlike = (other for other in drawn if words.isdisjoint(module.content_words(other)))
-        return tuple(dict.fromkeys(other for other in unlike if not module.contains(known, other)))[:MOST_OTHERS]
+        return tuple(dict.fromkeys(other for other in unlike if not module.contains(texts_of_pair, other)))[
+            :MOST_OTHERS
+        ]
 
 
 @dataclass(frozen=True)

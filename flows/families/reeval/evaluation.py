@@ -1,7 +1,7 @@
 """How ReEval's cases are put to a model and scored."""
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial as given
 from itertools import product
 
 from data.publish.harness import Metric, ReplyScoring
@@ -74,7 +74,7 @@ def score_by(
     settings: ReEvalSettings,
 ) -> ScoreTables:
     """Return every table, by the given judge; without one, entailment is left out."""
-    score_cases = given(
+    score_cases = functools.partial(
         scores_of,
         judge=judge,
         matrix_seeds=settings.matrix_seeds,

@@ -51,7 +51,7 @@ def line_names(conditions: Iterable[Condition], evaluators: Iterable[str]) -> Li
 
 
 def cell_frame(lines: Iterable[tuple[str, str | int, float, int]]) -> pd.DataFrame:
-    """The cells of a table, one a line, as `ScoreTables.of` takes them."""
+    """The cells of a table, one per line, as `ScoreTables.of` takes them."""
     return pd.DataFrame(list(lines), columns=["row", "column", "value", "n"])
 
 
@@ -65,12 +65,12 @@ class Rated:
     protocol: str
     unrelated: int
     query: str
-    given: dict[tuple[int | None, int], int] = field(default_factory=dict)
+    by_place: dict[tuple[int | None, int], int] = field(default_factory=dict)
     """(i, j) -> R(a_j, r_i); (None, j) -> R(q, a_j)."""
 
     def all_of(self, *wanted: tuple[int | None, int]) -> list[float] | None:
         """The ratings, where each was given."""
-        ratings = [float(self.given[place]) for place in wanted if place in self.given]
+        ratings = [float(self.by_place[place]) for place in wanted if place in self.by_place]
         return ratings if len(ratings) == len(wanted) else None
 
 
@@ -96,7 +96,7 @@ def by_line(ratings: Iterable[Rating]) -> Dialogues:
     for rating in ratings:
         line = Line(Condition.of(rating), rating.evaluator, rating.task)
         dialogue = lines[line].setdefault(rating.dialogue, Rated(rating.protocol, rating.unrelated, rating.query))
-        dialogue.given[rating.refutation_number, rating.answer_number] = rating.rating
+        dialogue.by_place[rating.refutation_number, rating.answer_number] = rating.rating
     return {line: list(dialogues.values()) for line, dialogues in lines.items()}
 
 
