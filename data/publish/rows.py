@@ -43,6 +43,8 @@ ADDED = (
     ),
 )
 """Columns of a released row beside the record's own fields; `reviewed` may be one of those already."""
+BOOKKEEPING = frozenset(("id", "provenance", *(field.name for field in ADDED)))
+"""Columns of every configuration that no model is shown or scored by: its name, its origin, and its review."""
 
 _DRAWS = 1 << 4 * HASH_LENGTH
 """Values of a content hash."""
