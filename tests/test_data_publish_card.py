@@ -283,6 +283,7 @@ def test_what_is_held_back_is_told_by_reason() -> None:
     assert "| `uraq-items` | rejected by people | 2 |\n" in card
     assert "| `uraq-items` | no verdict | 1,300 |\n" in card
     assert "7 rows are kept as a private share" in card
+    assert "Whoever builds the dataset again" not in card
     assert "Nothing: every row that was built is released." in rendered()
 
 

@@ -246,64 +246,6 @@ def test_what_is_called_otherwise_is_no_version(tmp_path: Path) -> None:
     assert released(build(tmp_path, ["one"])).version == "1.1.0"
 
 
-# ---- a private share ----
-
-
-def test_the_private_share_is_nowhere_in_the_public_folder(tmp_path: Path) -> None:
-    lines = [f"line number {n}" for n in range(40)]
-    words = [f"word{n}" for n in range(20)]
-    project = build(tmp_path, lines, words, release={"held_out": 0.3})
-    decide(project, "words", dict.fromkeys(words, "accept"))
-    made = released(build(tmp_path, lines, words, release={"held_out": 0.3}))
-    manifest = read_release(made.folder).manifest
-    private = tmp_path / "releases" / "private" / "1.0.0"
-    hidden: set[str] = set()
-    for one in manifest.configs:
-        rows = pq.read_table(private / "data" / one.name / "test.parquet").to_pylist()
-        assert len(rows) == one.held_out > 0
-        assert one.held_out + one.rows == (40 if one.name in ("saying-lines", "saying-shadows") else 20)
-        hidden |= {row["text"].removeprefix("Shadow of ") for row in rows}
-    public = {
-        row["text"].removeprefix("Shadow of ") for one in manifest.configs for row in rows_of(made.folder, one.name)
-    }
-    # Both echoes of a word lie on one side; a shadow is told by its line, whose id it has.
-    assert {row["text"] for row in rows_of(made.folder, "saying-once")} == {
-        row["text"] for row in rows_of(made.folder, "saying-twice")
-    }
-    words_hidden = {text for text in hidden if text.startswith("word")}
-    assert words_hidden
-    assert not words_hidden & public
-    assert not (made.folder / "proof").exists()
-    whole = b"\n".join(
-        "\n".join(map(str, pq.read_table(path).to_pylist())).encode()
-        if path.suffix == ".parquet"
-        else path.read_bytes()
-        for path in made.folder.rglob("*")
-        if path.is_file()
-    )
-    for text in words_hidden:
-        assert f"'{text}'".encode() not in whole
-    assert prove_all(made.folder) == []
-
-
-def test_what_was_public_stays_public_and_what_is_private_stays_so_whatever_the_seed(tmp_path: Path) -> None:
-    lines = [f"line number {n}" for n in range(60)]
-
-    def hidden(share: float, **config: object) -> tuple[set[str], set[str]]:
-        made = released(build(tmp_path, lines, release={"held_out": share}, **config))
-        own = made.folder.parent / "private" / made.version / "data" / "saying-lines" / "test.parquet"
-        private = {row["text"] for row in pq.read_table(own).to_pylist()} if own.exists() else set()
-        return private, {row["text"] for row in rows_of(made.folder, "saying-lines")}
-
-    private, public = hidden(0.3)
-    assert len(private) + len(public) == 60
-    raised, left = hidden(0.8)
-    assert raised == private
-    assert left == public
-    reseeded, _ = hidden(0.3, seed=8)
-    assert reseeded == private
-
-
 def test_a_folder_with_versions_of_another_dataset_is_refused(tmp_path: Path) -> None:
     released(build(tmp_path))
     other = build(tmp_path, name="other")
@@ -325,15 +267,6 @@ def test_no_version_is_built_on_a_damaged_one(tmp_path: Path, damage: str) -> No
             made.rename(made.with_name("1.4.0"))
     with pytest.raises(Failed, match="restore it as it was released"):
         released(build(tmp_path, ["one more line", "and another"]))
-
-
-def test_a_killed_run_leaves_a_private_share_that_the_next_one_replaces(tmp_path: Path) -> None:
-    left = tmp_path / "releases" / "private" / "1.0.0" / "data"
-    left.mkdir(parents=True)
-    (left / "stale").write_text("of a version that never was")
-    made = released(build(tmp_path, [f"line {n}" for n in range(20)], release={"held_out": 0.5}))
-    assert made.version == "1.0.0"
-    assert not (left / "stale").exists()
 
 
 # ---- the same bytes ----

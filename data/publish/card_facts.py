@@ -64,6 +64,15 @@ class ConfigFacts(Frozen):
     task: str | None = Field(None, description="Its lm-evaluation-harness task")
 
 
+class PrivateFacts(Frozen):
+    """What it takes to build a family's private rows again."""
+
+    family: str = Field(description="What its paper calls it: `LV-Eval`")
+    models: tuple[str, ...] = Field(description="Models other than the rules that its rows were made with")
+    sources: tuple[str, ...] = Field(description="Its sources that are files: who else has them is not known")
+    people: bool = Field(description="People may have written or corrected some of its rows")
+
+
 class UsageFacts(Frozen):
     """The usage of a prompt in a step of a part."""
 
@@ -127,6 +136,7 @@ class CardFacts(Frozen):
     configs: tuple[ConfigFacts, ...]
     usage: tuple[UsageFacts, ...] = ()
     reviews: tuple[ReviewFacts, ...] = ()
+    private: tuple[PrivateFacts, ...] = Field((), description="Of the families with private rows")
     contamination: tuple[Contamination, ...] = ()
     plots: tuple[Plot, ...] = ()
     changes: tuple[ChangeCount, ...] = ()

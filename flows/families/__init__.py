@@ -43,7 +43,7 @@ def check_declaration(family: Family) -> None:
 
 
 def _names(family: Family, part: Part) -> Iterator[tuple[str, Iterable[str], str, Container[str]]]:
-    """What names something, the names, the kind of what they name, and all of that kind."""
+    """Each referring declaration, its names, the kind of thing they name, and all known names of that kind."""
     prompts = {prompt.name for prompt in family.prompts}
     parts = {other.name for other in family.parts}
     # A setting is a field, or a property that joins several.
@@ -58,7 +58,7 @@ def _names(family: Family, part: Part) -> Iterator[tuple[str, Iterable[str], str
     yield f"`uses` of {part.name}", part.uses, "part", parts
     if (released := part.released) is not None:
         owner = f"`released` of {part.name}"
-        yield owner, (released.together, *released.configs, *released.text_fields), "field", fields
+        yield owner, (released.together, *released.origin, *released.configs, *released.text_fields), "field", fields
         yield owner, released.verification_inputs, "part", parts
     if part.people is not None:
         corrected = [text.name for text in part.people.rubric.writes if text.corrects]

@@ -114,7 +114,13 @@ class ReleaseSettings(Frozen):
     licence: str | Mapping[str, str] | None = Field(
         None, description="The licence of all rows, or configuration -> licence; null: the one that the sources state"
     )
-    held_out: float = Field(0.0, ge=0, lt=1, description="Share of the rows that is kept private and never published")
+    held_out: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="Share of the source records whose rows are kept private; "
+        "the secret in TOUCHSTONE_HELD_OUT_SECRET draws them",
+    )
     contamination: tuple[SourceSpec, ...] = Field(
         (), description="Data sets and files to compare the released rows with, for the card"
     )

@@ -26,7 +26,7 @@ from flows.project.output_files import last_manifest, write_output_files
 from flows.project.project import COPIES, EMBEDDINGS, Project
 from flows.project.settings import load_config
 from flows.rebuild.changes import Drift, Rows, drift, matters, row_state, rows_before, rows_of, too_many
-from flows.release.version import RELEASES, Prepared, newest, prepare
+from flows.release.version import PRIVATE, RELEASES, Prepared, prepare, versions_in
 from flows.run.estimate import Estimate, estimate
 from flows.run.in_process import runner_here
 from schemas.base import Record
@@ -132,11 +132,12 @@ def _release(project: Project, folder: Path, to: Path, repo: str | None, pins: P
     """Return the version that the temporary build gives, from a trial release in the temporary folder."""
     try:
         built = _finished(project, folder / "out", pins)
-        before = newest(to)
         trial = folder / "releases"
-        trial.mkdir()
-        if before is not None:
-            (trial / before.manifest.version).symlink_to(before.folder.resolve(), target_is_directory=True)
+        (trial / PRIVATE).mkdir(parents=True)
+        for version in versions_in(to):
+            (trial / version.name).symlink_to(version.resolve(), target_is_directory=True)
+            if (private := to / PRIVATE / version.name).is_dir():
+                (trial / PRIVATE / version.name).symlink_to(private.resolve(), target_is_directory=True)
         return prepare(built, trial, repo=repo)
     except (Failed, WrongInput) as error:
         return str(error)

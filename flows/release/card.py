@@ -17,6 +17,7 @@ from data.publish.card_facts import (
     FamilyFacts,
     Plot,
     PredictionFacts,
+    PrivateFacts,
     ReviewFacts,
     SourceFacts,
     UsageFacts,
@@ -26,14 +27,16 @@ from data.publish.licences import licences_of
 from data.publish.reading import read_released
 from data.publish.rows import ADDED, BOOKKEEPING, UNREVIEWED_ALLOWED, ReleasedRows
 from data.publish.version_number import FIRST_VERSION
+from data.sources import name_of
 from data.whole_file import write_whole
 from flows.annotate.work import Collected, last_pull
 from flows.construct.engine import Family
 from flows.construct.evaluation import Scorer
 from flows.construct.stages import StageRef
 from flows.families import citation
+from flows.llm.rules import Rules
 from flows.project.project import Project
-from flows.project.settings import PERSON
+from flows.project.settings import PERSON, sample_path
 from flows.release.contamination import RowTexts, contamination_of
 from flows.release.gate import Gated
 from flows.release.rows import GatheredConfig
@@ -98,6 +101,7 @@ def card_facts(
         configs=tuple(map(_config_facts, configs)),
         usage=made.usage,
         reviews=tuple(reviews),
+        private=tuple(_private_facts(project, configs, made.models)),
         contamination=tuple(_contamination(project, folder, configs)),
         plots=tuple(plots),
     )  # fmt: skip
@@ -105,7 +109,7 @@ def card_facts(
 
 @dataclass(frozen=True)
 class _MadeBy:
-    """What was asked for the released rows: in their parts, and in the parts that these are made from."""
+    """The requests made for the released rows, in their parts and in the parts that these are made from."""
 
     usage: tuple[UsageFacts, ...]
     models: Mapping[str, str]
@@ -248,6 +252,24 @@ def _config_facts(config: GatheredConfig) -> ConfigFacts:
 def _first_sentence(record: type[BaseModel]) -> str:
     """Return the summary line of a record type."""
     return " ".join((record.__doc__ or "").strip().split("\n\n")[0].split())
+
+
+def _private_facts(
+    project: Project, configs: Sequence[GatheredConfig], models: Mapping[str, str]
+) -> Iterator[PrivateFacts]:
+    """Yield what it takes to build the private rows of each family again."""
+    packaged = sample_path().resolve().parent
+    for family in {config.family.name: config.family for config in configs if config.rows.held_out}.values():
+        lines = family.with_makers({config.part.name for config in configs if config.family is family})
+        sources = [spec for part in lines for _, spec in project.build.named_sources(family, part)]
+        files = [spec for spec in sources if not spec.is_remote and Path(spec.path).resolve().parent != packaged]
+        played = {model for role, model in models.items() if role.split(".")[0] == family.name}
+        yield PrivateFacts(
+            family=family.paper.short,
+            models=tuple(sorted(played - {Rules.name})),
+            sources=tuple(sorted(set(map(name_of, files)))),
+            people=any(part.people is not None and part.people.share == "every" for part in lines),
+        )
 
 
 def _reviews(

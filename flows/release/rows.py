@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from data.publish.folder import VERIFICATION_INPUTS, Release
+from data.publish.folder import VERIFICATION_INPUTS
 from data.publish.reading import read_batches
-from data.publish.rows import SPLIT, UNREVIEWED_ALLOWED, ReleasedRows, Ruling, is_held_out, write_rows
+from data.publish.rows import SPLIT, UNREVIEWED_ALLOWED, ReleasedRows, Ruling, write_rows
 from data.sources import SourceSpec, name_of
 from flows.construct.embed import CHINESE_SHARE, chinese_share
 from flows.construct.engine import Family, Part
@@ -48,34 +48,23 @@ class GatheredConfig:
     """The predictions of one of its rows, without the replies."""
 
 
-def _public_before(before: Release | None, family: Family, part: Part) -> frozenset[str]:
-    """Return the groups of rows that the previous version published: they can no longer be held out."""
-    if before is None or part.released is None:
-        return frozenset()
-    name = part.released.together
-    configs = [config for config in before.manifest.configs if (config.family, config.part) == (family.name, part.name)]
-    files = [before.folder / path for config in configs if name in config.fields for path in config.files]
-    return frozenset(str(row[name]) for path in files for batch in read_batches(path, [name]) for row in batch.rows())
-
-
 def write_configs(
-    project: Project, folder: Path, private: Path, canary: str, before: Release | None, *, allow_unreviewed: bool
+    project: Project, folder: Path, private: Path, canary: str, held_out: Collection[str], *, allow_unreviewed: bool
 ) -> tuple[list[Gated], list[GatheredConfig]]:
+    """Write the rows that pass the gate; those with a key in `held_out` go to the folder `private`."""
     gated: list[Gated] = []
     configs: list[GatheredConfig] = []
-    share = project.config.release.held_out
     for family, part in project.build.parts():
         if part.released is None:
             continue
-        public = _public_before(before, family, part) if share else frozenset[str]()
         judged = gate(project, family, part, gated, allow_unreviewed=allow_unreviewed)
         gated.append(judged)
         written = write_rows(
             accepted_files(project, family.name, part.name),
             folder,
-            lambda row, judged=judged, public=public: _ruling(judged, row, canary, share, public),  # type: ignore[misc]
+            lambda row, judged=judged: _ruling(judged, row, held_out),  # type: ignore[misc]
             canary=canary,
-            columns=sorted({part.released.together, *part.released.configs}),
+            columns=part.released.configs,
             private=private,
         )
         configs += [GatheredConfig(rows, family, part) for rows in _with_rejected(judged, written)]
@@ -98,14 +87,11 @@ def _config_name(gated: Gated, row: Mapping[str, Any]) -> str:
     return "-".join([gated.family.name, *(kinds or [gated.part.name])])
 
 
-def _ruling(gated: Gated, row: Mapping[str, Any], canary: str, share: float, public: Collection[str]) -> Ruling:
+def _ruling(gated: Gated, row: Mapping[str, Any], held_out: Collection[str]) -> Ruling:
     config = _config_name(gated, row)
     if (reason := gated.held_back.get(row["key"])) is not None:
         return Ruling(config, held_back=reason)
-    assert gated.part.released is not None
-    together = str(row[gated.part.released.together])
-    held_out = together not in public and is_held_out(canary, together, share)
-    return Ruling(config, held_out=held_out, decision=gated.rows[row["key"]])
+    return Ruling(config, held_out=row["key"] in held_out, decision=gated.rows[row["key"]])
 
 
 def look_through(project: Project, config: GatheredConfig, folder: Path) -> None:

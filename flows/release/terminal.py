@@ -18,7 +18,8 @@ from flows.project.console import LEFT, make_console
 from flows.project.output_files import LAST, open_build
 from flows.project.project import EMBEDDINGS
 from flows.project.settings import EmbedderSettings
-from flows.release.version import AS_BEFORE, withdrawn_in_words
+from flows.release.private_share import SECRET
+from flows.release.version import AS_BEFORE, PRIVATE, withdrawn_in_words
 from schemas.errors import Failed
 
 FAULTS_SHOWN = 20
@@ -64,6 +65,10 @@ def release_build(
             console.print(f"  {escape(summary(done.difference))}", highlight=False, soft_wrap=True)
     else:
         console.print(f"- nothing differs from version {done.version}: {where}", soft_wrap=True)
+    private = sum(config.held_out for config in manifest.configs)
+    if private:
+        kept = escape(str(done.folder.parent / PRIVATE / done.version))
+        console.print(f"- {private:,} rows are private: {kept}; keep this folder, and {SECRET}", soft_wrap=True)
     if outcome.url:
         what = "published" if outcome.published else "already published"
         console.print(f"[green]✓[/] {what}: {escape(outcome.url)}", soft_wrap=True)

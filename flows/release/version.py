@@ -29,6 +29,7 @@ from flows.project.output_files import PACKAGE
 from flows.project.project import Project
 from flows.release.card import card_facts
 from flows.release.gate import Gated, check_current
+from flows.release.private_share import PrivateShare
 from flows.release.rows import GatheredConfig, look_through, write_configs, write_verification_inputs
 from flows.release.scorers import shipped_scorer, write_scorers
 from flows.release.verification import prove
@@ -81,10 +82,16 @@ class Prepared:
         return self.difference is not None
 
 
+def versions_in(to: Path) -> list[Path]:
+    """Return the folders of the versions in `to`, the newest last."""
+    folders = [path for path in to.glob("*.*.*") if path.is_dir() and is_version(path.name)]
+    return sorted(folders, key=lambda path: parsed_version(path.name))
+
+
 def newest(to: Path) -> Release | None:
     """Return the newest version in `to`; None if there is none. Raises `WrongInput` for a damaged one."""
-    numbers = [path.name for path in to.glob("*.*.*") if path.is_dir() and is_version(path.name)]
-    return read_release(to / max(numbers, key=parsed_version)) if numbers else None
+    folders = versions_in(to)
+    return read_release(folders[-1]) if folders else None
 
 
 def prepare(
@@ -131,6 +138,8 @@ def _prepare(
     before = _version_before(project, to)
     as_before = allow_unreviewed is None and before is not None and before.manifest.allowed_unreviewed
     allowed = bool(allow_unreviewed or as_before)
+    earlier = [read_release(path) for path in versions_in(to)]
+    private = PrivateShare.opened(project.config.release.held_out, to / PRIVATE, earlier)
     if before is not None and card is None:
         card = (before.folder / CARD).read_bytes()
     inputs = _inputs(project, repo, card, allow_unreviewed=allowed)
@@ -140,7 +149,7 @@ def _prepare(
     if before is not None:
         _refuse_damaged(before)
     _remove_begun(to)  # left by a killed run
-    draft = _Draft(project, to, repo, before, card, allowed)
+    draft = _Draft(project, to, repo, before, card, allowed, private)
     gated, configs = draft.write_rows()
     withdrawn = _withdrawn(before, configs)
     if withdrawn and not withdraw:
@@ -188,6 +197,7 @@ class _Draft:
     card: bytes | None
     """The README.md whose hand-written section is carried over."""
     allow_unreviewed: bool
+    private: PrivateShare
 
     @property
     def folder(self) -> Path:
@@ -205,7 +215,7 @@ class _Draft:
         """Write the rows that pass the gate. Raises `NothingToRelease`."""
         self.folder.mkdir()
         gated, configs = write_configs(
-            self.project, self.folder, self.to / PRIVATE / PREPARED, self.canary, self.before,
+            self.project, self.folder, self.to / PRIVATE / PREPARED, self.canary, self.private.rows(self.project),
             allow_unreviewed=self.allow_unreviewed,
         )  # fmt: skip
         if not any(config.rows.rows for config in configs):
@@ -219,7 +229,7 @@ class _Draft:
         project, folder, before = self.project, self.folder, self.before
         for config in configs:
             look_through(project, config, folder)
-        if not project.config.release.held_out:  # they would reveal what was held out
+        if not any(config.rows.held_out for config in configs):  # they would reveal what was held out
             write_verification_inputs(project, folder, configs, self.canary, allow_unreviewed=self.allow_unreviewed)
         number = before.manifest.version if before else FIRST_VERSION
         write_scorers(project, folder, configs, self.repo, number)
@@ -257,6 +267,7 @@ class _Draft:
         # Nothing is released that could not be verified from a download.
         if fault := next(prove(release, self.project.embedder), None):
             raise Failed(f"{self.folder}: {fault}; no version was made: look into it, and report it")
+        self.private.write_fingerprint(self.to / PRIVATE / PREPARED)
         private = self.to / PRIVATE / number
         shutil.rmtree(private, ignore_errors=True)  # left by a run that was killed before the last step
         if (self.to / PRIVATE / PREPARED).exists():

@@ -24,7 +24,7 @@ Variant = Literal["closed_book", "original", "swapped", "question_focused", "evi
 
 
 class Demonstration(Frozen):
-    """A question answered from its evidence, to stand before the one that is asked."""
+    """A question answered from its evidence, to precede the question that is asked."""
 
     evidence: str
     question: str
@@ -56,7 +56,7 @@ ANSWERS: tuple[Prompt[Any], ...] = tuple(STYLES.values())
 
 @cache
 def demonstrations(language: str) -> tuple[Demonstration, ...]:
-    """A language's "5 static demonstration examples" (section 4.1), always in one order."""
+    """A language's "5 static demonstration examples" (section 4.1), always in the same order."""
     lines = (HERE / f"demonstrations.{language}.jsonl").read_text(encoding="utf-8").splitlines()
     return tuple(Demonstration.model_validate_json(line) for line in lines)
 

@@ -14,7 +14,7 @@ and evidence_focused (category 2). Those whose prompting is "faithful" need no c
   closed-book tells what the model knows of the world, in category 1 too.
 - question_focused, evidence_focused: the source's own answer, likewise; the evidence was enriched, not changed.
 
-It is right by entailment where "question + reply" entails "question + answer"; one that is blank is wrong. Every value
+It is right by entailment if "question + reply" entails "question + answer"; a blank reply is wrong. Every value
 lies in 0..1; n is the number of cases that it is taken over, and a share of nothing is None. A model's rows are told
 apart by prompting and shots, and by source; where there are several sources, rows of all of them together stand beside.
 """
@@ -46,7 +46,7 @@ from flows.scoring.scorer import (
 )
 
 Judge = Callable[[Sequence[tuple[str, str]]], Sequence[bool]]
-"""Tells of each (premise, hypothesis) whether the one entails the other."""
+"""Says for each (premise, hypothesis) whether the premise entails the hypothesis."""
 
 COLUMNS = ("id", "question", "answer", "aliases", "language", "source", "provenance")
 SWAP_COLUMNS = ("original_answer", "answer_position")
@@ -87,7 +87,7 @@ def premise_and_hypothesis(question: str, output: str, answer: str) -> tuple[str
 
 
 def cross_encoder(name: str) -> Judge:
-    """A judge that goes by the largest logit of a cross-encoder, by name or path, with a label "entailment"."""
+    """A judge that takes the largest logit of a cross-encoder, by name or path, with a label "entailment"."""
     try:
         import torch
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -168,7 +168,7 @@ def _category_tables(asked: Sequence[Row], title: str, measures: Sequence[str], 
 
 
 def _cases(rows: Iterable[Row]) -> list[Row]:
-    """The cases as scoring needs them; two pivots that are one model make the same case, which counts once."""
+    """The cases as scoring needs them; two pivots that are the same model make the same case, which counts once."""
     kept: dict[str, Row] = {}
     for row in rows:
         provenance = row["provenance"]
@@ -241,7 +241,7 @@ def _measured(case: Row, prediction: Row, *, judged: bool) -> Row:
 
 
 def _entailed(replies: Sequence[Row], judge: Judge | None) -> list[float | None]:
-    """1 where the reply entails one of the answers, else 0; None without a judge."""
+    """1 if the reply entails one of the answers, else 0; None without a judge."""
     if judge is None:
         return [None] * len(replies)
     pairs = [(number, pair) for number, reply in enumerate(replies) for pair in reply["pairs"]]
@@ -310,7 +310,7 @@ def _by_position(placed: Sequence[Row], measures: Sequence[str]) -> list[Cell]:
 
 
 def _matrix(asked: Sequence[Row], title: str, measures: Sequence[str], seeds: int) -> list[Cell]:
-    """Tables 5 and 6: every model on every pivot's cases, over the same seeds; empty for one of one.
+    """Tables 5 and 6: every model on every pivot's cases, over the same seeds; empty for one model and one pivot.
 
     The seeds are the source rows of which every pivot has a case, the first `seeds` in a fixed random order
     ("we randomly sample 500 examples"), of all sources together; without any there is no table.

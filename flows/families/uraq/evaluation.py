@@ -1,4 +1,4 @@
-"""How URAQ's evaluation rows are put to a model and scored."""
+"""How a model is asked about URAQ's evaluation rows, and how its replies are scored."""
 
 from collections.abc import Iterable, Sequence
 
@@ -30,7 +30,7 @@ LAYOUTS = {
 def score(
     rows: Iterable[Row], predictions: Iterable[Prediction], partial: bool = False, settings: object = None
 ) -> ScoreTables:
-    """Return every table. `settings` are not needed. Raises `ScoreError` for what does not fit."""
+    """Return every table. `settings` are not needed. Raises `ScoreError` if predictions do not fit the rows."""
     return score_tables(
         scores_of, rows, predictions, partial, LAYOUTS.__getitem__,
         lambda table: "count" if table == "context tokens" else "share",

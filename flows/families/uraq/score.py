@@ -5,17 +5,17 @@
 Anonymous, "Do Retrieval-Augmented Language Models Adapt to Varying User Needs?": three accuracies (section 4.3) and
 two analyses of errors (sections 5.2 and 5.3, appendix D). Part of Touchstone; Apache License 2.0. Needs Python 3.10.
 
-A prediction's variant is the user need; every share lies in 0..1. An item counts at a context count where all the
+A prediction's variant is the user need; every share lies in 0..1. An item counts at a context count if all the
 replies that the accuracy asks for are there; a share of nothing is None, with n = 0. The answer is what the last
 `<output>` tag holds. It is right as follows.
 
 - Expected "I don't know": it is a refusal.
-- number: it has the expected value ("3.0", "three" and "3" are one), without a unit, which the prompt forbids.
+- number: it has the expected value ("3.0", "three" and "3" are equal), without a unit, which the prompt forbids.
 - boolean: it is yes (or true), or no (or false), as expected, and nothing beside it.
 - entity: it has the expected SQuAD normal form.
 
-Departure: a reply without `<output>` is wrong, since the prompt asks for the tag; the paper's appendix D counts one as
-right that a reader understands. The table "replies without <output>" tells how many there are.
+Departure: a reply without `<output>` is wrong, since the prompt asks for the tag; the paper's appendix D counts it as
+right if a reader understands it. The table "replies without <output>" says how many there are.
 """
 
 import math
@@ -61,7 +61,7 @@ REFUSALS = {
 }  # fmt: skip
 """Normal forms of the replies that are refusals."""
 REFUSAL_STARTS = ("i dont know ", "i do not know ")
-"""A refusal may go on after these: "I don't know based on the provided information"."""
+"""A refusal may continue after these: "I don't know based on the provided information"."""
 TRUTH_VALUES = {"yes": True, "true": True, "no": False, "false": False}
 
 _TAG = re.compile(r"<output>(.*?)(?:</output>|\Z)", re.IGNORECASE | re.DOTALL)
@@ -131,7 +131,7 @@ def graded(row: Row, need: str, text: str) -> Reply:
 def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False) -> Scores:
     """Return every table, by model and data set.
 
-    Raises `CannotScore` where a model lacks a reply to a row under a need, has two, or has one to a row or need that
+    Raises `CannotScore` if a model lacks a reply to a row under a need, has two, or has one to a row or need that
     does not exist. With `partial`, such rows are left out, and of two replies the first counts.
     """
     by_id, account = _by_id(rows), Account()
@@ -205,15 +205,15 @@ def _accuracy(replies: Replies, asked: Mapping[tuple[str, ...], Sequence[Asked]]
 
 
 def _all_right(replies: Mapping[Asked, Reply], wanted: Iterable[Asked]) -> float | None:
-    """1 where every wanted reply is right, else 0; None where one is missing."""
+    """1 if every wanted reply is right, else 0; None if any is missing."""
     chosen = [replies.get(asked) for asked in wanted]
     return None if None in chosen else float(all(reply.right for reply in chosen if reply is not None))
 
 
 def _refusals(replies: Replies) -> list[Cell]:
-    """Table 2: how many context-exclusive errors are refusals, where the contexts gave the answer to another need.
+    """Table 2: how many context-exclusive errors are refusals although the contexts gave the answer to another need.
 
-    Taken over the match setting with up to `SHORT_CONTEXTS` contexts, where context-exclusive is wrong and
+    Taken over the match setting with up to `SHORT_CONTEXTS` contexts if context-exclusive is wrong and
     context-first or memory-first is right. Departure: the paper samples 100 of them; we take all.
     """
 
@@ -233,9 +233,9 @@ def _refusals(replies: Replies) -> list[Cell]:
 
 
 def _recovered(replies: Replies, most: Mapping[str, int]) -> list[Cell]:
-    """Table 3: what was wrong with one context and right with the most, and how often a bare "no" stood first.
+    """Table 3: replies wrong with one context and right with the most, and how many of the wrong were a bare "no".
 
-    Pairs are the replies to one item in one setting under one need. "share of single negatives" is that of
+    Pairs are the replies to an item in a setting under a need. "share of single negatives" is that of
     the short replies in `SINGLE_NEGATIVES`; "number" counts the pairs that recovered, of n pairs.
     Departure: the paper samples 100 pairs and also asks for explicit reasoning in the long reply; we take
     all, and leave the reasoning out.
@@ -310,7 +310,7 @@ def overall(values: Iterable[tuple[Any, bool]]) -> float:
 
 
 def case_level(values: Iterable[tuple[Any, bool]]) -> float:
-    """Case-level accuracy: the share of (item, contexts) that are right under one need in every setting."""
+    """Case-level accuracy: the share of (item, contexts) that are right under a need in every setting."""
     return _complete(values, len(SETTINGS))
 
 
