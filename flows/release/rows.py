@@ -39,6 +39,10 @@ class GatheredConfig:
     languages: set[str] = field(default_factory=set)
     corrected: int = 0
     let_through: int = 0
+    scorer: str = ""
+    """Fingerprint of the scorer; empty if it has none."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """Task or prompt -> fingerprint of what a model is asked."""
     task: str | None = None
     asked: Sequence[Mapping[str, Any]] = ()
     """The predictions of one of its rows, without the replies."""

@@ -14,6 +14,7 @@ from flows.llm.likelihood import SCORES
 from flows.llm.model import Prompt
 from flows.project.project import Project
 from flows.release.card import SCORERS
+from flows.release.fingerprints import dialogue_fingerprints, scorer_fingerprint, task_fingerprints
 from flows.release.rows import GatheredConfig, record_of
 from schemas.base import Record
 
@@ -26,9 +27,12 @@ def write_scorers(
     """Write each family's scorer, and beside it the tasks for lm-evaluation-harness, on the rows of this version."""
     for config in configs:
         family, rows = config.family, config.rows
+        built = project.build.families[family.name]
+        config.prompts = dialogue_fingerprints(family, built.prompts)
         if family.evaluation.scorer is None or not rows.files:
             continue
-        write_whole(folder / SCORERS / f"{family.name}.py", shipped_scorer(family).encode())
+        scorer = shipped_scorer(family)
+        write_whole(folder / SCORERS / f"{family.name}.py", scorer.encode())
         row = record_of(config.part, next(read_released(folder, rows.files)))
         data = (
             HarnessData(repo, rows.name, rows.split, {"revision": version})
@@ -36,11 +40,12 @@ def write_scorers(
             else HarnessData("parquet", None, rows.split, {"data_files": {rows.split: list(rows.files)}})
         )
         task = f"touchstone-{rows.name}"
-        built = project.build.families[family.name]
         text = harness_task(task, family, built.settings, built.prompts, row, data, "1")
         if text is not None:
             write_whole(folder / SCORERS / f"{task}.yaml", text.encode())
             config.task = task
+            config.scorer = scorer_fingerprint(scorer)
+            config.prompts = task_fingerprints(text)
             config.asked = list(_asked(family, built.settings, row))
 
 
