@@ -140,7 +140,7 @@ def reply_task(
 ) -> HarnessTask:
     """The task of a config (by the task's name) for replies; `prompts` by variant.
 
-    Raises `WrongInput` for a template that is none, and for variants that cannot be asked as one task.
+    Raises `WrongInput` for an invalid template, and for variants that cannot be asked as one task.
     """
     name = named(config, scoring.suffix)
     prompt = _of_all(family, scoring, [prompts[variant] for variant in scoring.variants])
@@ -219,7 +219,7 @@ def run_command(folder: str, tasks: str, *, chat: bool) -> str:
 
 
 def harness_template(source: str, role: str, values: Mapping[str, str]) -> str:
-    """The block of that name as a template of its own, for the harness; empty where there is no such block.
+    """The block of that name as a template of its own, for the harness; empty if there is no such block.
 
     Our templates drop the line break after a tag and the white space before one, and the white space around the whole.
     The harness's keep all of it, so it is taken out here. `values` are Jinja expressions by variable. Raises
@@ -281,7 +281,7 @@ def named(config: str, suffix: str) -> str:
 
 
 def _of_all(family: str, scoring: ReplyScoring, prompts: Sequence[HarnessPrompt]) -> HarnessPrompt:
-    """The one prompt of all variants, with the values that they share; the document has the others."""
+    """The common prompt of all variants, with the values that they share; the document has the others."""
     kept = [
         HarnessPrompt(
             prompt.template,
@@ -292,7 +292,7 @@ def _of_all(family: str, scoring: ReplyScoring, prompts: Sequence[HarnessPrompt]
     ]
     if any(prompt != kept[0] for prompt in kept):
         raise WrongInput(
-            f"{family}: {', '.join(scoring.variants)} are not asked in one way; export one prompt for all of them"
+            f"{family}: {', '.join(scoring.variants)} are not asked alike; export one prompt for all of them"
         )
     return kept[0]
 

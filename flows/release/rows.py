@@ -39,6 +39,10 @@ class GatheredConfig:
     languages: set[str] = field(default_factory=set)
     corrected: int = 0
     let_through: int = 0
+    scorer: str = ""
+    """Fingerprint of the scorer; empty if it has none."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """Task or prompt -> fingerprint of what a model is asked."""
     task: str | None = None
     asked: Sequence[Mapping[str, Any]] = ()
     """The predictions of one of its rows, without the replies."""
@@ -144,7 +148,7 @@ def record_of(part: Part, row: Mapping[str, Any]) -> Any:
 def write_verification_inputs(
     project: Project, folder: Path, configs: Sequence[GatheredConfig], canary: str, *, allow_unreviewed: bool
 ) -> None:
-    """Write the rows of other parts that verifiers read: of what people have to accept, the accepted ones; of a
+    """Write the rows of other parts that verifiers read: the accepted rows, if people have to accept them; of a
     collection, those that released rows name."""
     with_rows = [config for config in configs if config.rows.rows]
     released = {(config.family.name, config.part.name) for config in with_rows}
@@ -163,7 +167,7 @@ def write_verification_inputs(
 
 
 class _NeededRows:
-    """Which rows of a part the verifiers of a family's released rows need."""
+    """Decides which rows of a part the verifiers of a family's released rows need."""
 
     def __init__(
         self, project: Project, folder: Path, family: Family, part: Part, configs: Sequence[GatheredConfig], *,
@@ -180,7 +184,7 @@ class _NeededRows:
         unseen = self._reviewed is not None and row["key"] not in self._reviewed
         unnamed = self._named is not None and row["id"] not in self._named
         sources = row["provenance"]["sources"] if "provenance" in row else ()
-        # Of a source that no configuration answers for, nothing leaves for verifiers either.
+        # Rows from a source that no configuration accounts for are not released to verifiers either.
         foreign = any((source["source"], source["licence"]) not in self._sources for source in sources)
         return Ruling(self._config, held_back="not needed" if unseen or unnamed or foreign else None)
 

@@ -28,6 +28,7 @@ from flows.families import citation
 from flows.llm.likelihood import SCORES
 from flows.llm.model import Prompt
 from flows.project.project import Project
+from flows.release.fingerprints import dialogue_fingerprints, scorer_fingerprint, task_fingerprint
 from flows.release.rows import GatheredConfig, record_of
 from schemas.base import Record
 
@@ -43,16 +44,20 @@ def write_scorers(
     tasks: dict[str, FamilyTasks] = {}
     for config in configs:
         family, rows = config.family, config.rows
+        built = project.build.families[family.name]
+        config.prompts = dialogue_fingerprints(family, built.prompts)
         if family.evaluation.scorer is None or not rows.files:
             continue
-        write_whole(folder / SCORERS / f"{family.name}.py", shipped_scorer(family).encode())
+        scorer = shipped_scorer(family)
+        write_whole(folder / SCORERS / f"{family.name}.py", scorer.encode())
         row = record_of(config.part, next(read_released(folder, rows.files)))
         data = HarnessData(repo or BESIDE, rows.name, rows.split, version if repo else None)
-        built = project.build.families[family.name]
         name = f"{TASK}-{rows.name}"
         exported = harness_tasks(name, family, built.settings, built.prompts, row, data, version)
         if exported:
             config.task = exported[0].name
+            config.scorer = scorer_fingerprint(scorer)
+            config.prompts = dict(task_fingerprint(task.text) for task in exported)
             config.asked = list(_asked(family, built.settings, row))
             tasks.setdefault(family.name, FamilyTasks(family)).tasks.extend(exported)
     write_tasks(folder / SCORERS, list(tasks.values()), project.manifest.name, repo, version)
@@ -100,7 +105,7 @@ def write_tasks(folder: Path, families: Sequence[FamilyTasks], name: str, repo: 
 
 
 def _asked(family: Family, settings: Any, row: Any) -> Iterator[Mapping[str, Any]]:
-    """The fields of each prediction that the row takes, but for the answer itself."""
+    """The fields of each prediction that the row takes, except for the answer itself."""
     evaluation = family.evaluation
     if evaluation.choices is None:
         ways = [(ask.variant, ask.prompting, ask.shots) for ask in evaluation.requests(row, settings)]
@@ -153,7 +158,7 @@ def group_name(family: Family) -> str:
 def shipped_scorer(family: Family) -> str:
     """The text of the family's `score.py`, and within it that of each module of ours that it imports.
 
-    Raises `ValueError` for an import that cannot be replaced with the text: one that renames, or that takes a module.
+    Raises `ValueError` for an import that cannot be replaced with the text: it renames, or imports a module.
     """
     source = _Source(family.folder / "score.py")
     modules: dict[str, _Source] = {}
@@ -166,7 +171,7 @@ def shipped_scorer(family: Family) -> str:
 
 
 class _Source:
-    """A module's text in parts: its docstring, what it imports of the standard library and of ours, and the rest."""
+    """A module's text in parts: its docstring, its imports of the standard library and of our modules, and the rest."""
 
     def __init__(self, path: Path) -> None:
         text = path.read_text(encoding="utf-8")
@@ -199,7 +204,7 @@ def _collect(source: _Source, modules: dict[str, _Source]) -> None:
 
 
 def _merged(imports: Sequence[ast.Import | ast.ImportFrom]) -> str:
-    """The import statements of several modules as those of one."""
+    """The import statements of several modules, merged."""
     plain = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
     names: dict[str, set[str]] = {}
     for node in imports:
