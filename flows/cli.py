@@ -41,7 +41,7 @@ def main() -> None:
     """Run the command; exit 0 done, 1 failed, 2 wrong input."""
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    # Schedulers and containers stop a process with SIGTERM; it is handled as Ctrl-C is.
+    # Schedulers and containers stop a process with SIGTERM; it is handled like Ctrl-C.
     signals: list[int] = []
 
     def stop(number: int, frame: object) -> None:
@@ -72,7 +72,7 @@ def main() -> None:
             message, status = f"{error.format_message().rstrip('.')}; `{command} --help` shows what it takes", 2
         else:
             message, status = f"unexpected {type(error).__name__}: {error}; run again with --debug and report it", 1
-    if signals:  # whatever a library made of them, or of a server that was stopped with this process
+    if signals:  # whatever a library turned them, or a server stopped with this process, into
         message, status = STOPPED, INTERRUPTED
     if debug and caught is not None:
         traceback.print_exception(caught)

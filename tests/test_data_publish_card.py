@@ -301,7 +301,10 @@ def test_how_it_was_made_sources_contamination_and_changes() -> None:
                           rows=20, compared=16, overlapping=4, examples=("k1", "k2"), cosine_above=0.85, near=5),
         ),
         manifest=manifest(previous="0.9.0", comparable=False),
-        changes=(ChangeCount(config="uraq-items", added=1, changed=2, removed=3),),
+        changes=(
+            ChangeCount(config="uraq-items", added=1, changed=2, removed=3, bookkeeping=4, comparable=5, before=10),
+            ChangeCount(config="uraq-new", added=6),
+        ),
         changelog="CHANGELOG.md",
         limits=("Questions are short.",),
     )  # fmt: skip
@@ -313,8 +316,13 @@ def test_how_it_was_made_sources_contamination_and_changes() -> None:
     assert "| `uraq-items` | Apache-2.0 | dev.json | CC BY-SA 4.0 | 20 |" in card
     assert "| 13 words, 8 at least | 20 | 16 | 4 (25.0%) | 5 (25.0%) above 0.85 |" in card
     assert "for example the keys `k1`, `k2`" in card
-    assert "Since `0.9.0`: rows were changed or removed, so scores cannot be compared" in card
-    assert "| `uraq-items` | 1 | 2 | 3 |" in card
+    assert "Since `0.9.0`: scores are comparable with those on it only on the rows that the last column counts." in card
+    assert "| `uraq-items` | 1 | 2 | 3 | 4 | 5 of 10 |" in card
+    assert "| `uraq-new` | 6 | 0 | 0 | 0 | – |" in card
+    assert "Bookkeeping is what no model is shown or scored by" in card
+    whole = rendered(manifest=manifest(previous="0.9.0", comparable=True), changes=(ChangeCount(config="uraq-items"),))
+    assert "Since `0.9.0`: scores are comparable with those on it.\n" in whole
+    assert "Bookkeeping is" not in whole
     assert "`CHANGELOG.md` describes the differences of all versions; `changes.jsonl` has every row" in card
     assert "- Questions are short." in card
     assert "This is the first version." in rendered()

@@ -119,8 +119,11 @@ class ChangeCount(Frozen):
 
     config: str
     added: int = 0
-    changed: int = 0
+    changed: int = Field(0, description="In what a model may be shown or scored by")
     removed: int = 0
+    bookkeeping: int = Field(0, description="Rows of which bookkeeping alone changed")
+    comparable: int = Field(0, description="Rows on which scores are comparable")
+    before: int = Field(0, description="Rows of the previous version")
 
 
 class CardFacts(Frozen):

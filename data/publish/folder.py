@@ -51,8 +51,11 @@ def read_release(folder: Path) -> Release:
 
 
 def claims_of(manifest: ReleaseManifest) -> str:
-    """Return a digest of a manifest without its list of files. The card has it, so that neither can change alone."""
-    return content_hash(manifest.model_dump(mode="json", exclude={"files"}))
+    """Return a digest of a manifest without its list of files. The card has it, so that neither can change alone.
+
+    Fields that the manifest does not state have no part in it, so that an old manifest keeps its digest.
+    """
+    return content_hash(manifest.model_dump(mode="json", exclude={"files"}, exclude_unset=True))
 
 
 def write_manifest(folder: Path, manifest: ReleaseManifest) -> ReleaseManifest:
@@ -61,7 +64,7 @@ def write_manifest(folder: Path, manifest: ReleaseManifest) -> ReleaseManifest:
     The version exists once its manifest does.
     """
     whole = manifest.model_copy(update={"files": tuple(files_in(folder))})
-    write_whole(folder / MANIFEST, whole.model_dump_json(indent=1).encode() + b"\n")
+    write_whole(folder / MANIFEST, whole.model_dump_json(indent=1, exclude_unset=True).encode() + b"\n")
     return whole
 
 

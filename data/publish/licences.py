@@ -8,7 +8,7 @@ from schemas.errors import nearest, raise_all
 
 PUBLIC_DOMAIN = "public domain"
 DEDICATIONS = frozenset({"CC0-1.0", "PDDL-1.0", PUBLIC_DOMAIN})
-"""Free of all conditions: beside any licence they change nothing."""
+"""Free of all conditions: they change nothing beside another licence."""
 KNOWN = (
     "Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MPL-2.0", "AFL-3.0",
     "GPL-2.0", "GPL-3.0", "LGPL-2.1", "LGPL-3.0", "AGPL-3.0",

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from prefect import flow
 
+from data.publish.changelog import summary
 from data.sources.pins import Pins, lock_of
 from flows.annotate.flow import pull_flow, push_flow
 from flows.annotate.server import connect_configured
@@ -54,10 +55,11 @@ def rebuild(
     refresh: bool = False,
     listener: ProgressListener | None = None,
 ) -> Rebuilt:
-    """Make the dataset anew from its configuration as far as anything changed.
+    """Rebuild the parts of the dataset that changed, from its configuration.
 
-    Raises `WrongInput`, before it builds, where it could not publish; `Failed` where another rebuild of it is at work,
-    where more rows changed than may, and at the end (`Incomplete`) where something could not be done.
+    Raises `WrongInput`, before it builds, if something that the release needs is not set. Raises `Failed` if another
+    rebuild of it is running, if more rows changed than allowed, and at the end (`Incomplete`) if something could not be
+    done.
     """
     began = time.monotonic()
     path, folder = Path(config), Path(out)
@@ -136,6 +138,8 @@ def _release(out: Path, to: str | None, hub: str | None, done: Rebuilt) -> None:
         done.told.append(AS_BEFORE)
     version = f"version {done.released.version}"
     done.told.append(f"{version} is new" if done.released.is_new else f"nothing differs from {version}")
+    if done.released.difference is not None:
+        done.told.append(summary(done.released.difference))
     if outcome.url:
         done.told.append(f"{'published' if outcome.published else 'there already'}: {outcome.url}")
 

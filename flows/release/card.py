@@ -1,4 +1,4 @@
-"""Gathers the facts for a release's card and manifest: how it was made, from what, who saw it, how it is scored."""
+"""Gathers the facts for a release's card and manifest: how it was made, its sources, who saw it, how it is scored."""
 
 import json
 import re
@@ -25,7 +25,7 @@ from data.publish.card_facts import (
 from data.publish.folder import DATA, files_in
 from data.publish.licences import licences_of
 from data.publish.reading import read_released
-from data.publish.rows import ADDED, UNREVIEWED_ALLOWED, ReleasedRows
+from data.publish.rows import ADDED, BOOKKEEPING, UNREVIEWED_ALLOWED, ReleasedRows
 from data.publish.version_number import FIRST_VERSION
 from data.sources import name_of
 from data.whole_file import write_whole
@@ -63,7 +63,7 @@ def card_facts(
     inputs: str,
     gated: Sequence[Gated],
 ) -> CardFacts:
-    """Return everything that the card says, with the manifest but for its version and files."""
+    """Return everything that the card says, with the manifest except for its version and files."""
     built = project.manifest
     settings = project.config.release
     licences = _licences(configs, settings.licence)
@@ -211,6 +211,8 @@ def _released_config(project: Project, config: GatheredConfig, licence: str) -> 
         name=rows.name, family=config.family.name, part=config.part.name, split=rows.split, rows=rows.rows,
         reviewed=rows.reviewed, held_back=rows.held_back, held_out=rows.held_out, licence=licence,
         fields=rows.fields, method=dict(sorted(method.items())), files=rows.files,
+        bookkeeping=tuple(sorted({*BOOKKEEPING, *config.part.item.BOOKKEEPING} & rows.fields.keys())),
+        scorer=config.scorer, asked=config.prompts,
     )  # fmt: skip
 
 

@@ -39,6 +39,10 @@ class GatheredConfig:
     languages: set[str] = field(default_factory=set)
     corrected: int = 0
     let_through: int = 0
+    scorer: str = ""
+    """Fingerprint of the scorer; empty if it has none."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """Task or prompt -> fingerprint of what a model is asked."""
     task: str | None = None
     asked: Sequence[Mapping[str, Any]] = ()
     """The predictions of one of its rows, without the replies."""
@@ -156,10 +160,10 @@ def write_verification_inputs(
     project: Project, folder: Path, private: Path, configs: Sequence[GatheredConfig], canary: str, *,
     allow_unreviewed: bool,
 ) -> None:  # fmt: skip
-    """Write the rows of other parts that verifiers read: of what people have to accept, the accepted ones; of a
+    """Write the rows of other parts that verifiers read: the accepted rows, if people have to accept them; of a
     collection, those that released rows name.
 
-    They lie beside the released rows, in `folder`; if rows are held out, in `private`, since they would reveal them.
+    They go to `folder`, beside the released rows; if rows are held out, to `private`, since they would reveal them.
     """
     held_out = any(config.rows.held_out for config in configs)
     with_rows = [config for config in configs if config.rows.rows or config.rows.held_out]
@@ -176,7 +180,7 @@ def write_verification_inputs(
                 *(folder / path for config in of_family for path in config.rows.files),
                 *(private / path for config in of_family for path in config.rows.private_files),
             ]
-            # Of a source that no configuration answers for, nothing leaves for verifiers either.
+            # Rows from a source that no configuration accounts for are not released to verifiers either.
             sources = None if held_out else {ref for config in of_family for ref in (*config.sources, *config.mixed)}
             part = family.part(part_name)
             needed = _NeededRows(project, family, part, rows, sources, allow_unreviewed=allow_unreviewed)
@@ -186,7 +190,7 @@ def write_verification_inputs(
 
 
 class _NeededRows:
-    """Which rows of a part the verifiers of a family's released rows need."""
+    """Decides which rows of a part the verifiers of a family's released rows need."""
 
     def __init__(
         self, project: Project, family: Family, part: Part, rows: Sequence[Path], sources: Collection[SourceRef] | None,

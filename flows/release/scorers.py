@@ -14,6 +14,7 @@ from flows.llm.likelihood import SCORES
 from flows.llm.model import Prompt
 from flows.project.project import Project
 from flows.release.card import SCORERS
+from flows.release.fingerprints import dialogue_fingerprints, scorer_fingerprint, task_fingerprints
 from flows.release.rows import GatheredConfig, record_of
 from schemas.base import Record
 
@@ -26,9 +27,12 @@ def write_scorers(
     """Write each family's scorer, and beside it the tasks for lm-evaluation-harness, on the rows of this version."""
     for config in configs:
         family, rows = config.family, config.rows
+        built = project.build.families[family.name]
+        config.prompts = dialogue_fingerprints(family, built.prompts)
         if family.evaluation.scorer is None or not rows.files:
             continue
-        write_whole(folder / SCORERS / f"{family.name}.py", shipped_scorer(family).encode())
+        scorer = shipped_scorer(family)
+        write_whole(folder / SCORERS / f"{family.name}.py", scorer.encode())
         row = record_of(config.part, next(read_released(folder, rows.files)))
         data = (
             HarnessData(repo, rows.name, rows.split, {"revision": version})
@@ -36,16 +40,17 @@ def write_scorers(
             else HarnessData("parquet", None, rows.split, {"data_files": {rows.split: list(rows.files)}})
         )
         task = f"touchstone-{rows.name}"
-        built = project.build.families[family.name]
         text = harness_task(task, family, built.settings, built.prompts, row, data, "1")
         if text is not None:
             write_whole(folder / SCORERS / f"{task}.yaml", text.encode())
             config.task = task
+            config.scorer = scorer_fingerprint(scorer)
+            config.prompts = task_fingerprints(text)
             config.asked = list(_asked(family, built.settings, row))
 
 
 def _asked(family: Family, settings: Any, row: Any) -> Iterator[Mapping[str, Any]]:
-    """The fields of each prediction that the row takes, but for the answer itself."""
+    """The fields of each prediction that the row takes, except for the answer itself."""
     evaluation = family.evaluation
     if evaluation.choices is None:
         ways = [(ask.variant, ask.prompting, ask.shots) for ask in evaluation.requests(row, settings)]
@@ -65,7 +70,7 @@ def harness_task(
     data: HarnessData,
     version: str,
 ) -> str | None:
-    """The YAML of the task of that name, to lie beside the family's scorer; None for rows that are not evaluated.
+    """The YAML of the task of that name, for a file beside the family's scorer; None for rows that are not evaluated.
 
     `row` is any of the config's rows, `prompts` are the build's, by name. Of several ways of asking that the
     settings have (prompting, shots), the first is exported, as released: without ablations. Demonstrations are those of
@@ -95,7 +100,7 @@ def harness_task(
 def shipped_scorer(family: Family) -> str:
     """The text of the family's `score.py`, and within it that of each module of ours that it imports.
 
-    Raises `ValueError` for an import that cannot be replaced with the text: one that renames, or that takes a module.
+    Raises `ValueError` for an import that cannot be replaced with the text: it renames, or imports a module.
     """
     source = _Source(family.folder / "score.py")
     modules: dict[str, _Source] = {}
@@ -108,7 +113,7 @@ def shipped_scorer(family: Family) -> str:
 
 
 class _Source:
-    """A module's text in parts: its docstring, what it imports of the standard library and of ours, and the rest."""
+    """A module's text in parts: its docstring, its imports of the standard library and of our modules, and the rest."""
 
     def __init__(self, path: Path) -> None:
         text = path.read_text(encoding="utf-8")
@@ -141,7 +146,7 @@ def _collect(source: _Source, modules: dict[str, _Source]) -> None:
 
 
 def _merged(imports: Sequence[ast.Import | ast.ImportFrom]) -> str:
-    """The import statements of several modules as those of one."""
+    """The import statements of several modules, merged."""
     plain = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
     names: dict[str, set[str]] = {}
     for node in imports:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from data.publish.changelog import section
+from data.publish.changelog import section, summary
 from data.publish.diff import compare, next_version
 from data.publish.folder import read_release
 from flows.prefect_server.embedded import begin_prefect
@@ -68,6 +68,8 @@ def release_build(
         assert done.difference is not None
         place = "the first version" if done.difference.before is None else f"after {done.difference.before}"
         console.print(f"[green]✓[/] version [bold]{done.version}[/], {place}: {where}", soft_wrap=True)
+        if done.difference.before is not None:
+            console.print(f"  {escape(summary(done.difference))}", highlight=False, soft_wrap=True)
     else:
         console.print(f"- nothing differs from version {done.version}: {where}", soft_wrap=True)
     private = sum(config.held_out for config in manifest.configs)
