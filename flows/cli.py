@@ -14,7 +14,7 @@ from flows.rebuild.command import gc, rebuild
 from flows.release.command import diff, release, verify
 from flows.run.command import explain, run, show
 from flows.serve.command import serve
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Failed, WrongInput, WrongInputs
 
 INTERRUPTED = 130
 STOPPED = "stopped; run the same command again to go on from here"
@@ -76,12 +76,15 @@ def main() -> None:
         message, status = STOPPED, INTERRUPTED
     if debug and caught is not None:
         traceback.print_exception(caught)
-    _print_error(message)
+    _print_error(message, caught)
     if status == INTERRUPTED and not debug:
         # Nobody needs what libraries print while a stopped process shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     sys.exit(status)
 
 
-def _print_error(message: str) -> None:
-    typer.echo(f"touchstone: {' '.join(message.split())}", err=True)
+def _print_error(message: str, error: BaseException | None) -> None:
+    """Print a line, or a line for each of several problems."""
+    lines = error.problems if isinstance(error, WrongInputs) and message == str(error) else (message,)
+    for line in lines:
+        typer.echo(f"touchstone: {' '.join(line.split())}", err=True)

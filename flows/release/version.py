@@ -229,8 +229,9 @@ class _Draft:
         project, folder, before = self.project, self.folder, self.before
         for config in configs:
             look_through(project, config, folder)
-        if not any(config.rows.held_out for config in configs):  # they would reveal what was held out
-            write_verification_inputs(project, folder, configs, self.canary, allow_unreviewed=self.allow_unreviewed)
+        write_verification_inputs(
+            project, folder, self.to / PRIVATE / PREPARED, configs, self.canary, allow_unreviewed=self.allow_unreviewed
+        )
         number = before.manifest.version if before else FIRST_VERSION
         write_scorers(project, folder, configs, self.repo, number)
         facts = card_facts(project, folder, configs, self.repo, self.canary, inputs, gated)
