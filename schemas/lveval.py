@@ -225,6 +225,7 @@ class LongContext(Record):
         "pair_id", "dataset", "depth", "input", "answers", "answer_keywords", "confusing_facts", "context_xxh3",
     )  # fmt: skip
     TEXTS: ClassVar[tuple[str, ...]] = ("input", "context")
+    BOOKKEEPING: ClassVar[tuple[str, ...]] = ("pair_id", "sources")
 
     input: str = Field(description="The question")
     context: str = Field(description="What holds its answer, and much else")

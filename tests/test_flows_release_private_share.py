@@ -229,6 +229,34 @@ def test_a_corrected_row_stays_on_its_side(tmp_path: Path) -> None:
     assert now == ({f"{text} of many" for text in private}, {f"{text} of many" for text in public})
 
 
+def test_a_row_that_is_private_for_what_it_shows_makes_no_other_row_private(tmp_path: Path) -> None:
+    drawn = next(text for n in range(99) if is_drawn(OURS, text := f"who wrote book {n}", 0.2))
+    said, more = "so-brave-it-is", "so brave it is they say"
+    assert not any(is_drawn(OURS, text, 0.2) for text in (normal(said), more))
+
+    def echoes(lines: list[str], words: Mapping[str, str]) -> tuple[int, int]:
+        project = build(tmp_path, lines, words, release={"held_out": 0.2})
+        decide(project, "words", dict.fromkeys(words.values(), "accept"))
+        made = released(build(tmp_path, lines, words, release={"held_out": 0.2})).folder
+        assert {drawn} == {row["text"] for row in private_rows(made)}
+        assert {*lines[1:]} == {row["text"] for row in rows_of(made, "saying-lines")}
+        return len(private_rows(made, "saying-once")), len(rows_of(made, "saying-once"))
+
+    # The word's id, which its provenance has, is the private text; a public line says the same as the word.
+    assert echoes([drawn, said], {drawn: said}) == (1, 0)
+    assert echoes([drawn, said, more], {drawn: said, "another": said.title()}) == (1, 1)
+
+
+def test_a_new_row_on_a_corrected_text_is_on_the_side_of_the_corrected_row(tmp_path: Path) -> None:
+    lines = {str(n): f"line number {n}" for n in range(60)}
+    private, public = sides(tmp_path, lines, 0.3)
+    corrected = {name: f"{text} of many" for name, text in lines.items()}
+    twice = {f"{name} again": text for name, text in corrected.items()}
+    assert sides(tmp_path, {**corrected, **twice}, 0.3) == (
+        {f"{text} of many" for text in private}, {f"{text} of many" for text in public},
+    )  # fmt: skip
+
+
 def test_without_the_folder_of_the_private_rows_nothing_is_released(tmp_path: Path) -> None:
     lines = [f"line number {n}" for n in range(60)]
     private, _ = sides(tmp_path, lines, 0.3)

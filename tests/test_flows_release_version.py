@@ -162,13 +162,35 @@ def test_a_changed_row_is_the_next_minor_version_with_its_changelog(tmp_path: Pa
     assert (shadow.config, shadow.fields["text"]) == ("saying-shadows", ("Shadow of two", "Shadow of twain"))
     log = (second.folder / "CHANGELOG.md").read_text()
     assert log.index("## 1.1.0") < log.index("## 1.0.0")
-    assert "| `saying-lines` | 0 | 1 | 0 | 2 |" in log
+    assert "| `saying-lines` | 0 | 1 | 0 | 0 | 2 | 2 of 3 |" in log
     assert '`"two"` became `"twain"`' in log
     manifest = read_release(second.folder).manifest
     assert (manifest.previous, manifest.comparable) == ("1.0.0", False)
     added = released(build(tmp_path, {"one": "one", "two": "twain", "three": "three", "four": "four"}))
     assert added.version == "1.2.0"
     assert read_release(added.folder).manifest.comparable
+
+
+def test_review_of_released_rows_is_a_patch_and_leaves_scores_comparable(tmp_path: Path) -> None:
+    first = released(build(tmp_path))
+    decide(build(tmp_path), "lines", {"one": "accept"})
+    accepted = released(build(tmp_path))
+    assert accepted.version == "1.0.1"
+    assert [(one.config, one.change, dict(one.fields)) for one in changes(accepted.folder)] == [
+        ("saying-lines", "bookkeeping", {"reviewed": (False, True), "decision": (None, "accept")})
+    ]
+    manifest = read_release(accepted.folder).manifest
+    assert manifest.comparable
+    assert {one.name: one.comparable for one in manifest.configs} == {"saying-lines": 3, "saying-shadows": 3}
+    assert (manifest.configs[0].scorer, manifest.configs[0].asked) == ("", {})
+    assert "Since `1.0.0`: scores are comparable with those on it." in (accepted.folder / "README.md").read_text()
+    assert "| `saying-lines` | 0 | 0 | 0 | 1 | 3 of 3 |" in (accepted.folder / "README.md").read_text()
+    assert prove_all(accepted.folder) == prove_all(first.folder) == []
+    decide(build(tmp_path), "lines", {"one": "accept", "two": "reject"})
+    rejected = released(build(tmp_path))
+    assert rejected.version == "1.1.0"
+    log = (rejected.folder / "CHANGELOG.md").read_text()
+    assert "| `saying-lines` | 0 | 0 | 1 | 0 | 2 | 2 of 3 |" in log
 
 
 def test_nothing_new_makes_nothing(tmp_path: Path) -> None:

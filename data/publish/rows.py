@@ -42,6 +42,8 @@ ADDED = (
     ),
 )
 """Columns of a released row beside the record's own fields; `reviewed` may be one of those already."""
+BOOKKEEPING = frozenset(("id", "provenance", *(field.name for field in ADDED)))
+"""Columns of every configuration that no model is shown or scored by: its name, its origin, and its review."""
 
 _WAITING_BYTES = 4 * GROUP_BYTES
 """Limit on rows that wait for their row group to fill, over all configurations of a part."""

@@ -1,4 +1,4 @@
-"""Gathers the facts for a release's card and manifest: how it was made, from what, who saw it, how it is scored."""
+"""Gathers the facts for a release's card and manifest: how it was made, its sources, who saw it, how it is scored."""
 
 import json
 import re
@@ -22,10 +22,11 @@ from data.publish.card_facts import (
     SourceFacts,
     UsageFacts,
 )
-from data.publish.folder import DATA, files_in
+from data.publish.folder import DATA, SCORERS, files_in
+from data.publish.harness import run_command
 from data.publish.licences import licences_of
 from data.publish.reading import read_released
-from data.publish.rows import ADDED, UNREVIEWED_ALLOWED, ReleasedRows
+from data.publish.rows import ADDED, BOOKKEEPING, UNREVIEWED_ALLOWED, ReleasedRows
 from data.publish.version_number import FIRST_VERSION
 from data.sources import name_of
 from data.whole_file import write_whole
@@ -40,14 +41,13 @@ from flows.project.settings import PERSON, sample_path
 from flows.release.contamination import RowTexts, contamination_of
 from flows.release.gate import Gated
 from flows.release.rows import GatheredConfig
+from flows.release.scorers import group_name
 from flows.report.plots import agreement_plot, plots_of
 from flows.report.records import charts_of
 from schemas.errors import WrongInput
 from schemas.manifest import BuildManifest
 from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
 
-SCORERS = "scorers"
-"""Below a release: the scorers that travel, and tasks for lm-evaluation-harness."""
 FILES_NAMED = 4
 """Files that the card's command line for the scorer names; for more, it has a pattern."""
 ACCOUNT = re.compile(r"^account (\d+)$")
@@ -63,7 +63,7 @@ def card_facts(
     inputs: str,
     gated: Sequence[Gated],
 ) -> CardFacts:
-    """Return everything that the card says, with the manifest but for its version and files."""
+    """Return everything that the card says, with the manifest except for its version and files."""
     built = project.manifest
     settings = project.config.release
     licences = _licences(configs, settings.licence)
@@ -109,7 +109,7 @@ def card_facts(
 
 @dataclass(frozen=True)
 class _MadeBy:
-    """What was asked for the released rows: in their parts, and in the parts that these are made from."""
+    """The requests made for the released rows, in their parts and in the parts that these are made from."""
 
     usage: tuple[UsageFacts, ...]
     models: Mapping[str, str]
@@ -162,6 +162,9 @@ def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFa
         score_command=_score_command(name, [config.rows for config in scored], [config.rows for config in configs]),
         predictions=_predictions(scorer, scored) if scored and scorer else None,
         harness=SCORERS if scored else None,
+        harness_command=(
+            run_command(SCORERS, group_name(family), chat=family.evaluation.choices is None) if scored else ""
+        ),
         in_dialogues=family.evaluation.dialogues is not None,
     )  # fmt: skip
 
@@ -211,6 +214,8 @@ def _released_config(project: Project, config: GatheredConfig, licence: str) -> 
         name=rows.name, family=config.family.name, part=config.part.name, split=rows.split, rows=rows.rows,
         reviewed=rows.reviewed, held_back=rows.held_back, held_out=rows.held_out, licence=licence,
         fields=rows.fields, method=dict(sorted(method.items())), files=rows.files,
+        bookkeeping=tuple(sorted({*BOOKKEEPING, *config.part.item.BOOKKEEPING} & rows.fields.keys())),
+        scorer=config.scorer, asked=config.prompts,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from data.checksum import checksum
 from data.publish.card import own_words, render_card
@@ -21,6 +22,8 @@ from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, read_release,
 from data.publish.version_number import FIRST_VERSION, is_version, parsed_version
 from data.sources.fingerprint import source_fingerprint
 from data.whole_file import write_whole
+from flows.construct.engine import Family
+from flows.llm.model import Prompt
 from flows.project.locks import locked
 from flows.project.output_files import PACKAGE
 from flows.project.project import Project
@@ -28,7 +31,7 @@ from flows.release.card import card_facts
 from flows.release.gate import Gated, check_current
 from flows.release.private_share import PrivateShare
 from flows.release.rows import GatheredConfig, look_through, write_configs, write_verification_inputs
-from flows.release.scorers import write_scorers
+from flows.release.scorers import shipped_scorer, write_scorers
 from flows.release.verification import prove
 from schemas.base import content_hash, visible
 from schemas.errors import Failed, Stopped, WrongInput
@@ -41,7 +44,7 @@ LOCK = ".lock"
 PRIVATE = "private"
 """Folder beside the versions with the private share of each, under its number. It is never published."""
 AT_WORK = "another release is running here; run again when it has finished"
-"""Two releases at once would make two versions with one number."""
+"""Two releases at once would make two versions with the same number."""
 CANARIES = uuid.UUID("6d9a3c0e-2f0b-5a53-9d0c-6c1f5b0f5d1a")
 """Name space of the canaries. A dataset keeps its canary through all versions."""
 
@@ -202,7 +205,7 @@ class _Draft:
 
     @property
     def canary(self) -> str:
-        """The previous version's canary; for a first version, one derived from the dataset's name and seed."""
+        """The previous version's canary; for a first version, a canary derived from the dataset's name and seed."""
         if self.before is not None:
             return self.before.manifest.canary
         built = self.project.manifest
@@ -226,8 +229,9 @@ class _Draft:
         project, folder, before = self.project, self.folder, self.before
         for config in configs:
             look_through(project, config, folder)
-        if not any(config.rows.held_out for config in configs):  # they would reveal what was held out
-            write_verification_inputs(project, folder, configs, self.canary, allow_unreviewed=self.allow_unreviewed)
+        write_verification_inputs(
+            project, folder, self.to / PRIVATE / PREPARED, configs, self.canary, allow_unreviewed=self.allow_unreviewed
+        )
         number = before.manifest.version if before else FIRST_VERSION
         write_scorers(project, folder, configs, self.repo, number)
         facts = card_facts(project, folder, configs, self.repo, self.canary, inputs, gated)
@@ -245,13 +249,19 @@ class _Draft:
         text = changelog(difference, number, older.read_text(encoding="utf-8") if older and older.exists() else "")
         write_whole(self.folder / CHANGELOG, text.encode())
         changes = [
-            ChangeCount(config=config.name, added=config.added, changed=config.changed, removed=config.removed)
+            ChangeCount(
+                config=config.name,
+                added=config.added,
+                changed=config.changed,
+                removed=config.removed,
+                bookkeeping=config.bookkeeping,
+                comparable=config.comparable,
+                before=config.before,
+            )
             for config in difference.configs
             if not config.is_same
         ]
-        manifest = facts.manifest.model_copy(
-            update={"version": number, "previous": difference.before, "comparable": difference.comparable}
-        )
+        manifest = difference.stated_in(facts.manifest).model_copy(update={"version": number})
         whole = facts.model_copy(update={"manifest": manifest, "changes": tuple(changes), "changelog": CHANGELOG})
         write_whole(self.folder / CARD, render_card(whole, self.card))
         release = Release(self.folder, write_manifest(self.folder, manifest))
@@ -295,7 +305,14 @@ def _inputs(project: Project, repo: str | None, card: bytes | None, *, allow_unr
         ((own_words(card) if card else None) or b"").decode("utf-8", "replace").strip(),
         [repo, allow_unreviewed, built.name, built.seed, built.limit, built.versions.get(PACKAGE)],
         dict(built.models),
+        [_evaluation(family.family, family.prompts) for family in project.build.families.values()],
     )
+
+
+def _evaluation(family: Family, prompts: Mapping[str, Prompt[Any]]) -> list[object]:
+    """Return what scores depend on beside the rows."""
+    asked = [(prompts[prompt.name].source, prompt.max_tokens) for prompt in family.evaluation.prompts]
+    return [family.name, shipped_scorer(family) if family.evaluation.scorer else None, asked]
 
 
 def _why_nothing(gated: Iterable[Gated], configs: Iterable[GatheredConfig]) -> str:

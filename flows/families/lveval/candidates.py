@@ -68,7 +68,7 @@ class Candidates:
     def for_pair(self, pair: Pair, texts: Sequence[str], rng: random.Random) -> tuple[Alternatives, ...]:
         """Return alternatives for the answers and for each name in the question and `texts`.
 
-        They are of the same type, and stand nowhere in the pair's texts.
+        They are of the same type, and occur nowhere in the pair's texts.
         """
         module = language_of(self.language)
         texts_of_pair = "\n".join((pair.question, *pair.answers, *(document.text for document in pair.documents)))

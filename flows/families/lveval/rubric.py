@@ -108,7 +108,7 @@ ANSWERABLE = Rubric(
     overlaps=True,
 )
 """Appendix A: of MultiFieldQA "we manually remove questions that can be answered using common-sense knowledge without
-referring to the context". The answer is shown: without it nobody can tell whether what comes to mind is right."""
+referring to the context". The answer is shown: without it nobody knows whether their own answer is right."""
 RUBRICS = (BLACKLIST, ANSWERABLE)  # the rubrics of no part
 
 
@@ -122,7 +122,7 @@ def answerable_tasks(pairs: Iterable[Pair], seed: int) -> list[Task]:
 
 
 def unfit_fact(record: ConfusingFact) -> Problem:
-    """Return why a fact that people wrote is no confusing fact of its kind."""
+    """Return why a fact that people wrote is not a confusing fact of its kind."""
     asked = ToConfuse(
         question=record.question,
         answers=record.answers,
@@ -134,5 +134,5 @@ def unfit_fact(record: ConfusingFact) -> Problem:
 
 
 def unfit_keywords(record: AnswerKeywords) -> Problem:
-    """Return why the words that people marked are no keywords of the answer."""
+    """Return why the words that people marked cannot be the keywords of the answer."""
     return keywords_problem(record.language, record.answer, record.keywords)

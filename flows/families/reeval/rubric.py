@@ -43,7 +43,7 @@ SUPPORT = Rubric(
     validation_share=0.1,  # "10% of the data is used as validation checks"
     pass_share=0.9,  # "at least 90% accuracy on the validation check"
 )
-"""The paper asks for support and calls what is supportive readable; we ask for both."""
+"""The paper asks for support and calls supportive evidence readable; we ask for both."""
 
 Case = SwapCase | EnrichedCase
 
@@ -66,11 +66,11 @@ def tasks(cases: Iterable[Case], seed: int, rubric: Rubric = SUPPORT) -> list[Ta
 
 
 def validation_tasks(cases: Iterable[Case], sampled: Sequence[Task], seed: int, rubric: Rubric = SUPPORT) -> list[Task]:
-    """Items whose truth is known, to make up the rubric's share of all that people see; at least two.
+    """Tasks with known answers, to make up the rubric's share of all that people see; at least two.
 
     Half are original passages, which support the source's answer; half are such passages without the
-    sentences that hold the answer, which do not. Cases that are not in a sample go first, each gives one
-    item; there are fewer items where the cases do not give so many.
+    sentences that contain the answer, which do not. Cases that are not in a sample go first, and each gives one
+    task; there are fewer tasks if the cases do not give enough.
     """
     wanted = max(2, round(len(sampled) * rubric.validation_share / (1 - rubric.validation_share)))
     left = {YES: wanted - wanted // 2, NO: wanted // 2}
@@ -89,7 +89,7 @@ def validation_tasks(cases: Iterable[Case], sampled: Sequence[Task], seed: int, 
 
 
 def without_answer(case: Case) -> str | None:
-    """The original evidence without the sentences that hold its answer, in any wording; None if nothing is left."""
+    """The original evidence without the sentences that contain its answer, in any wording; None if nothing is left."""
     language = language_of(case.language)
 
     def held(text: str) -> bool:

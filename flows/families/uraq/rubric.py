@@ -1,4 +1,4 @@
-"""The form in which people check URAQ's items: the pair of statements, and what follows from each."""
+"""The form in which people check URAQ's items: the two statements, and the answers that follow from them."""
 
 import heapq
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ ITEMS = "items"
 
 
 def _yes(name: str, question: str, options: tuple[str, ...] = (YES, NO)) -> Choice:
-    """A question whose answer has to be yes."""
+    """A question to which an acceptable item has the answer yes."""
     return Choice(name=name, question=question, options=options, accepts=(YES,))
 
 

@@ -41,7 +41,7 @@ class Focus(NamedTuple):
 
 @lru_cache(65536)
 def focus(question: str) -> Focus | None:
-    """Return the noun after the question word: the first that tells a type, else the last."""
+    """Return the noun after the question word: the first that shows a type, else the last."""
     match = _FOCUS.search(question)
     if match is None:
         return None
@@ -54,7 +54,7 @@ def focus(question: str) -> Focus | None:
             return None
         if word in _FOCUS_SKIPPED:
             continue
-        if word.endswith(("'s", "’s", "s'", "s’")):  # "which industry's positions": an owner, not what is asked for
+        if word.endswith(("'s", "’s", "s'", "s’")):  # "which industry's positions": the owner is not asked for
             continue
         singular = word if word in focuses else word.removesuffix("s")
         if singular in focuses:
@@ -90,8 +90,8 @@ def asked_sort(question: str) -> str:
 
 
 _BROAD = frozenset(("work",))
-"""Classes of which the noun asked for says more: a song is no episode."""
+"""Classes that the noun asked for narrows down: a song is no episode."""
 BAND_QUESTION = re.compile(r"\bwho (?:sings?|sang|sung|performs?|performed|recorded|records)\b", re.IGNORECASE)
 _SAYS_NO_SORT = word_list("en", "vague")
-"""Words after "what" that name nothing of a sort of its own: "what was the first ...", "what is another ..."."""
+"""Words after "what" that name no sort of thing: "what was the first ...", "what is another ..."."""
 NO_PART_OF_A_PHRASE = word_set("not no yes it its they their his her this these those that any some all both each")

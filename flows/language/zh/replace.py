@@ -1,4 +1,4 @@
-"""A Chinese text in which every mention of an answer names another one instead, in matching form."""
+"""Replaces every mention of an answer in a Chinese text by another answer, in matching form."""
 
 import re
 from collections.abc import Sequence

@@ -29,7 +29,7 @@ _Place = tuple[str, str, str]  # dataset, level and pair
 
 
 class Levels:
-    """The rows so far: which pairs stand at which levels, and what they share."""
+    """The rows so far: which pairs have which levels, and what they share."""
 
     def __init__(self) -> None:
         self.shared: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}
@@ -39,7 +39,7 @@ class Levels:
         self.places: dict[_Place, list[tuple[int, int, str]]] = defaultdict(list)
         """The depth of each recalled fact, the words before it, and its row's id."""
         self.contexts: dict[_Place, dict[str, int]] = defaultdict(dict)  # checksum of a context -> its depth
-        self.depths: dict[_Place, frozenset[int]] = {}  # the depths that are to be there
+        self.depths: dict[_Place, frozenset[int]] = {}  # the expected depths
 
     def add(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
         """Remember the row; yield where it disagrees with those before it."""
@@ -63,7 +63,7 @@ class Levels:
             yield from self._place(row, row.depth, dataset)
 
     def _place(self, row: LongContext, depth: int, dataset: Dataset) -> Iterator[str]:
-        """Check that the fact stands in its share of the book, as evenly as the sentences allow.
+        """Check that the fact is at its share of the book, as closely as the sentences allow.
 
         Measured without what was put into the book; by words or by characters, whichever is closer.
         """
@@ -136,7 +136,7 @@ class Origins:
     marked: frozenset[str]  # the pairs whose answer has keywords
     sources: Mapping[str, list[tuple[str, str]]]  # id and checksum of a pair's documents
     needed: Mapping[str, Sequence[Rule]]
-    """The rules of a pair that nothing is known to speak against: none may be missing."""
+    """The rules of a pair without a known conflict: none may be missing."""
 
     @classmethod
     def of(cls, ctx: VerifyContext) -> "Origins":
@@ -148,7 +148,7 @@ class Origins:
         verdicts = ctx.verdicts("conflicts") if ctx.verdicts is not None else None
         for record in ctx.rows("conflicts"):
             rules[record.pair_id] = {(rule.old, rule.new) for rule in record.rules}
-            # The conflicts are of the rules as people were shown them: what speaks against theirs is not told.
+            # The conflicts concern the rules that people were shown; conflicts of corrected rules are not recorded.
             if verdicts is not None and not is_corrected(record, verdicts):
                 harmful = {conflict.old for conflict in record.conflicts}
                 needed[record.pair_id] = [rule for rule in record.rules if rule.old not in harmful]
@@ -201,7 +201,7 @@ def is_corrected(row: RuleConflicts, verdicts: Mapping[str, Verdict]) -> bool:
 
 
 def missing_rules(rules: Iterable[Rule], present: Iterable[Rule]) -> list[Rule]:
-    """Return the rules that `present` lacks; of two that differ in case only, one is enough."""
+    """Return the rules that `present` lacks; of two that differ only in case, one is enough."""
     present_rules = {(rule.old.casefold(), rule.new.casefold()) for rule in present}
     return [rule for rule in rules if (rule.old.casefold(), rule.new.casefold()) not in present_rules]
 

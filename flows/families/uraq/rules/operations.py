@@ -17,7 +17,7 @@ SERIES: Mapping[str, tuple[str, ...]] = {
 EARLIEST_LEAD = 40
 """Years before the first games from which "the first games after" would be odd."""
 NORTH_BY = 2
-"""Degrees of latitude between two capitals of which whole degrees tell the northern one."""
+"""Degrees of latitude between two capitals from which whole degrees show which is farther north."""
 
 
 class Blocked(Exception):  # noqa: N818 - it names the state of a program, not a fault of ours
@@ -40,7 +40,7 @@ def yes(condition: bool) -> str:
 
 
 def looked_up(table: str, key: str, field: str, name: Result) -> Result:
-    """A cell of the column `field`, where the column `key` has `name`; a whole number as one."""
+    """A cell of the column `field` in the row whose column `key` has `name`; a whole number as an integer."""
     cell = required(column(table, key, field).get(str(name)))
     return int(cell) if re.fullmatch(r"-?\d+", str(cell)) else cell
 
@@ -109,7 +109,7 @@ capital_of = partial(looked_up, "known_countries", "name", "capital")
 
 
 def further_north(capital: str, other: str) -> Result:
-    """Return whether a capital lies north of another; blocked where whole degrees cannot tell."""
+    """Return whether a capital lies north of another; blocked if whole degrees do not show it."""
     north, south = int(latitude(capital)), int(latitude(other))
     if abs(north - south) < NORTH_BY:
         raise Blocked("about as far north")
@@ -117,7 +117,7 @@ def further_north(capital: str, other: str) -> Result:
 
 
 def cradle(language: str, country: str) -> Result:
-    """The country that a language comes from, if it is another one."""
+    """The country that a language comes from, if it is another country."""
     origin = column("known_languages", "name", "country").get(language)
     return required(origin if origin != country else None)
 
@@ -126,7 +126,7 @@ def cradle(language: str, country: str) -> Result:
 
 
 def strictly(condition: Callable[..., bool]) -> Callable[..., Result]:
-    """A comparison that is blocked where the first number equals another one."""
+    """A comparison that is blocked if the first number equals another number."""
 
     def compare(first: int, *rest: int) -> Result:
         if first in rest:
@@ -137,14 +137,14 @@ def strictly(condition: Callable[..., bool]) -> Callable[..., Result]:
 
 
 def apart(first: int, second: int) -> Result:
-    """The difference; blocked where there is none."""
+    """The difference; blocked if there is none."""
     if first == second:
         raise Blocked("no difference")
     return abs(first - second)
 
 
 def after(later: int, earlier: int) -> Result:
-    """How much later `later` is; blocked where it is not."""
+    """How much later `later` is; blocked if it is not later."""
     if later <= earlier:
         raise Blocked("not after")
     return later - earlier
@@ -200,7 +200,7 @@ def _lookups() -> Mapping[str, Callable[..., Result]]:
 def run(
     program: Program, fact: Fact, slots: Mapping[str, Slot], value: str, without: int | None = None
 ) -> tuple[Result, ...]:
-    """Every step's result if the fact's value is `value`; raises `Blocked` where a step has none.
+    """Every step's result if the fact's value is `value`; raises `Blocked` if a step has none.
 
     `without` leaves out a step (counted from 1).
     """
