@@ -23,7 +23,7 @@ lint: $(DEV_STAMP)
 
 # What a developer runs all day.
 fast: $(DEV_STAMP)
-	$(PYTEST) -n auto --dist loadfile -m "not slow and not bench"
+	$(PYTEST) -n auto --dist loadfile --no-loadscope-reorder -m "not slow and not bench"
 
 # Real parts: Prefect server, Label Studio, Chromium, killed processes, HTTP faults.
 slow: $(DEV_STAMP)

@@ -65,7 +65,7 @@ def overlapping(
     if not rubric.overlaps:
         return frozenset()
     people: Counter[str] = Counter(key for keys in (held or {}).values() for key in set(keys))
-    keys = {task.key for task in tasks if not task.known}
+    keys = {task.key for task in tasks if not task.right_answers}
     before = {key for key in keys if people[key] > rubric.people_per_item}
     others = sorted(keys.difference(before, drafted), key=lambda key: _place(seed, key))
     return frozenset([*before, *others[: max(0, overlap_first - len(before))]])
@@ -108,7 +108,7 @@ def assign(
     yet and has not `passed` the `practice` gets only that, and the rest `later`.
     """
     barred = barred or {}
-    by_key = {task.key: task for task in tasks if not task.known}
+    by_key = {task.key: task for task in tasks if not task.right_answers}
     order = sorted(by_key, key=lambda key: (key not in overlap, _place(seed, key)))
     active = sorted(set(people).difference(suspended))
     holding = {by: set((held or {}).get(by, ())) for by in active}

@@ -23,8 +23,8 @@ def practice_of(gold: Iterable[Task], rubric: Rubric, seed: int) -> list[Task]:
     """
     by_answer: dict[str, list[Task]] = defaultdict(list)
     for task in sorted(gold, key=lambda task: content_hash(seed, PRACTICE, task.key)):
-        if task.known:
-            by_answer[content_hash(dict(task.known))].append(task)
+        if task.right_answers:
+            by_answer[content_hash(dict(task.right_answers))].append(task)
     rounds = zip_longest(*(by_answer[answer] for answer in sorted(by_answer)))
     in_turn = [task for tasks in rounds for task in tasks if task]
     return [
@@ -71,15 +71,15 @@ def _last_answers(by: str, annotations: Iterable[Annotation], rubric: Rubric) ->
 
 
 def _is_wrong(task: Task, annotation: Annotation) -> bool:
-    return any(annotation.answers.get(question) != answer for question, answer in task.known.items())
+    return any(annotation.answers.get(question) != answer for question, answer in task.right_answers.items())
 
 
 def feedback(task: Task, annotation: Annotation, rubric: Rubric) -> str:
     """Return each answer beside the right one, and the reason."""
     lines = []
     for ask in rubric.asks:
-        if ask.name in task.known:
-            answer, right = annotation.answers.get(ask.name, "nothing"), task.known[ask.name]
+        if ask.name in task.right_answers:
+            answer, right = annotation.answers.get(ask.name, "nothing"), task.right_answers[ask.name]
             text = f"{answer} is right." if answer == right else f"you chose {answer}; the right answer is {right}."
             lines.append(f"{ask.question} {text[0].upper()}{text[1:]}")
     return "\n".join([*lines, f"Why: {task.why}"] if task.why else lines)

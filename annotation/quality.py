@@ -50,13 +50,13 @@ def gold_scores(tasks: Iterable[Task], annotations: Iterable[Annotation]) -> dic
 
     A person's last annotation of a task counts. A gold question left open is wrong.
     """
-    known = {task.id: task.known for task in tasks if task.known}
-    last = {(work.by, work.task): work.answers for work in annotations if work.task in known}
+    expected = {task.id: task.right_answers for task in tasks if task.right_answers}
+    last = {(work.by, work.task): work.answers for work in annotations if work.task in expected}
     right: Counter[str] = Counter()
     answered: Counter[str] = Counter()
     for (by, task), answers in last.items():
-        right[by] += sum(answers.get(question) == answer for question, answer in known[task].items())
-        answered[by] += len(known[task])
+        right[by] += sum(answers.get(question) == answer for question, answer in expected[task].items())
+        answered[by] += len(expected[task])
     return {by: GoldScore(right=right[by], answered=number) for by, number in answered.items()}
 
 

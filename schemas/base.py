@@ -108,12 +108,14 @@ class Record(Frozen):
     `key` names the place it comes from (family, part, the source's own id, slot) and stays the same when the row is
     revised; `id` names its content; `view_hash` names what an annotator sees of it. A subclass lists the fields that
     make up its content in `DEFINES`, those that are shown in `SHOWS`, and those that are compared with other data
-    sets in `TEXTS`, the one that asks first.
+    sets in `TEXTS`, the one that asks first. `BOOKKEEPING` lists the fields beside `id` and `provenance` that no model
+    is shown or scored by: when they alone change, scores on the row stay comparable.
     """
 
     DEFINES: ClassVar[tuple[str, ...]]
     SHOWS: ClassVar[tuple[str, ...]] = ()
     TEXTS: ClassVar[tuple[str, ...]] = ()
+    BOOKKEEPING: ClassVar[tuple[str, ...]] = ()
 
     id: Annotated[str, Field(description="Hash of the content that defines the record")] = ""
     key: str = Field(description="Hash of family, part, source row and slot: stable across builds")

@@ -116,7 +116,7 @@ def _single_spaced(value: object) -> object:
 
 
 def _of_lines(value: object) -> object:
-    """Rules as people write them, a rule a line: `keyword -> substitute`."""
+    """Rules as people write them, one rule per line: `keyword -> substitute`."""
     if not isinstance(value, str):
         return value
     rules = []
@@ -144,7 +144,7 @@ class Conflict(Frozen):
 
 
 class Replacements(Record):
-    """The replacement rules of a pair. People write them a rule a line: `keyword -> substitute`."""
+    """The replacement rules of a pair. People write them, one rule per line: `keyword -> substitute`."""
 
     DEFINES: ClassVar[tuple[str, ...]] = ("pair_id", "rules")
     SHOWS: ClassVar[tuple[str, ...]] = ("question", "answers", "excerpts", "rules")
@@ -225,6 +225,7 @@ class LongContext(Record):
         "pair_id", "dataset", "depth", "input", "answers", "answer_keywords", "confusing_facts", "context_xxh3",
     )  # fmt: skip
     TEXTS: ClassVar[tuple[str, ...]] = ("input", "context")
+    BOOKKEEPING: ClassVar[tuple[str, ...]] = ("pair_id", "sources")
 
     input: str = Field(description="The question")
     context: str = Field(description="What holds its answer, and much else")

@@ -40,6 +40,7 @@ class SwapCase(Record):
     )  # fmt: skip
     SHOWS: ClassVar[tuple[str, ...]] = ("question", "answer", "evidence")
     TEXTS: ClassVar[tuple[str, ...]] = ("question", "evidence", "original_evidence")
+    BOOKKEEPING: ClassVar[tuple[str, ...]] = ("pivot", "source")
 
     question: str = Field(description="As the source asks it")
     answer: str = Field(description="The new answer, which the evidence supports")
@@ -87,6 +88,7 @@ class EnrichedCase(Record):
         "evidence_question_focused",
         "evidence_evidence_focused",
     )
+    BOOKKEEPING: ClassVar[tuple[str, ...]] = ("pivot", "source")
 
     question: str = Field(description="As the source asks it")
     answer: str = Field(description="The source's answer")

@@ -31,6 +31,7 @@ class Seed(Record):
 
     DEFINES: ClassVar[tuple[str, ...]] = ("task", "query", "text", "reference", "language")
     TEXTS: ClassVar[tuple[str, ...]] = ("text",)
+    BOOKKEEPING: ClassVar[tuple[str, ...]] = ("source",)
 
     task: SeedTask = Field(description="What is asked for")
     kind: str = Field(description="The form of the query: translation, summary, news, counter-argument, story, request")
@@ -100,6 +101,7 @@ class Rating(Record):
         "response", "explanation",
     )  # fmt: skip
     SHOWS: ClassVar[tuple[str, ...]] = ("query", "earlier", "previous", "refutation", "response")
+    BOOKKEEPING: ClassVar[tuple[str, ...]] = ("dialogue",)
 
     dialogue: str = Field(description="Id of the dialogue")
     task: SeedTask = Field(description="What is asked for: translation, summarisation or writing")

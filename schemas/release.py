@@ -31,6 +31,14 @@ class ReleasedConfig(Frozen):
     fields: Mapping[str, str] = Field(description="Column -> Arrow type")
     method: Mapping[str, str] = Field(description="What made it: step -> declared version; prompt -> version and hash")
     files: tuple[str, ...] = Field(description="Paths of its Parquet files")
+    bookkeeping: tuple[str, ...] = Field(
+        (), description="Columns that no model is shown or scored by; empty: not known"
+    )
+    scorer: str = Field("", description="Fingerprint of the scorer's code; empty: not known, or it has no scorer")
+    asked: Mapping[str, str] = Field({}, description="Task or prompt -> fingerprint of what a model is asked")
+    comparable: int | None = Field(
+        None, description="Rows on which scores are comparable with those on `previous`; null: not compared"
+    )
 
 
 class ReleaseManifest(Frozen):
@@ -39,7 +47,7 @@ class ReleaseManifest(Frozen):
     name: str
     version: str
     previous: str | None = Field(None, description="The version that `changes.jsonl` tells the difference to")
-    comparable: bool = Field(True, description="Whether every row of the version before is there, unchanged")
+    comparable: bool = Field(True, description="Whether scores are comparable on every row of the version before")
     canary: str = Field(description="GUID that stands in the card and in every row")
     seed: int
     pilot: bool = Field(False, description="Built with `--limit`")
@@ -59,12 +67,14 @@ class Change(Frozen):
 
     config: str
     key: str
-    change: Literal["added", "changed", "removed"]
+    change: Literal["added", "changed", "removed", "bookkeeping"] = Field(
+        description="`changed`: in what a model is shown or scored by; `bookkeeping`: in other columns alone"
+    )
     fields: Mapping[str, tuple[JsonValue, JsonValue]] = Field(
         default_factory=dict,
-        description="Of a changed row: field -> (before, now). Of a long list or mapping the first place that differs "
-        "stands for it, counted from 0: `contexts[3]`, `expected.match`; null where nothing is there. Long texts are "
-        "cut",
+        description="Of a row in both versions: field -> (before, now). Of a long list or mapping the first place that "
+        "differs stands for it, counted from 0: `contexts[3]`, `expected.match`; null where nothing is there. Long "
+        "texts are cut",
     )
 
 

@@ -167,8 +167,8 @@ class Rubric(Frozen):
             ([ask.about for ask in self.asks], made, "is not written or marked"),
             ([text.around for text in self.shows], texts, "is not a shown text to cut around"),
         )
-        for referring, known, problem in references:
-            if unknown := [name for name in referring if name is not None and name not in known]:
+        for referring, allowed, problem in references:
+            if unknown := [name for name in referring if name is not None and name not in allowed]:
                 raise ValueError(f"rubric {self.name}: {unknown[0]} {problem}")
         return self
 
@@ -194,10 +194,10 @@ class Task(Record):
     left_out: Mapping[str, str] = Field(
         default_factory=dict, description="By name of the box, why a program suggests nothing for it"
     )
-    known: Mapping[str, str] = Field(
-        default_factory=dict, description="By question, the right answer of a gold task; never shown"
+    right_answers: Mapping[str, str] = Field(
+        default_factory=dict, description="Of a gold task, by question; never shown"
     )
-    why: str = Field("", description="Why the known answers are right; shown after a practice task")
+    why: str = Field("", description="Why the right answers are right; shown after a practice task")
 
 
 def task_of(
@@ -209,7 +209,7 @@ def task_of(
     drafts: Mapping[str, str] | None = None,
     suggested: Iterable[str] = (),
     left_out: Mapping[str, str] | None = None,
-    known: Mapping[str, str] | None = None,
+    right_answers: Mapping[str, str] | None = None,
 ) -> Task:
     """Return the task of a record.
 
@@ -228,5 +228,5 @@ def task_of(
         drafts=drafts or {},
         suggested=tuple(sorted(suggested)),
         left_out=left_out or {},
-        known=known or {},
+        right_answers=right_answers or {},
     )

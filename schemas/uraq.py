@@ -91,6 +91,7 @@ class EvaluationRow(Record):
 
     DEFINES: ClassVar[tuple[str, ...]] = ("item_id", "setting", "n_contexts", "contexts", "question", "expected")
     TEXTS: ClassVar[tuple[str, ...]] = ("question", "contexts")
+    BOOKKEEPING: ClassVar[tuple[str, ...]] = ("item_id",)
 
     item_id: str = Field(description="A row of items or of conflicts")
     setting: Setting = Field(description="What the contexts hold: the right evidence, the conflicting one, or none")

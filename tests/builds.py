@@ -105,7 +105,7 @@ def practised(project: Project) -> None:
     for work in works(project):
         done = [
             Annotation(task=task.id, key=task.key, by=by, rubric=task.rubric, version=task.version,
-                       answers=task.known, at="2026-01-01T00:00:00Z", source=f"{by}-{task.key}")
+                       answers=task.right_answers, at="2026-01-01T00:00:00Z", source=f"{by}-{task.key}")
             for by in project.config.annotation.people
             for task in practice_for(by, work.practice, [], work.practised)
         ]  # fmt: skip

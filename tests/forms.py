@@ -162,8 +162,10 @@ def forms_after() -> Iterator[Form]:
         task = next((one for one in examples if one.drafts), examples[0])
         written = {one.name: one.hint or "What was written here." for one in rubric.writes} | dict(task.drafts)
         marks = {one.name: ("spring", "1931") for one in rubric.marks}
-        wrong = {ask.name: next(one for one in ask.options if one != task.known[ask.name]) for ask in rubric.asks}
-        work = Annotation(task=task.id, key=task.key, by="a1", answers={**written, **task.known}, marks=marks)
+        wrong = {
+            ask.name: next(one for one in ask.options if one != task.right_answers[ask.name]) for ask in rubric.asks
+        }
+        work = Annotation(task=task.id, key=task.key, by="a1", answers={**written, **task.right_answers}, marks=marks)
         comment = "Rejected: the first part\nIt is too near to an answer: mend it, or write another."
         yield Form(revision_of(rubric), guideline, revision_task(rubric, task, work, comment))
         review = shipped.get(review_of(rubric).name) if rubric.writes or rubric.marks else None

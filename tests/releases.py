@@ -1,6 +1,6 @@
 """Small released folders, as `touchstone release` lays them out, for tests."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from data.parquet import write_parquet
 from data.publish.folder import Release, claims_of, write_manifest
-from data.publish.rows import ReleasedRows, Ruling, write_rows
-from schemas.base import Record
+from data.publish.rows import BOOKKEEPING, ReleasedRows, Ruling, write_rows
+from schemas.base import Provenance, Record
 from schemas.release import ReleasedConfig, ReleaseManifest
 
 CANARY = "6f0e4bd2-0000-4000-8000-000000000000"
@@ -35,6 +35,16 @@ class DatedNote(Note):
     year: int = 2024
 
 
+class SourcedNote(Note):
+    """The same with where it comes from."""
+
+    DEFINES = ("text",)
+    BOOKKEEPING = ("source",)
+
+    source: str = "a.json"
+    provenance: Provenance = Provenance(seed=7)
+
+
 def note(key: str, text: str, **fields: Any) -> Note:
     return Note(key=key, text=text, **fields)
 
@@ -56,16 +66,25 @@ def release(
     method: Mapping[str, str] | None = None,
     licence: str = "CC0-1.0",
     split: str = "test",
+    unreviewed: Collection[str] = (),
+    scorer: str = "",
+    asked: Mapping[str, str] | None = None,
     **manifest: Any,
 ) -> Release:
-    """A released folder with a card; `configs` by name, each with its rows."""
+    """A released folder with a card; `configs` by name, each with its rows. People accepted all but `unreviewed`."""
     made: list[ReleasedRows] = []
     for name, notes in configs.items():
         model = type(notes[0]) if notes else Note
-        rows = ({**one.model_dump(mode="json"), "reviewed": True} for one in notes)
+        rows = ({**one.model_dump(mode="json"), "reviewed": one.key not in unreviewed} for one in notes)
         accepted = write_parquet(folder.with_name(f"{folder.name}-accepted"), name, model, rows, [REVIEWED])
         files = [folder.parent / one.path for one in accepted]
-        made += write_rows(files, folder, lambda row, name=name: Ruling(name), canary=canary, split=split)
+        made += write_rows(
+            files,
+            folder,
+            lambda row, name=name: Ruling(name, decision="accept" if row["reviewed"] else None),
+            canary=canary,
+            split=split,
+        )
     folder.mkdir(exist_ok=True)
     (folder / "README.md").write_text(card(made, version, canary), encoding="utf-8")
     whole = ReleaseManifest(
@@ -77,7 +96,8 @@ def release(
             ReleasedConfig(
                 name=one.name, family="toy", part="notes", split=one.split, rows=one.rows, reviewed=one.reviewed,
                 held_back=one.held_back, licence=licence, fields=one.fields, method=method or {"write": "1"},
-                files=one.files,
+                files=one.files, scorer=scorer, asked=asked or {},
+                bookkeeping=tuple(sorted(BOOKKEEPING | {*type(configs[one.name][0]).BOOKKEEPING})),
             )
             for one in made
         ),

@@ -7,25 +7,32 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import flows.families
 from data.publish.reading import read_released
 from flows.construct.stages import StageRef
 from flows.project.output_files import open_built, remember, write_output_files
 from flows.project.project import Project
+from flows.release.private_share import SECRET
 from flows.release.version import Prepared, newest, prepare
 from tests.toy import run_all
 
 FAMILIES = Path(__file__).parent / "families"
 WORD = "brave"
+OURS = "0123456789abcdef" * 2
+"""The secret that draws private shares here."""
 
 
 @contextmanager
 def known() -> Iterator[None]:
-    """The family is one of those that are installed."""
+    """The family is one of those that are installed, and a secret for its private share is set."""
     flows.families.__path__.append(str(FAMILIES))
     flows.families.family_names.cache_clear()
     try:
-        yield
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(SECRET, OURS)
+            yield
     finally:
         flows.families.__path__.remove(str(FAMILIES))
         flows.families.family_names.cache_clear()

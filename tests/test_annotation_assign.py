@@ -32,7 +32,7 @@ def tasks(count: int) -> list[Task]:
     return [task(number) for number in range(count)]
 
 
-KNOWN = [task(number, known={"holds": "yes" if number % 2 else "no"}) for number in range(1000, 1100)]
+KNOWN = [task(number, right_answers={"holds": "yes" if number % 2 else "no"}) for number in range(1000, 1100)]
 
 
 def keys(assignment: Assignment) -> dict[str, set[str]]:
@@ -40,7 +40,7 @@ def keys(assignment: Assignment) -> dict[str, set[str]]:
 
 
 def loads(assignment: Assignment) -> list[int]:
-    return [sum(not one.known for one in queue) for queue in assignment.queues.values()]
+    return [sum(not one.right_answers for one in queue) for queue in assignment.queues.values()]
 
 
 def test_the_first_go_to_two_people_and_the_rest_to_one() -> None:
@@ -144,7 +144,7 @@ def test_a_tenth_of_what_each_person_sees_is_known_at_places_that_tell_nothing()
     given_out = assign(tasks(180), "ab", CHECKED, 1, gold=KNOWN)
     assert loads(given_out) == [90, 90]
     places = {
-        by: [place for place, one in enumerate(queue) if one.known] for by, queue in given_out.queues.items()
+        by: [place for place, one in enumerate(queue) if one.right_answers] for by, queue in given_out.queues.items()
     }  # fmt: skip
     assert {by: len(one) for by, one in places.items()} == {"a": 10, "b": 10}  # 10 of 100 is a tenth
     assert places["a"] != places["b"]
@@ -152,7 +152,9 @@ def test_a_tenth_of_what_each_person_sees_is_known_at_places_that_tell_nothing()
         assert one[0] < 40 < 60 < one[-1]
         assert len({after - before for before, after in itertools.pairwise(one)}) > 3
     assert places["a"] != [
-        place for place, one in enumerate(assign(tasks(180), "ab", CHECKED, 2, gold=KNOWN).queues["a"]) if one.known
+        place
+        for place, one in enumerate(assign(tasks(180), "ab", CHECKED, 2, gold=KNOWN).queues["a"])
+        if one.right_answers
     ]
 
 
@@ -160,7 +162,7 @@ def test_a_known_task_stays_with_who_has_it_and_the_share_holds_for_new_ones() -
     before = assign(tasks(90), "a", CHECKED, 1, gold=KNOWN)
     after = assign(tasks(180), "a", CHECKED, 1, gold=KNOWN, held=keys(before))
     assert keys(before)["a"] <= keys(after)["a"]
-    assert sum(bool(one.known) for one in after.queues["a"]) == 20
+    assert sum(bool(one.right_answers) for one in after.queues["a"]) == 20
     assert assign(tasks(180), "a", CHECKED, 1, gold=KNOWN, held=keys(after)).shortages == ()
 
 

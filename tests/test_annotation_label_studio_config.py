@@ -167,7 +167,8 @@ def test_nothing_in_the_data_tells_a_validation_item_from_others() -> None:
                             "item_view": "v", "shown": shown}  # fmt: skip
     plain = task_data(SUPPORT, Task(key="k1", sample="category1", **more))
     known = task_data(
-        SUPPORT, Task(key="k2", sample="validation", known={"supports": "yes"}, why="It says so plainly.", **more)
+        SUPPORT,
+        Task(key="k2", sample="validation", right_answers={"supports": "yes"}, why="It says so plainly.", **more),
     )
     assert {**plain, "ext_id": ""} == {**known, "ext_id": ""}
     assert set(known) == {"ext_id", "view_hash", "item_id", "item_key", "item_view", "rubric", "version",
@@ -309,7 +310,7 @@ def test_a_required_text_that_is_missing_is_for_the_author_to_write() -> None:
 def test_an_option_that_fixes_needs_what_it_is_about() -> None:
     form = FORMS["lveval-confusing-facts"]
     data = task_data(form.rubric, form.task)
-    with pytest.raises(Unusable, match="incomplete: The confusing fact, mended"):
+    with pytest.raises(Unusable, match="incomplete: The confusing fact, corrected"):
         answers_of(form.rubric, result(form.rubric, {"decision": "edit"}), data)
     with pytest.raises(Unusable, match="incomplete: Keyword"):
         answers_of(KEYWORDS, result(KEYWORDS, {"decision": "edit"}), data_of(KEYWORDS, answer="In 1931."))

@@ -412,6 +412,7 @@ def has_started(folder: Path) -> bool:
     return (folder / server.LOCK).exists() and server._pid(folder) is not None
 
 
+@pytest.mark.slow
 def test_an_up_that_was_killed_leaves_its_server_to_the_next(tmp_path: Path) -> None:
     stand_in(tmp_path, ANSWERING)
     code = f"from annotation.label_studio import server; from pathlib import Path; server.up(Path({str(tmp_path)!r}))"
@@ -426,6 +427,7 @@ def test_an_up_that_was_killed_leaves_its_server_to_the_next(tmp_path: Path) -> 
         server.down(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_start_that_is_stopped_leaves_nothing_running(tmp_path: Path) -> None:
     folder = tmp_path / ".touchstone" / "label-studio"
     stand_in(folder, SILENT)
@@ -441,6 +443,7 @@ def test_a_start_that_is_stopped_leaves_nothing_running(tmp_path: Path) -> None:
     assert not server._is_held(folder)
 
 
+@pytest.mark.slow
 def test_a_first_start_that_was_killed_with_its_server_is_begun_anew(tmp_path: Path) -> None:
     """Its database has tables but no organisation; what was uploaded belongs to no database, and stays."""
     stand_in(tmp_path, ANSWERING)

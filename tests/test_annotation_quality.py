@@ -29,7 +29,7 @@ RUBRIC = Rubric(
 def task(number: int, known: str = "", **more: object) -> Task:
     values = {
         "key": f"k{number}", "rubric": "toy", "version": 1, "item_id": "i", "item_key": "r", "item_view": "v",
-        "shown": {"text": str(number)}, "known": {"supports": known} if known else {},
+        "shown": {"text": str(number)}, "right_answers": {"supports": known} if known else {},
     }  # fmt: skip
     return Task.model_validate(values | more)
 
@@ -72,7 +72,10 @@ def test_the_bar_is_met_by_the_very_number() -> None:
 def test_practice_takes_each_right_answer_in_turn_under_keys_of_its_own() -> None:
     known = [task(number, "yes" if number < 15 else "no") for number in range(20)]
     practice = practice_of(known, RUBRIC, seed=1)
-    assert sorted(one.known["supports"] for one in practice) in (["no"] * 2 + ["yes"] * 3, ["no"] * 3 + ["yes"] * 2)
+    assert sorted(one.right_answers["supports"] for one in practice) in (
+        ["no"] * 2 + ["yes"] * 3,
+        ["no"] * 3 + ["yes"] * 2,
+    )
     assert practice == practice_of(known[::-1], RUBRIC, seed=1)
     assert {one.key for one in practice}.isdisjoint(one.key for one in known)
     assert {one.sample for one in practice} == {"practice"}

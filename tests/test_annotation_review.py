@@ -307,7 +307,7 @@ def test_a_record_shown_twice_is_rejected_by_one_task_and_accepted_by_both() -> 
 
 
 def test_people_set_aside_strangers_and_known_tasks_decide_nothing() -> None:
-    known = task(2, JUDGED, known={"decision": "keep"})
+    known = task(2, JUDGED, right_answers={"decision": "keep"})
     tasks = [task(rubric=JUDGED), known]
     on_known = decided("keep", "b", text="Ann is 2.", on=known)
     made = settle(tasks, [decided("keep", "a"), decided("keep", "z"), on_known], JUDGED, people="ab", suspended="a")

@@ -19,7 +19,7 @@ MAY_IMPORT = {
 FENCES = {
     "prefect": (
         "flows/run/flow.py", "flows/annotate/flow.py", "flows/release/flow.py", "flows/rebuild/flow.py",
-        "flows/serve/deployments.py", "flows/prefect_server/",
+        "flows/serve/", "flows/prefect_server/",
     ),
     "prefect_dask": ("flows/run/flow.py",),
     "faiss": ("flows/construct/",),

@@ -309,7 +309,7 @@ async def test_a_new_author_tells_right_from_wrong_before_writing(label_studio: 
         (task,) = [one for response, one in known.items() if str(response) in page]
         mistaken = "Mars" in str(task.shown["response"])
         for place, ask in enumerate(judging_of(AUTHORING_RUBRIC).asks):
-            await author.choose("right" if mistaken else task.known[ask.name], place)
+            await author.choose("right" if mistaken else task.right_answers[ask.name], place)
         await author.submit()
     # What was answered wrongly is there again, with what is right and why.
     assert bench.collect() == []
@@ -320,7 +320,7 @@ async def test_a_new_author_tells_right_from_wrong_before_writing(label_studio: 
     assert "It would have to name Venus" in page
     (task,) = [one for response, one in known.items() if "Mars" in str(response)]
     for place, ask in enumerate(judging_of(AUTHORING_RUBRIC).asks):
-        await author.choose(task.known[ask.name], place)
+        await author.choose(task.right_answers[ask.name], place)
     await author.submit()
     assert bench.collect() == []
     assert len(bench.left(AUTHORING, by)) == 1

@@ -23,6 +23,7 @@ from data.publish.card_facts import (
     SourceFacts,
     UsageFacts,
 )
+from data.publish.harness import run_command
 from data.publish.markdown import arrow_type, code, fenced, inline, prose
 from flows.families import citation, family_names
 from schemas.annotation import Agreement
@@ -283,6 +284,7 @@ def test_what_is_held_back_is_told_by_reason() -> None:
     assert "| `uraq-items` | rejected by people | 2 |\n" in card
     assert "| `uraq-items` | no verdict | 1,300 |\n" in card
     assert "7 rows are kept as a private share" in card
+    assert "Whoever builds the dataset again" not in card
     assert "Nothing: every row that was built is released." in rendered()
 
 
@@ -300,7 +302,10 @@ def test_how_it_was_made_sources_contamination_and_changes() -> None:
                           rows=20, compared=16, overlapping=4, examples=("k1", "k2"), cosine_above=0.85, near=5),
         ),
         manifest=manifest(previous="0.9.0", comparable=False),
-        changes=(ChangeCount(config="uraq-items", added=1, changed=2, removed=3),),
+        changes=(
+            ChangeCount(config="uraq-items", added=1, changed=2, removed=3, bookkeeping=4, comparable=5, before=10),
+            ChangeCount(config="uraq-new", added=6),
+        ),
         changelog="CHANGELOG.md",
         limits=("Questions are short.",),
     )  # fmt: skip
@@ -312,8 +317,13 @@ def test_how_it_was_made_sources_contamination_and_changes() -> None:
     assert "| `uraq-items` | Apache-2.0 | dev.json | CC BY-SA 4.0 | 20 |" in card
     assert "| 13 words, 8 at least | 20 | 16 | 4 (25.0%) | 5 (25.0%) above 0.85 |" in card
     assert "for example the keys `k1`, `k2`" in card
-    assert "Since `0.9.0`: rows were changed or removed, so scores cannot be compared" in card
-    assert "| `uraq-items` | 1 | 2 | 3 |" in card
+    assert "Since `0.9.0`: scores are comparable with those on it only on the rows that the last column counts." in card
+    assert "| `uraq-items` | 1 | 2 | 3 | 4 | 5 of 10 |" in card
+    assert "| `uraq-new` | 6 | 0 | 0 | 0 | – |" in card
+    assert "Bookkeeping is what no model is shown or scored by" in card
+    whole = rendered(manifest=manifest(previous="0.9.0", comparable=True), changes=(ChangeCount(config="uraq-items"),))
+    assert "Since `0.9.0`: scores are comparable with those on it.\n" in whole
+    assert "Bookkeeping is" not in whole
     assert "`CHANGELOG.md` describes the differences of all versions; `changes.jsonl` has every row" in card
     assert "- Questions are short." in card
     assert "This is the first version." in rendered()
@@ -324,8 +334,13 @@ def test_how_to_evaluate() -> None:
     card = rendered(manifest=manifest(released(), released("uraq-evaluation")), configs=configs)
     assert "touchstone evaluate uraq --model MODEL" in card
     assert "python scorers/uraq.py --help" in card
-    assert "--include_path lm_eval --tasks uraq_items # or another of the 2 tasks there" in card
-    assert "lm-eval" not in rendered()  # no task was exported
+    assert "lm-eval" not in card  # no task was exported
+    command = run_command("scorers", "touchstone-uraq", chat=True)
+    card = rendered(families=(URAQ.model_copy(update={"harness_command": command}),))
+    assert f"```sh\n{command}\n```" in card
+    assert command.endswith("--include_path scorers --tasks touchstone-uraq --apply_chat_template")
+    assert "`lm_eval/README.md` describes them" in card
+    assert "chat" not in run_command("scorers", "touchstone-charpeval", chat=False)
 
 
 def test_what_a_row_of_predictions_holds() -> None:
@@ -346,7 +361,8 @@ def test_what_a_row_of_predictions_holds() -> None:
     assert "- `variant` in `uraq-items`: `original`\n- `variant` in `uraq-evaluation`: `original`, `swapped`\n" in told
     assert "- What the last <code>&lt;output&gt;</code> tag holds.\n" in told
     assert "- `prompting` (optional): `open-book`, `faithful`\n- `shots` (optional): 0, 5\n" in told
-    assert "in `lm_eval/t-items.yaml`, `lm_eval/t-evaluation.yaml`. These tasks ask in the first of these ways" in told
+    assert "in `lm_eval/t-items.yaml`, `lm_eval/t-evaluation.yaml`. Each `prompting` has a task of its own." in told
+    assert "The harness sets `shots` by `--num_fewshot`." in told
     assert "Parquet files need `pyarrow`." in told
     assert (
         'load_dataset("acme/sample", "uraq-items", split="test", revision="1.0.0").to_json("uraq-items.jsonl")' in told

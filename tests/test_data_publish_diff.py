@@ -1,5 +1,8 @@
 """What differs between two versions, which number that asks for, and what people read of it."""
 
+import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,15 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from data.publish.changelog import changelog, code, section
+from data.publish.changelog import changelog, code, section, summary
 from data.publish.diff import Difference, compare, next_version
-from data.publish.folder import Release, read_release, write_manifest
+from data.publish.folder import Release, claims_of, read_release, write_manifest
 from data.publish.reading import read_released
 from data.publish.version_number import bumped, parsed_version
-from schemas.base import Record, visible
+from schemas.base import Provenance, Record, content_hash, visible
 from schemas.errors import Failed, WrongInput
 from schemas.release import Change
-from tests.releases import DatedNote, Note, note, release
+from tests.releases import DatedNote, Note, SourcedNote, note, release
 
 A = [note("1", "one"), note("2", "two", number=2, drafts={"x": "y"}), note("3", "three", parts=("p", "q"))]
 
@@ -36,7 +39,8 @@ def test_rows_added_changed_and_removed(tmp_path: Path) -> None:
     difference, changes = changes_of(before, now, tmp_path)
     (toy,) = difference.configs
     assert (toy.added, toy.changed, toy.removed, toy.unchanged) == (1, 1, 1, 1)
-    assert toy.fields == {"drafts": 1, "id": 1, "number": 1, "text": 1}
+    assert toy.fields == {"drafts": 1, "number": 1, "text": 1}
+    assert (toy.comparable, toy.before) == (1, 3)
     fields = {
         "id": (A[1].id, changed.id),
         "text": ("two", "zwei"),
@@ -84,10 +88,14 @@ def test_equal_bytes_are_not_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "bump"),
     [
-        ({"configs": {"toy": [DatedNote(key="1", text="one")], "other": A}}, "major"),
-        ({"method": {"write": "2"}}, "major"),
-        ({"method": {"write": "1", "sift": "1"}}, "major"),
+        ({"configs": {"toy": [DatedNote(key="1", text="one")], "other": A}}, "minor"),
+        ({"method": {"write": "2"}}, "patch"),
+        ({"method": {"write": "2"}, "configs": {"toy": A[:2], "other": A}}, "minor"),
         ({"split": "train"}, "major"),
+        ({"scorer": "other"}, "major"),
+        ({"asked": {"toy-task": "other"}}, "major"),
+        ({"asked": {"toy-task": "asked", "another-task": "new"}}, None),
+        ({"unreviewed": ("1",)}, "patch"),
         ({"configs": {"toy": A}}, "major"),
         ({"configs": {"toy": A, "other": A, "third": A}}, "minor"),
         ({"configs": {"toy": A[:2], "other": A}}, "minor"),
@@ -99,8 +107,9 @@ def test_equal_bytes_are_not_read(tmp_path: Path) -> None:
     ],
 )
 def test_the_rule_of_versions(tmp_path: Path, change: dict[str, Any], bump: str | None) -> None:
-    before = release(tmp_path / "a", {"toy": A, "other": A})
-    now = release(tmp_path / "b", **{"configs": {"toy": A, "other": A}, **change})
+    scored: dict[str, Any] = {"scorer": "scorer", "asked": {"toy-task": "asked"}}
+    before = release(tmp_path / "a", {"toy": A, "other": A}, **scored)
+    now = release(tmp_path / "b", **{"configs": {"toy": A, "other": A}, **scored, **change})
     difference = compare(before, now)
     assert difference.bump == bump
     expected = {"major": "2.0.0", "minor": "1.1.0", "patch": "1.0.1", None: None}[bump]
@@ -129,8 +138,155 @@ def test_a_column_more_is_told_once_and_the_rows_are_compared_in_the_others(tmp_
     (toy,) = difference.configs
     assert toy.columns == {"year": ("int64", None)}
     # A record's name goes into its id, so that all ids differ here.
-    assert {one.key: set(one.fields) for one in changes} == {"1": {"id"}, "2": {"id", "text"}}
-    assert (difference.bump, difference.comparable) == ("major", False)
+    assert {(one.key, one.change, *sorted(one.fields)) for one in changes} == {
+        ("1", "bookkeeping", "id"), ("2", "changed", "id", "text"),
+    }  # fmt: skip
+    assert (difference.bump, toy.comparable) == ("major", 0)  # a model may have been shown the year
+    added = compare(now, before)
+    assert (added.bump, added.configs[0].comparable) == ("minor", 1)
+
+
+# ---- on which rows scores are comparable ----
+
+SOURCED = [SourcedNote(key=key, text=text) for key, text in (("1", "one"), ("2", "two"), ("3", "three"))]
+
+
+def test_review_is_bookkeeping_and_breaks_nothing(tmp_path: Path) -> None:
+    before = release(tmp_path / "a", {"toy": A}, unreviewed=("1", "2"))
+    now = release(tmp_path / "b", {"toy": A}, unreviewed=("2",))
+    difference, changes = changes_of(before, now, tmp_path)
+    (toy,) = difference.configs
+    assert (toy.changed, toy.bookkeeping, toy.unchanged, toy.comparable) == (0, 1, 2, 3)
+    assert (difference.bump, difference.comparable, next_version(difference)) == ("patch", True, "1.0.1")
+    assert changes == [
+        Change(
+            config="toy",
+            key="1",
+            change="bookkeeping",
+            fields={"reviewed": (False, True), "decision": (None, "accept")},
+        )
+    ]
+    assert (
+        section(difference, "1.0.1")
+        == """\
+## 1.0.1
+
+A patch of `1.0.0`: scores are comparable with those on it.
+
+| configuration | rows added | changed | removed | bookkeeping | unchanged | comparable |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: |
+| `toy` | 0 | 0 | 0 | 1 | 2 | 3 of 3 |
+
+### `toy`
+
+- Bookkeeping alone changed, and in how many rows: `decision` in 1, `reviewed` in 1.
+"""
+    )
+
+
+def test_provenance_and_what_a_record_type_names_are_bookkeeping(tmp_path: Path) -> None:
+    before = release(tmp_path / "a", {"toy": SOURCED})
+    moved = [row.model_copy(update={"source": "b.json", "provenance": Provenance(seed=8)}) for row in SOURCED]
+    difference = compare(before, release(tmp_path / "b", {"toy": moved}))
+    (toy,) = difference.configs
+    assert (toy.bookkeeping, toy.bookkeeping_fields) == (3, {"provenance": 3, "source": 3})
+    assert (difference.bump, difference.comparable) == ("patch", True)
+
+
+def test_a_corrected_text_leaves_the_other_rows_comparable(tmp_path: Path) -> None:
+    before = release(tmp_path / "a", {"toy": SOURCED}, unreviewed=("1", "2", "3"))
+    corrected = [SOURCED[0].revised(text="uno"), *SOURCED[1:]]
+    difference, changes = changes_of(before, release(tmp_path / "b", {"toy": corrected}, unreviewed="3"), tmp_path)
+    (toy,) = difference.configs
+    assert (toy.changed, toy.bookkeeping, toy.unchanged, toy.comparable) == (1, 1, 1, 2)
+    assert (difference.bump, difference.comparable) == ("minor", False)
+    assert {(one.key, one.change) for one in changes} == {("1", "changed"), ("2", "bookkeeping")}
+    told = section(difference, "1.1.0")
+    assert (
+        "A minor change of `1.0.0`: scores are comparable with those on it, of `toy` only on 2 of its 3 rows." in told
+    )
+    assert "| `toy` | 0 | 1 | 0 | 1 | 1 | 2 of 3 |" in told
+    assert "Comparable rows are those that `changes.jsonl` does not list as `added`, `changed` or `removed`." in told
+    assert '`text`: `"one"` became `"uno"`' in told
+    assert "`id`" not in told
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"scorer": "new"}, "- The scorer changed: no score is comparable."),
+        (
+            {"asked": {"toy-task": "new"}},
+            "- A model is asked in another way: no score is comparable. See `toy-task`.",
+        ),
+    ],
+)
+def test_another_scorer_or_question_leaves_no_row_comparable(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+    scored: dict[str, Any] = {"scorer": "old", "asked": {"toy-task": "old"}}
+    before = release(tmp_path / "a", {"toy": A}, **scored)
+    difference = compare(before, release(tmp_path / "b", {"toy": A}, **{**scored, **change}))
+    (toy,) = difference.configs
+    assert (toy.unchanged, toy.comparable, difference.bump, difference.comparable) == (3, 0, "major", False)
+    text = section(difference, "2.0.0")
+    assert "A major change of `1.0.0`: no score is comparable with those on it." in text
+    assert told in text
+    assert "Comparable rows are" not in text
+
+
+def test_what_an_old_manifest_does_not_state_is_not_compared(tmp_path: Path) -> None:
+    made = release(tmp_path / "a", {"toy": SOURCED}, unreviewed=("1",))
+    path = made.folder / "manifest.json"
+    content = json.loads(path.read_bytes())
+    for config in content["configs"]:
+        for name in ("bookkeeping", "scorer", "asked"):
+            del config[name]
+    path.write_text(json.dumps(content))
+    old = read_release(made.folder)
+    # The card of an old version has the digest of these claims, and of no others.
+    assert claims_of(old.manifest) == content_hash({name: value for name, value in content.items() if name != "files"})
+    now = release(tmp_path / "b", {"toy": SOURCED}, scorer="new", asked={"toy-task": "new"})
+    for one, other in ((old, now), (now, old), (old, old)):
+        assert compare(one, other).comparable
+    assert compare(old, now).bump == "patch"
+
+
+@pytest.mark.slow
+def test_the_documented_program_keeps_the_comparable_rows(tmp_path: Path) -> None:
+    """That of docs/release.md."""
+    page = Path(__file__).parent.parent / "docs" / "release.md"
+    (program,) = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    config = "uraq-evaluation"
+    before = release(tmp_path / "releases" / "1.0.0", {config: SOURCED}, unreviewed="2")
+    rows = [SOURCED[0].revised(text="uno"), SOURCED[1], SourcedNote(key="4", text="four")]
+    now = release(tmp_path / "releases" / "1.1.0", {config: rows, "other": SOURCED}, version="1.1.0")
+    difference, _ = changes_of(before, now, tmp_path)
+    (compared, _) = sorted(difference.configs, key=lambda one: one.is_new)
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf")}
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, check=True, capture_output=True)
+    for version in ("1.0.0", "1.1.0"):
+        lines = (tmp_path / f"comparable-{version}.jsonl").read_text(encoding="utf-8").splitlines()
+        assert [json.loads(line)["key"] for line in lines] == ["2"]
+        assert len(lines) == compared.comparable
+
+
+def test_a_summary_names_a_few_configurations(tmp_path: Path) -> None:
+    names = [f"toy-{number}" for number in range(5)]
+    before = release(tmp_path / "a", dict.fromkeys([*names, "same"], A))
+    now = release(tmp_path / "b", {**dict.fromkeys(names, A[1:]), "same": A})
+    assert summary(compare(before, now)) == (
+        "A minor change of `1.0.0`: scores are comparable with those on it, of `toy-0` only on 2 of its 3 rows, of "
+        "`toy-1` only on 2 of its 3 rows, of `toy-2` only on 2 of its 3 rows, of 2 more configurations not on all rows."
+    )
+
+
+def test_the_manifest_states_on_which_rows_scores_are_comparable(tmp_path: Path) -> None:
+    before = release(tmp_path / "a", {"toy": A, "other": A})
+    now = release(tmp_path / "b", {"toy": A[1:], "other": A, "new": A})
+    stated = compare(before, now).stated_in(now.manifest)
+    assert (stated.previous, stated.comparable) == ("1.0.0", False)
+    assert {config.name: config.comparable for config in stated.configs} == {"toy": 2, "other": 3, "new": None}
+    first = compare(None, before).stated_in(before.manifest)
+    assert (first.previous, {config.comparable for config in first.configs}) == (None, {None})
 
 
 def test_a_configuration_that_lost_all_its_rows_is_gone(tmp_path: Path) -> None:
@@ -329,15 +485,18 @@ def test_the_section_of_a_version(tmp_path: Path) -> None:
         == """\
 ## 2.0.0
 
-A major change of `1.0.0`: results cannot be compared with those on `1.0.0`.
+A major change of `1.0.0`: scores are comparable with those on it, of `old` only on 0 of its 3 rows, of `toy` only on \
+2 of its 3 rows.
 
-| configuration | rows added | changed | removed | unchanged |
-| --- | ---: | ---: | ---: | ---: |
-| `new` | 1 | 0 | 0 | 0 |
-| `old` | 0 | 0 | 3 | 0 |
-| `toy` | 0 | 1 | 0 | 2 |
+| configuration | rows added | changed | removed | bookkeeping | unchanged | comparable |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: |
+| `new` | 1 | 0 | 0 | 0 | 0 | – |
+| `old` | 0 | 0 | 3 | 0 | 0 | 0 of 3 |
+| `toy` | 0 | 1 | 0 | 0 | 2 | 2 of 3 |
 
 1 configuration without a difference.
+
+Comparable rows are those that `changes.jsonl` does not list as `added`, `changed` or `removed`.
 
 ### `new`
 
@@ -379,7 +538,7 @@ def test_beside_the_rows_is_told_what_a_reader_acts_on(tmp_path: Path) -> None:
         == """\
 ## 1.0.1
 
-A patch of `1.0.0`: the rows are the same.
+A patch of `1.0.0`: scores are comparable with those on it.
 
 1 configuration without a difference.
 

@@ -746,10 +746,11 @@ def test_mapped_questions_bring_starts_and_a_title(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("starts", [[7], [7, 0, 0], 7, "7", [7, "0"], [7, True], [7, -2], [7, 0.5], [7, None]])
-def test_starts_must_be_one_an_answer(tmp_path: Path, starts: object) -> None:
+def test_starts_must_be_one_per_answer(tmp_path: Path, starts: object) -> None:
     row = {"question": "Who?", "answers": ["Lee", "It"], "evidence": "It was Lee.", "answer_starts": starts}
-    assert 'expected field "answer_starts" to be a list of 2 whole numbers, -1 or more (one an answer), found' in error(
-        write(tmp_path / "a.jsonl", [row]), QASource, "jsonl"
+    assert (
+        'expected field "answer_starts" to be a list of 2 whole numbers, -1 or more (one per answer), found'
+        in error(write(tmp_path / "a.jsonl", [row]), QASource, "jsonl")
     )
 
 

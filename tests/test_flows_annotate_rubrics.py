@@ -79,11 +79,11 @@ def test_the_worked_examples_can_be_answered_in_the_form(shipped: Shipped) -> No
     for task in shipped.examples:
         data = task_data(rubric, task)
         assert task.why
-        assert set(task.known) == {ask.name for ask in rubric.asks}
+        assert set(task.right_answers) == {ask.name for ask in rubric.asks}
         texts = {one.name: f"{task.drafts.get(one.name)}" for one in rubric.writes}
         marks = {one.name: [(0, 3)] for one in rubric.marks}
-        handed = answers_of(rubric, result(rubric, {**task.known, **texts}, marks), data)
-        assert {name: handed.answers[name] for name in task.known} == dict(task.known)
+        handed = answers_of(rubric, result(rubric, {**task.right_answers, **texts}, marks), data)
+        assert {name: handed.answers[name] for name in task.right_answers} == dict(task.right_answers)
 
 
 def test_the_worked_examples_of_judgements_make_a_practice_set() -> None:

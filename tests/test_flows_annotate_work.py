@@ -286,7 +286,7 @@ def judged(records: Iterable[Any], seed: int) -> list[Task]:
 
 def known(records: Iterable[Any], tasks: Sequence[Task], seed: int) -> list[Task]:
     return [
-        task_of(one, JUDGED, {"text": f"{one.text} {turn}"}, sample=f"known {turn}", known={"decision": answer})
+        task_of(one, JUDGED, {"text": f"{one.text} {turn}"}, sample=f"known {turn}", right_answers={"decision": answer})
         for one in records
         for turn, answer in enumerate(("yes", "no"))
     ]
@@ -299,7 +299,9 @@ JUDGED = WORDS.model_copy(update={"name": "toy-judged", "writes": (), "validatio
 def test_practice_comes_first_and_who_fails_the_known_items_is_set_aside(bench: Bench) -> None:
     bench.part, bench.gold_share = sample(JUDGED, judged, known), 0.6
     project, client = bench.project(), bench.served.client
-    answers = {one.shown["text"]: one.known["decision"] for one in known(project.build.accepted("toy", "words"), (), 3)}
+    answers = {
+        one.shown["text"]: one.right_answers["decision"] for one in known(project.build.accepted("toy", "words"), (), 3)
+    }
     push(project, client)
     practice = f"{JUDGED.name}-{PRACTICE}"
     assert [len(bench.queue(practice, by)) for by in TWO] == [5, 5]

@@ -39,7 +39,7 @@ def test_a_prompt_that_is_not_listed_is_named() -> None:
         ),
         (lambda part: replace(part, sources=("lines",)), "`sources` of words names the setting lines"),
         (lambda part: replace(part, uses=("letters",)), "`uses` of words names the part letters"),
-        (lambda part: replace(part, released=Released("word_id")), "`released` of words names the field word_id"),
+        (lambda part: replace(part, released=Released("word_id", ())), "`released` of words names the field word_id"),
     ],
 )
 def test_a_name_that_does_not_exist_is_named(change: Change, problem: str) -> None:

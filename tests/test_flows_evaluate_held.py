@@ -349,6 +349,7 @@ def test_what_was_built_is_scored_without_a_file(folder: Path, server: ChatServe
     assert values(Path("mine.json")) == values(stem / "refutebench-built.tables.json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("score", "--output", "t.json"), ("evaluate", "--model", "alpha")])
 def test_files_are_written_whoever_stops_reading(folder: Path, command: tuple[str, ...]) -> None:
     read, write = os.pipe()
@@ -364,6 +365,7 @@ def test_files_are_written_whoever_stops_reading(folder: Path, command: tuple[st
     assert (folder / written).with_suffix(".html").is_file()
 
 
+@pytest.mark.slow
 def test_where_turns_look_is_told_of_a_dialogue_of_each_task_and_protocol(folder: Path, beta: ChatServer) -> None:
     make_llama(folder / "tiny-llama")
     done = Outcome("evaluate", "refutebench", "--model", "beta", "--attention-model", "tiny-llama")
@@ -446,6 +448,7 @@ def test_a_model_that_does_not_answer_ends_the_run_in_one_line_and_the_next_goes
     assert {name: after.get(name) for name in before} == before
 
 
+@pytest.mark.slow
 def test_a_spent_budget_still_scores_what_was_rated(
     folder: Path,
     server: ChatServer,

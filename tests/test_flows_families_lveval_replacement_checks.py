@@ -195,7 +195,7 @@ def test_a_complaint_names_rule_and_reason_and_what_it_was_lost_for() -> None:
     assert told == (
         "潘仕成 -> 陆怀瑾: since 潘 -> 陆 is left out: '潘' in: 潘仕成是商人，潘自行出资. And a number or a single "
         "character is replaced: 潘 -> 陆: a single character stands in many words; take the characters beside it "
-        "along. Mend or leave out these rules, and keep the others"
+        "along. Correct or leave out these rules, and keep the others"
     )
     assert reason not in told
 

@@ -55,6 +55,14 @@ class Checkout:
         """Run a command, which succeeds; its output."""
         return self._output(run_forked([str(TOUCHSTONE), *arguments], self.folder, os.environ, timeout=300))
 
+    def edit(self, path: Path, old: str, new: str) -> None:
+        """Change the product's code; the next command runs the new code."""
+        text = path.read_text(encoding="utf-8")
+        assert text.count(old) == 1
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        self.forks.stop()
+        self.forks = Forks()
+
     def scorer(self, *arguments: str) -> str:
         """Run a Python file in an isolated process, which succeeds; its output."""
         command = [sys.executable, "-I", *arguments]
@@ -116,3 +124,21 @@ def test_a_family_is_one_folder_and_one_schema_file(checkout: Checkout, label_st
     assert (release / "scorers" / "touchstone-misdate-items.yaml").is_file()
     assert "answer_original" in checkout.touchstone("schema", "misdate-items")
     assert "misdate" in checkout.touchstone("explain", json.loads(verdicts.splitlines()[0])["key"])
+
+    # What a model is scored by and asked decides whether scores are comparable; comments in it do not.
+    code = checkout.code / "flows" / "families" / "misdate"
+    assert "nothing differs from version 1.0.0" in checkout.touchstone("release")
+    checkout.edit(code / "score.py", "\ndef score(", "\n# Every reply counts once.\ndef score(")
+    said = checkout.touchstone("release")
+    assert "version 1.0.1" in said
+    assert "A patch of `1.0.0`: scores are comparable with those on it." in said
+    checkout.edit(code / "score.py", 'float(row["answer"] in', 'float(row["answer"] ==')
+    said = checkout.touchstone("release")
+    assert "version 2.0.0" in said
+    assert "A major change of `1.0.1`: no score is comparable with those on it." in said
+    (prompt,) = (code / "prompts").glob("answer*.j2")
+    checkout.edit(prompt, "{% block user %}", "{% block user %}\nRead with care.\n")
+    assert "version 3.0.0" in checkout.touchstone("release")
+    changelog = (release.parent / "3.0.0" / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "- A model is asked in another way: no score is comparable. See `touchstone-misdate-items" in changelog
+    assert "- The scorer changed: no score is comparable." in changelog

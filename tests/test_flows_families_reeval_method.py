@@ -55,16 +55,26 @@ PAGES = {"format": "jsonl", "path": str(SAMPLES / "pages.jsonl")}
 RELATED = {"format": "jsonl", "path": str(SAMPLES / "related.jsonl")}
 
 
-def project_of(folder: Path, **reeval: Any) -> Project:
-    """A ReEval project over the packaged pages."""
+def project_of(folder: Path, limit: int | None = None, **reeval: Any) -> Project:
+    """A ReEval project over the packaged pages, of `limit` cases a part."""
     settings = {"seeds": "all", "entailment": "off", "sources": [QUESTIONS], "passages": [PAGES, RELATED], **reeval}
-    return Project(write_config(folder, store=str(folder / "store"), families={"reeval": settings}), folder / "out")
+    return Project(
+        write_config(folder, store=str(folder / "store"), families={"reeval": settings}), folder / "out", limit
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A build of all cases, for the slow tests that only read it."""
+    project = project_of(tmp_path_factory.mktemp("whole"))
+    asyncio.run(run_all(project.build))
+    return project
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """One build for the tests that only read it."""
-    project = project_of(tmp_path_factory.mktemp("reeval"))
+    """A build of few cases, for the tests that only read it."""
+    project = project_of(tmp_path_factory.mktemp("small"), limit=12)
     asyncio.run(run_all(project.build))
     return project
 
@@ -83,13 +93,24 @@ def faults(project: Project, part: str, changed: list[Any] | None = None) -> lis
 # ---- the whole line ----
 
 
-def test_every_part_adds_up_and_is_what_it_claims(small: Project) -> None:
-    for family, part in small.build.parts():
-        summary = part_summary(small.build, family, part)
+def adds_up_and_is_what_it_claims(project: Project) -> None:
+    for family, part in project.build.parts():
+        summary = part_summary(project.build, family, part)
         assert summary.planned == summary.kept + sum(sum(one.values()) for one in summary.dropped.values())
-        assert faults(small, part.name) == []
-    assert len(rows(small, "category1")) >= 85
-    assert len(rows(small, "category2")) >= 30  # few pages are near, and sentences must stand alone
+        assert faults(project, part.name) == []
+
+
+def test_every_part_adds_up_and_is_what_it_claims(small: Project) -> None:
+    adds_up_and_is_what_it_claims(small)
+    assert len(rows(small, "category1")) >= 8
+    assert rows(small, "category2")
+
+
+@pytest.mark.slow
+def test_every_part_of_all_cases_adds_up_and_is_what_it_claims(whole: Project) -> None:
+    adds_up_and_is_what_it_claims(whole)
+    assert len(rows(whole, "category1")) >= 85
+    assert len(rows(whole, "category2")) >= 30  # few pages are near, and sentences must stand alone
 
 
 def test_a_swapped_case_says_the_new_answer_alone(small: Project) -> None:
@@ -114,11 +135,11 @@ def test_an_enriched_case_has_three_pages_and_its_support(small: Project) -> Non
 
 
 @pytest.mark.slow
-def test_order_of_work_changes_nothing(small: Project, tmp_path: Path) -> None:
+def test_order_of_work_changes_nothing(whole: Project, tmp_path: Path) -> None:
     again = project_of(tmp_path)
     asyncio.run(run_all(again.build, order=-1))
     for part in ("passages", "category1", "category2"):
-        assert rows(again, part) == rows(small, part)
+        assert rows(again, part) == rows(whole, part)
 
 
 @pytest.mark.slow
@@ -437,14 +458,14 @@ async def test_what_cannot_be_merged_or_says_the_same_twice_is_a_counted_drop(
     tmp_path: Path, merged: Callable[[Any], str], reason: str
 ) -> None:
     passages = [PAGES, three_of_each_matter(tmp_path)]  # both expansions draw on the same ones
-    project = project_of(tmp_path, passages=passages, parts=["category2", "passages"])
+    project = project_of(tmp_path, limit=30, passages=passages, parts=["category2", "passages"])
     merge = {"merge": lambda asked, rng: CondensedPassage(text=merged(asked))}
     family = project.build.families["reeval"]
     family.models.update(dict.fromkeys(family.models, Rules({**RULES, **merge}, 7)))  # type: ignore[attr-defined]
     await run_all(project.build)
     manifest = project.build.manifest(StageRef("reeval", "category2", "enrich"))
     assert manifest is not None
-    assert manifest.dropped[reason] >= 25
+    assert manifest.dropped[reason] >= 5
     assert rows(project, "category2") == []
 
 
@@ -470,7 +491,7 @@ async def test_what_a_reader_objects_to_is_merged_once_more_and_then_dropped(
     for folder in ("once", "again") if objected == 1 else ("once",):
         tries: dict[str, int] = {}
         mended: list[ToMerge] = []
-        project = project_of(tmp_path / folder, parts=["category2", "passages"])
+        project = project_of(tmp_path / folder, limit=30, parts=["category2", "passages"])
         family = project.build.families["reeval"]
         rules = Rules({**RULES, "merge": merge, "read_passage": read}, 7)
         family.models.update(dict.fromkeys(family.models, rules))  # type: ignore[attr-defined]
@@ -480,8 +501,8 @@ async def test_what_a_reader_objects_to_is_merged_once_more_and_then_dropped(
     manifest = project.build.manifest(StageRef("reeval", "category2", "enrich"))
     assert manifest is not None
     reason = "a reader objects to the merged text"
-    assert len(built[0]) >= 20 if kept else built[0] == []
-    assert (manifest.dropped.get(reason, 0) >= 25) is not kept
+    assert len(built[0]) >= 5 if kept else built[0] == []
+    assert (manifest.dropped.get(reason, 0) >= 5) is not kept
     assert bool(mended) is (objected > 0)
     assert all(one.merged.startswith(one.objections[0].sentence) and one.evidence for one in mended)
     for one in project.build.read(StageRef("reeval", "category2", "enrich")).dropped():
@@ -493,19 +514,19 @@ async def test_what_a_reader_objects_to_is_merged_once_more_and_then_dropped(
 
 
 async def test_passages_that_make_no_text_are_a_counted_drop(tmp_path: Path) -> None:
-    project = project_of(tmp_path, parts=["category2", "passages"])
+    project = project_of(tmp_path, limit=30, parts=["category2", "passages"])
     nothing = {"condense": lambda asked, rng: CondensedPassage(text="")}
     family = project.build.families["reeval"]
     family.models.update(dict.fromkeys(family.models, Rules({**RULES, **nothing}, 7)))  # type: ignore[attr-defined]
     await run_all(project.build)
     manifest = project.build.manifest(StageRef("reeval", "category2", "enrich"))
     assert manifest is not None
-    assert manifest.dropped["passages do not make one text"] >= 25
+    assert manifest.dropped["passages do not make one text"] >= 5
     assert rows(project, "category2") == []
 
 
 async def test_a_drop_of_a_condensed_text_tells_its_passages_and_what_it_lacks(tmp_path: Path) -> None:
-    project = project_of(tmp_path, parts=["category2", "passages"])
+    project = project_of(tmp_path, limit=30, parts=["category2", "passages"])
     short = {"condense": lambda asked, rng: CondensedPassage(text=f"{asked.passages[0].split('. ')[0]}.")}
     family = project.build.families["reeval"]
     family.models.update(dict.fromkeys(family.models, Rules({**RULES, **short}, 7)))  # type: ignore[attr-defined]
@@ -670,10 +691,6 @@ ENRICHED_DAMAGE: dict[str, tuple[Callable[[EnrichedCase], dict[str, Any]], str]]
         },
         "is not of the collection",
     ),
-    "other names": (
-        lambda one: {"question": "How long is the Quux Bridge?", "title": "Quux Bridge"},
-        "names nothing of what is asked about: Quux Bridge",
-    ),
     "nameless beginning": (
         lambda one: {"evidence_question_focused": f"It was seen. {one.evidence_question_focused}"},
         "it begins with 'It', and nobody can tell",
@@ -696,6 +713,13 @@ def test_damage_to_an_enriched_case_is_found(small: Project, kind: str) -> None:
     assert any(said in problem for problem in faults(small, "category2", [case.revised(**change(case))]))
 
 
+@pytest.mark.slow
+def test_passages_that_name_nothing_of_what_is_asked_about_are_found(whole: Project) -> None:
+    case = rows(whole, "category2")[0].revised(question="How long is the Quux Bridge?", title="Quux Bridge")
+    problems = faults(whole, "category2", [case])
+    assert any("names nothing of what is asked about: Quux Bridge" in problem for problem in problems)
+
+
 def test_a_row_that_stands_twice_is_found(small: Project) -> None:
     case = rows(small, "category1")[0]
     assert "it stands twice" in faults(small, "category1", [case, case])
@@ -704,6 +728,7 @@ def test_a_row_that_stands_twice_is_found(small: Project) -> None:
 # ---- real data ----
 
 
+@pytest.mark.slow
 def test_real_sources_run_and_prove_themselves(tmp_path: Path, shared: Path) -> None:
     places = {"squad": "squad2_en/dev.json.gz", "nq-open": "nq_en/nq-open-oracle.jsonl.gz"}
     sources = [SourceSpec(format=name, path=str(shared / "data" / place)) for name, place in places.items()]

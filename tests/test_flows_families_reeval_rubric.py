@@ -65,7 +65,7 @@ def test_a_sample_shows_the_perturbed_evidence_with_the_answer_it_should_support
         "evidence-focused": (enriched(2).evidence_evidence_focused, "Ann Arch"),
     }
     assert all(set(task.shown) == {one.name for one in SUPPORT.shows} for task in drawn)
-    assert not any(task.known for task in drawn)
+    assert not any(task.right_answers for task in drawn)
 
 
 def test_sampling_is_seeded_and_the_cases_order_does_not_matter() -> None:
@@ -91,24 +91,24 @@ def test_a_tenth_of_what_people_see_has_a_known_answer_half_of_it_no() -> None:
     drawn = tasks(CASES, 1, SMALL)
     known = validation_tasks(CASES, drawn, 1, SMALL)
     assert len(known) == 7  # 60 and 7: 7 / 67 is the share nearest to a tenth
-    assert Counter(task.known["supports"] for task in known) == {"yes": 4, "no": 3}
+    assert Counter(task.right_answers["supports"] for task in known) == {"yes": 4, "no": 3}
     sampled = {task.item_id for task in drawn}
     assert not [task for task in known if task.item_id in sampled]
     for task in known:
-        assert ("Ann Arch" in task.shown["evidence"]) == (task.known["supports"] == "yes")
+        assert ("Ann Arch" in task.shown["evidence"]) == (task.right_answers["supports"] == "yes")
         assert task.shown["answer"] == "Ann Arch"
 
 
 def test_a_validation_item_cannot_be_told_from_a_task_by_what_is_shown() -> None:
     known = validation_tasks(CASES, tasks(CASES, 1, SMALL), 1, SMALL)
     assert all(set(task.shown) == {"evidence", "question", "answer"} for task in known)
-    assert all(task.view_hash == task.revised(known={}, sample="category1").view_hash for task in known)
+    assert all(task.view_hash == task.revised(right_answers={}, sample="category1").view_hash for task in known)
 
 
 def test_few_cases_give_at_least_one_item_of_each_kind() -> None:
     cases = [swapped(1), swapped(2), swapped(3)]
     known = validation_tasks(cases, tasks(cases, 1), 1)
-    assert sorted(task.known["supports"] for task in known) == ["no", "yes"]
+    assert sorted(task.right_answers["supports"] for task in known) == ["no", "yes"]
 
 
 def test_the_sentences_that_hold_the_answer_are_taken_out() -> None:
@@ -121,7 +121,7 @@ def test_the_sentences_that_hold_the_answer_are_taken_out() -> None:
 def test_an_item_that_is_nothing_without_its_answer_can_still_be_a_yes() -> None:
     cases = [swapped(number, original_evidence=f"Tower {number} was built by Ann Arch.") for number in range(4)]
     known = validation_tasks(cases, tasks(cases, 1), 1)
-    assert [task.known["supports"] for task in known] == ["yes"]
+    assert [task.right_answers["supports"] for task in known] == ["yes"]
 
 
 def test_a_rubric_refuses_two_of_one_name() -> None:

@@ -50,7 +50,7 @@ def ask(question: ComputedQuestion) -> asked_of.Question:
     answer = RULES["ask_question"](
         asked_of.ToAsk(
             original=fact.statement,
-            manipulated=fact.said(fact.wrong),
+            manipulated=fact.statement_with(fact.wrong),
             hops=question.pattern.program.hops,
             answer_type=wanted,
             only=wanted == "boolean",
@@ -131,7 +131,7 @@ def test_a_topic_that_is_not_in_the_table_has_no_statements() -> None:
 def test_every_question_passes_the_prompts_checks(hops: int) -> None:
     for question in asked(hops):
         fact = question.fact
-        inputs = asked_of.ToAsk(original=fact.statement, manipulated=fact.said(fact.wrong), hops=hops)
+        inputs = asked_of.ToAsk(original=fact.statement, manipulated=fact.statement_with(fact.wrong), hops=hops)
         answer = ask(question)
         assert answer.question == question.text
         for check in asked_of.ASK_QUESTION.checks:
@@ -377,13 +377,17 @@ def test_numbers_and_entities_are_most_of_what_the_rules_ask() -> None:
 
 def test_the_rules_ask_for_yes_or_no_only_where_it_is_wanted() -> None:
     fact = next(fact for fact in facts() if fact.id in assigned(4, yes_no=True) and fact.kind == "year")
-    inputs = asked_of.ToAsk(original=fact.statement, manipulated=fact.said(fact.wrong), hops=4, answer_type="boolean")
+    inputs = asked_of.ToAsk(
+        original=fact.statement, manipulated=fact.statement_with(fact.wrong), hops=4, answer_type="boolean"
+    )
     wanted = RULES["ask_question"](inputs, RNG)
     assert isinstance(wanted, asked_of.Question)
     assert wanted.answer_type == "boolean"
     only_guessed = next(one for one in assigned(4, yes_no=True) if one not in assigned(4, yes_no=False))
     fact = assigned(4, yes_no=True)[only_guessed].fact
-    inputs = asked_of.ToAsk(original=fact.statement, manipulated=fact.said(fact.wrong), hops=4, answer_type="number")
+    inputs = asked_of.ToAsk(
+        original=fact.statement, manipulated=fact.statement_with(fact.wrong), hops=4, answer_type="number"
+    )
     with pytest.raises(Invalid, match="no question of 4 steps"):
         RULES["ask_question"](inputs, RNG)
 
@@ -417,7 +421,9 @@ def test_a_hand_worked_question() -> None:
 def test_a_pair_whose_wrong_value_is_another_one_of_the_table() -> None:
     fact = next(fact for fact in facts() if fact.kind == "year" and len(fact.others) > 1)
     other = next(value for value in fact.others if value != fact.wrong)
-    answer = RULES["ask_question"](asked_of.ToAsk(original=fact.statement, manipulated=fact.said(other), hops=4), RNG)
+    answer = RULES["ask_question"](
+        asked_of.ToAsk(original=fact.statement, manipulated=fact.statement_with(other), hops=4), RNG
+    )
     assert isinstance(answer, asked_of.Question)
     assert answer.steps[0].manipulated == other or other in [step.manipulated for step in answer.steps]
 
@@ -481,7 +487,7 @@ def test_the_reader_follows_the_user_need() -> None:
         original, manipulated = (str(question.results(value)[-1]) for value in (fact.value, fact.wrong))
         expected = {
             (other, fact.statement): (original, original, original),
-            (fact.said(fact.wrong), other): (manipulated, manipulated, original),
+            (fact.statement_with(fact.wrong), other): (manipulated, manipulated, original),
             (other,): (DONT_KNOW, original, original),
         }
         for contexts, answers in expected.items():

@@ -452,7 +452,7 @@ async def test_a_ceiling_needs_a_price(tmp_path: Path) -> None:
         settings = EndpointSettings(name="home-grown")
         with pytest.raises(UnknownPrice, match=r"home-grown.*name a file under prices:"):
             Endpoint(settings, cache, budget=Budget(5))
-        assert not Endpoint(settings, cache).price.known
+        assert not Endpoint(settings, cache).price.is_known
 
 
 async def test_tokens_are_estimated_where_the_server_does_not_count(tmp_path: Path, words: Prompt[Text]) -> None:

@@ -10,7 +10,7 @@ from flows.llm.prices import PriceFileError, Prices, estimate_prompt_tokens, est
 def test_the_library_knows_common_models_wherever_they_are_served() -> None:
     for address in (None, "https://api.openai.com/v1", "http://localhost:8000/v1"):
         price = Prices().of("gpt-4o-mini", address)
-        assert price.known
+        assert price.is_known
         # 0.15 USD a million in, 0.60 out
         assert price.cost(1_000_000, 0) == pytest.approx(0.15)
         assert price.cost(0, 500_000) == pytest.approx(0.30)
@@ -18,13 +18,13 @@ def test_the_library_knows_common_models_wherever_they_are_served() -> None:
 
 def test_a_price_with_steps_is_asked_of_the_library_each_time() -> None:
     price = Prices().of("gemini-2.5-pro")
-    assert price.known
+    assert price.is_known
     assert price.cost(1_000_000, 0) > 10 * price.cost(100_000, 0) * 1.5
 
 
 def test_an_unknown_model_costs_nothing_and_says_so() -> None:
     price = Prices().of("home-grown")
-    assert not price.known
+    assert not price.is_known
     assert price.cost(10**6, 10**6) == 0
 
 

@@ -13,7 +13,7 @@ def test_the_difference_of_two_folders(tmp_path: Path) -> None:
     done = Outcome("diff", f"{tmp_path}/a", f"{tmp_path}/b", "--output", f"{tmp_path}/changes.jsonl")
     assert done.code == 0
     assert done.output.startswith("## 1.1.0\n\nA minor change of `1.0.0`")
-    assert "| `toy` | 1 | 1 | 0 | 1 |" in done.output
+    assert "| `toy` | 1 | 1 | 0 | 0 | 1 | 1 of 2 |" in done.output
     assert '`text`: `"one"` became `"uno"`' in done.output
     assert done.output.endswith("The rule makes this version 1.1.0.\n")
     lines = (tmp_path / "changes.jsonl").read_text().splitlines()

@@ -162,13 +162,35 @@ def test_a_changed_row_is_the_next_minor_version_with_its_changelog(tmp_path: Pa
     assert (shadow.config, shadow.fields["text"]) == ("saying-shadows", ("Shadow of two", "Shadow of twain"))
     log = (second.folder / "CHANGELOG.md").read_text()
     assert log.index("## 1.1.0") < log.index("## 1.0.0")
-    assert "| `saying-lines` | 0 | 1 | 0 | 2 |" in log
+    assert "| `saying-lines` | 0 | 1 | 0 | 0 | 2 | 2 of 3 |" in log
     assert '`"two"` became `"twain"`' in log
     manifest = read_release(second.folder).manifest
     assert (manifest.previous, manifest.comparable) == ("1.0.0", False)
     added = released(build(tmp_path, {"one": "one", "two": "twain", "three": "three", "four": "four"}))
     assert added.version == "1.2.0"
     assert read_release(added.folder).manifest.comparable
+
+
+def test_review_of_released_rows_is_a_patch_and_leaves_scores_comparable(tmp_path: Path) -> None:
+    first = released(build(tmp_path))
+    decide(build(tmp_path), "lines", {"one": "accept"})
+    accepted = released(build(tmp_path))
+    assert accepted.version == "1.0.1"
+    assert [(one.config, one.change, dict(one.fields)) for one in changes(accepted.folder)] == [
+        ("saying-lines", "bookkeeping", {"reviewed": (False, True), "decision": (None, "accept")})
+    ]
+    manifest = read_release(accepted.folder).manifest
+    assert manifest.comparable
+    assert {one.name: one.comparable for one in manifest.configs} == {"saying-lines": 3, "saying-shadows": 3}
+    assert (manifest.configs[0].scorer, manifest.configs[0].asked) == ("", {})
+    assert "Since `1.0.0`: scores are comparable with those on it." in (accepted.folder / "README.md").read_text()
+    assert "| `saying-lines` | 0 | 0 | 0 | 1 | 3 of 3 |" in (accepted.folder / "README.md").read_text()
+    assert prove_all(accepted.folder) == prove_all(first.folder) == []
+    decide(build(tmp_path), "lines", {"one": "accept", "two": "reject"})
+    rejected = released(build(tmp_path))
+    assert rejected.version == "1.1.0"
+    log = (rejected.folder / "CHANGELOG.md").read_text()
+    assert "| `saying-lines` | 0 | 0 | 1 | 0 | 2 | 2 of 3 |" in log
 
 
 def test_nothing_new_makes_nothing(tmp_path: Path) -> None:
@@ -224,64 +246,6 @@ def test_what_is_called_otherwise_is_no_version(tmp_path: Path) -> None:
     assert released(build(tmp_path, ["one"])).version == "1.1.0"
 
 
-# ---- a private share ----
-
-
-def test_the_private_share_is_nowhere_in_the_public_folder(tmp_path: Path) -> None:
-    lines = [f"line number {n}" for n in range(40)]
-    words = [f"word{n}" for n in range(20)]
-    project = build(tmp_path, lines, words, release={"held_out": 0.3})
-    decide(project, "words", dict.fromkeys(words, "accept"))
-    made = released(build(tmp_path, lines, words, release={"held_out": 0.3}))
-    manifest = read_release(made.folder).manifest
-    private = tmp_path / "releases" / "private" / "1.0.0"
-    hidden: set[str] = set()
-    for one in manifest.configs:
-        rows = pq.read_table(private / "data" / one.name / "test.parquet").to_pylist()
-        assert len(rows) == one.held_out > 0
-        assert one.held_out + one.rows == (40 if one.name in ("saying-lines", "saying-shadows") else 20)
-        hidden |= {row["text"].removeprefix("Shadow of ") for row in rows}
-    public = {
-        row["text"].removeprefix("Shadow of ") for one in manifest.configs for row in rows_of(made.folder, one.name)
-    }
-    # Both echoes of a word lie on one side; a shadow is told by its line, whose id it has.
-    assert {row["text"] for row in rows_of(made.folder, "saying-once")} == {
-        row["text"] for row in rows_of(made.folder, "saying-twice")
-    }
-    words_hidden = {text for text in hidden if text.startswith("word")}
-    assert words_hidden
-    assert not words_hidden & public
-    assert not (made.folder / "proof").exists()
-    whole = b"\n".join(
-        "\n".join(map(str, pq.read_table(path).to_pylist())).encode()
-        if path.suffix == ".parquet"
-        else path.read_bytes()
-        for path in made.folder.rglob("*")
-        if path.is_file()
-    )
-    for text in words_hidden:
-        assert f"'{text}'".encode() not in whole
-    assert prove_all(made.folder) == []
-
-
-def test_what_was_public_stays_public_and_what_is_private_stays_so_whatever_the_seed(tmp_path: Path) -> None:
-    lines = [f"line number {n}" for n in range(60)]
-
-    def hidden(share: float, **config: object) -> tuple[set[str], set[str]]:
-        made = released(build(tmp_path, lines, release={"held_out": share}, **config))
-        own = made.folder.parent / "private" / made.version / "data" / "saying-lines" / "test.parquet"
-        private = {row["text"] for row in pq.read_table(own).to_pylist()} if own.exists() else set()
-        return private, {row["text"] for row in rows_of(made.folder, "saying-lines")}
-
-    private, public = hidden(0.3)
-    assert len(private) + len(public) == 60
-    raised, left = hidden(0.8)
-    assert raised == private
-    assert left == public
-    reseeded, _ = hidden(0.3, seed=8)
-    assert reseeded == private
-
-
 def test_a_folder_with_versions_of_another_dataset_is_refused(tmp_path: Path) -> None:
     released(build(tmp_path))
     other = build(tmp_path, name="other")
@@ -303,15 +267,6 @@ def test_no_version_is_built_on_a_damaged_one(tmp_path: Path, damage: str) -> No
             made.rename(made.with_name("1.4.0"))
     with pytest.raises(Failed, match="restore it as it was released"):
         released(build(tmp_path, ["one more line", "and another"]))
-
-
-def test_a_killed_run_leaves_a_private_share_that_the_next_one_replaces(tmp_path: Path) -> None:
-    left = tmp_path / "releases" / "private" / "1.0.0" / "data"
-    left.mkdir(parents=True)
-    (left / "stale").write_text("of a version that never was")
-    made = released(build(tmp_path, [f"line {n}" for n in range(20)], release={"held_out": 0.5}))
-    assert made.version == "1.0.0"
-    assert not (left / "stale").exists()
 
 
 # ---- the same bytes ----

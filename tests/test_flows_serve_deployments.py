@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -102,10 +103,10 @@ def serving(
             process.wait(60)
 
 
-def start(api: str, deployment: str) -> str:
-    """Ask for a run of a deployment now, in a fork; its id."""
+def start(api: str, deployment: str, *, fork: bool = True) -> str:
+    """Ask for a run of a deployment now, in a fork or as it is deployed; its id."""
     deployed = read(api, f"deployments/name/{deployment}")["id"]
-    wanted = {"job_variables": {"command": stand_in("prefect.engine")}}
+    wanted = {"job_variables": {"command": stand_in("prefect.engine")}} if fork else {}
     replies: list[httpx.Response] = []
 
     def taken() -> bool:  # a busy server's database is locked at times, and it asks to be asked again
@@ -118,6 +119,18 @@ def start(api: str, deployment: str) -> str:
 
 def state(api: str, run: str) -> str:
     return str(read(api, f"flow_runs/{run}")["state_type"])
+
+
+def rebuilds(api: str, name: str) -> list[dict[str, Any]]:
+    """The rebuilds of a dataset, the latest first."""
+    deployment = {"name": {"any_": [name]}}
+    flow = {"name": {"any_": ["rebuild"]}}
+    return listed(api, "flow_runs", sort="EXPECTED_START_TIME_DESC", deployments=deployment, flows=flow)
+
+
+def address(said: str) -> str:
+    """Where the server that serve started answers."""
+    return next(line.split()[1] for line in said.splitlines() if line.split()[:1] == ["at"]) + "/api"
 
 
 def groups(folder: Path) -> list[int]:
@@ -146,7 +159,7 @@ def test_a_scheduled_rebuild_happens_on_a_server_that_serve_starts_and_ends(tmp_
     with serving(config, fork=False, PLANTED_KEY=KEY, PREFECT_API_URL="") as (process, said):
         assert "small one is served: build, push, collect, release, rebuild" in said()
         assert "UTC  (* * * * *)" in said()
-        api = next(line.split()[1] for line in said().splitlines() if line.split()[:1] == ["at"]) + "/api"
+        api = address(said())
         assert {deployment["name"] for deployment in listed(api, "deployments")} == {"small-one"}
         assert {flow["name"] for flow in listed(api, "flows")} == DEPLOYED
         rebuild = read(api, "deployments/name/rebuild/small-one")
@@ -221,17 +234,90 @@ def test_rebuilds_wait_for_each_other_and_what_a_killed_one_left_is_cleared(serv
         left = groups(tmp_path)
         process.kill()
         process.wait()
-    assert state(server, third) == "RUNNING"
-    assert not any(map(is_gone, left))
+    wait_for(lambda: all(map(is_gone, left)), 30)
     change(300, facts(ANOTHER, without=1))
     with serving(config, PREFECT_API_URL=server) as (_, said):
-        assert all(map(is_gone, left))
         assert state(server, third) == "CRASHED"
-        assert not any(run["state_type"] == "RUNNING" for run in flow_runs(server))
-        assert "are marked as crashed" in said()
+        assert "was cut off: it runs now" in said()
         assert listed(server, "automations") == [], "without an address nobody is told any more"
-        fourth = start(server, "rebuild/pair")
-        wait_for(lambda: state(server, fourth) == "COMPLETED", 300, every=0.5)
+        wait_for(lambda: rebuilds(server, "pair")[0]["state_type"] == "COMPLETED", 300, every=0.5)
+        assert not any(run["state_type"] == "RUNNING" for run in flow_runs(server))
+    assert len(rebuilds(server, "pair")) == 5
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_rebuild_ends_with_serve_and_the_next_start_makes_up_for_it_once(
+    tmp_path: Path, prefect_database: Path
+) -> None:
+    """However serve ends: killed with no word, or stopped."""
+    uraq = {"statements": 300, "context_counts": [1, 3]}
+    config = dataset(tmp_path, "cut", families={"uraq": uraq}, release=LICENCE, schedule={"cron": "0 3 1 1 *"})
+    with_database(tmp_path / ".touchstone" / "serve", prefect_database)
+
+    def served(api: str) -> list[str]:
+        return [run["state_type"] for run in rebuilds(api, "cut") if not run["auto_scheduled"]]
+
+    def builds(api: str) -> bool:
+        return len([run for run in flow_runs(api) if run["state_type"] == "RUNNING"]) == 2
+
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        with serving(config, fork=False, PREFECT_API_URL="") as (process, said):
+            if number == signal.SIGKILL:
+                start(address(said()), "rebuild/cut", fork=False)
+            wait_for(lambda said=said: builds(address(said())), 120)  # type: ignore[misc]
+            started = groups(tmp_path)
+            process.send_signal(number)
+            process.wait(60)
+        wait_for(lambda started=started: all(map(is_gone, started)), 15)  # type: ignore[misc]
+    assert not (tmp_path / "out" / "manifest.json").exists(), "it was cut off twice"
+    with serving(config, fork=False, PREFECT_API_URL="") as (_, said):
+        assert said().count("was cut off: it runs now") == 1
+        assert "next      rebuild at" in said()
+        api = address(said())
+        wait_for(lambda: served(api) == ["COMPLETED", "CRASHED", "CRASHED"], 300, every=0.5)
+        assert not any(run["state_type"] == "RUNNING" for run in flow_runs(api))
+    with serving(config, fork=False, PREFECT_API_URL="") as (_, said):
+        assert "it runs now" not in said()
+        assert served(address(said())) == ["COMPLETED", "CRASHED", "CRASHED"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_rebuilds_that_were_due_while_nothing_served_are_made_up_for_by_one(server: str, tmp_path: Path) -> None:
+    cron = {"cron": "0 3 * * *"}
+    config = dataset(tmp_path, "late", families={"uraq": URAQ}, release=LICENCE, schedule=cron)
+    with serving(config, PREFECT_API_URL=server) as (_, said):
+        assert "it runs now" not in said()
+    deployed = read(server, "deployments/name/rebuild/late")["id"]
+    now = datetime.now(UTC)
+    window = {"start_time": (now - timedelta(days=4)).isoformat(), "end_time": (now - timedelta(days=1)).isoformat()}
+    CLIENT.post(f"{server}/deployments/{deployed}/schedule", json=window).raise_for_status()
+    assert len([run for run in rebuilds(server, "late") if run["expected_start_time"] < now.isoformat()]) > 1
+    with serving(config, PREFECT_API_URL=server) as (_, said):
+        assert re.search(r"a rebuild was due at \S+ 03:00 UTC, when nothing served it: it runs now", said())
+        wait_for(lambda: "version 1.0.0 is new" in said(), 300)
+        begun = [run["state_type"] for run in rebuilds(server, "late") if run["start_time"]]
+        assert begun == ["COMPLETED"]
+    with serving(config, PREFECT_API_URL=server) as (_, said):
+        assert "it runs now" not in said()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_run_that_somebody_cancels_is_not_made_up_for(server: str, tmp_path: Path) -> None:
+    config = dataset(tmp_path, "cancelled", families={"uraq": URAQ}, release=LICENCE)
+    with serving(config, PREFECT_API_URL=server):
+        pass
+    deployed = read(server, "deployments/name/rebuild/cancelled")["id"]
+    run = CLIENT.post(f"{server}/deployments/{deployed}/create_flow_run", json={}).raise_for_status().json()["id"]
+    for kind in ("RUNNING", "CANCELLING"):  # its worker was killed before it could cancel the run
+        wanted = {"state": {"type": kind}, "force": True}
+        CLIENT.post(f"{server}/flow_runs/{run}/set_state", json=wanted).raise_for_status()
+    assert state(server, run) == "CANCELLING"
+    with serving(config, PREFECT_API_URL=server) as (_, said):
+        assert "it runs now" not in said()
+        assert state(server, run) == "CANCELLED"
 
 
 @pytest.mark.slow
@@ -310,7 +396,7 @@ def test_containers_hold_no_secret_and_listen_here_alone() -> None:
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
         for name, value in service["environment"].items():
             variable = re.fullmatch(r"\$\{([A-Z_]+):[?-]\}", value)
-            assert variable or not re.search("PASSWORD|KEY|TOKEN|NOTICE", name), name
+            assert variable or not re.search("PASSWORD|KEY|TOKEN|NOTICE|SECRET", name), name
             named |= {variable[1]} if variable else set()
     lines = [line for line in (ROOT / ".env.example").read_text().splitlines() if not line.startswith("#")]
     assert {line.removesuffix("=") for line in lines} == named

@@ -100,9 +100,9 @@ def accounts(client: "Client", people: Mapping[str, str], folder: Path | None) -
 def _make(client: "Client", folder: Path, people: Mapping[str, str], missing: Mapping[str, str]) -> list[Login]:
     """Make the missing accounts, and write down everybody's login, those of earlier people too."""
     path = folder / PEOPLE_FILE
-    known = {login.email: login for login in _read_logins(path)}
+    logins = {login.email: login for login in _read_logins(path)}
     for code, email in people.items():
-        before = known.get(email.lower())
+        before = logins.get(email.lower())
         if before is not None and before.code != code and before.code not in people:
             raise WrongInput(
                 f"annotation.people.{code}: this person's code was {before.code} ({path}), and their work is under it; "
@@ -110,14 +110,14 @@ def _make(client: "Client", folder: Path, people: Mapping[str, str], missing: Ma
             )
         if before is not None or code in missing:
             password = before.password if before else secrets.token_urlsafe(PASSWORD_BYTES)
-            known[email.lower()] = Login(code=code, email=email.lower(), password=password)
+            logins[email.lower()] = Login(code=code, email=email.lower(), password=password)
     # Written before it is used: an account whose password was lost in a kill would be useless.
     head = f"# Log in at {client.url}/user/login/\n# code\te-mail\tpassword\n"
-    lines = (f"{login.code}\t{login.email}\t{login.password}\n" for login in known.values())
+    lines = (f"{login.code}\t{login.email}\t{login.password}\n" for login in logins.values())
     write_private(path, head + "".join(lines))
     for email in missing.values():
-        client.sign_up(email, known[email.lower()].password)
-    return list(known.values())
+        client.sign_up(email, logins[email.lower()].password)
+    return list(logins.values())
 
 
 def _read_logins(path: Path) -> list[Login]:

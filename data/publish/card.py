@@ -67,7 +67,7 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
         settings=_settings(facts.manifest),
         canary=markdown.one_line(facts.manifest.canary),
         claims=claims_of(facts.manifest),
-        own=Markup(f"{OWN_BEGIN.decode()}\n\n{OWN_END.decode()}"),  # noqa: S704 - ours
+        own_words=Markup(f"{OWN_BEGIN.decode()}\n\n{OWN_END.decode()}"),  # noqa: S704 - ours
     )
     page = re.sub(r"\n{3,}", "\n\n", page)  # what the template leaves out has a blank line on either side
     card = DatasetCard(f"---\n{card_data(facts).to_yaml()}\n---\n\n{page}")
@@ -154,8 +154,10 @@ class _Family:
 
 
 def _family(facts: CardFacts, family: FamilyFacts) -> _Family:
-    known = {about.name: about for about in facts.configs}
-    configs = [(config, known[config.name]) for config in facts.manifest.configs if config.family == family.name]
+    facts_by_name = {about.name: about for about in facts.configs}
+    configs = [
+        (config, facts_by_name[config.name]) for config in facts.manifest.configs if config.family == family.name
+    ]
     groups = [
         _Group(
             part=part,
@@ -210,17 +212,9 @@ def _evaluate(facts: CardFacts, family: FamilyFacts) -> Sequence[tuple[str, str]
             f"touchstone evaluate {shlex.quote(family.name)} --model MODEL",
         )
     ]
-    names = {config.name for config in facts.manifest.configs if config.family == family.name}
-    tasks = [about.task for about in facts.configs if about.task and about.name in names]
-    if family.harness and tasks:
-        several = f"  # or another of the {len(tasks)} tasks there" if len(tasks) > 1 else ""
-        ways.append(
-            (
-                "With lm-evaluation-harness, which scores as the scorer file does",
-                f"lm-eval run --model hf --model_args pretrained=MODEL --include_path {shlex.quote(family.harness)} "
-                f"--tasks {shlex.quote(tasks[0])}{several}",
-            )
-        )
+    if family.harness_command:
+        about = "With lm-evaluation-harness, by tasks that score as the scorer file does"
+        ways.append((f"{about} (`{family.harness}/README.md` describes them)", family.harness_command))
     if family.scorer:
         command = family.score_command or f"python {shlex.quote(family.scorer)} --help"
         ways.append(("With the scorer file alone, which needs nothing of Touchstone", command))

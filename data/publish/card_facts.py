@@ -38,6 +38,7 @@ class FamilyFacts(Frozen):
     score_command: str = Field("", description="How the scorer file is run")
     predictions: PredictionFacts | None = Field(None, description="None: it has no scorer file, or no rows for it")
     harness: str | None = Field(None, description="Folder of its lm-evaluation-harness tasks in the release")
+    harness_command: str = Field("", description="How the main tasks are run")
     in_dialogues: bool = Field(False, description="A model is evaluated in dialogues that are held with it")
 
 
@@ -61,7 +62,16 @@ class ConfigFacts(Frozen):
     sources: tuple[SourceFacts, ...] = ()
     corrected: int = Field(0, description="Of its reviewed rows, those that stand as people corrected them")
     let_through: int = Field(0, description="Its rows that people were to judge, and no one did")
-    task: str | None = Field(None, description="Its lm-evaluation-harness task")
+    task: str | None = Field(None, description="Its main lm-evaluation-harness task")
+
+
+class PrivateFacts(Frozen):
+    """What it takes to build a family's private rows again."""
+
+    family: str = Field(description="What its paper calls it: `LV-Eval`")
+    models: tuple[str, ...] = Field(description="Models other than the rules that its rows were made with")
+    sources: tuple[str, ...] = Field(description="Its sources that are files: who else has them is not known")
+    people: bool = Field(description="People may have written or corrected some of its rows")
 
 
 class UsageFacts(Frozen):
@@ -110,8 +120,11 @@ class ChangeCount(Frozen):
 
     config: str
     added: int = 0
-    changed: int = 0
+    changed: int = Field(0, description="In what a model may be shown or scored by")
     removed: int = 0
+    bookkeeping: int = Field(0, description="Rows of which bookkeeping alone changed")
+    comparable: int = Field(0, description="Rows on which scores are comparable")
+    before: int = Field(0, description="Rows of the previous version")
 
 
 class CardFacts(Frozen):
@@ -124,6 +137,7 @@ class CardFacts(Frozen):
     configs: tuple[ConfigFacts, ...]
     usage: tuple[UsageFacts, ...] = ()
     reviews: tuple[ReviewFacts, ...] = ()
+    private: tuple[PrivateFacts, ...] = Field((), description="Of the families with private rows")
     contamination: tuple[Contamination, ...] = ()
     plots: tuple[Plot, ...] = ()
     changes: tuple[ChangeCount, ...] = ()

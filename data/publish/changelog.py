@@ -6,19 +6,20 @@ invisible characters written out: it can neither end the span nor run in a page 
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 
 from pydantic import JsonValue
 
 from data.publish.diff import ConfigDifference, Difference, Pair
-from data.publish.folder import CARD, MANIFEST, VERIFICATION_INPUTS
-from data.publish.row_diff import field_of
+from data.publish.folder import CARD, CHANGES, MANIFEST, VERIFICATION_INPUTS
 from schemas.base import visible
 from schemas.release import Change
 
 TITLE = "# Changelog\n"
 FIELDS_SHOWN = 5
 """Fields of a changed row that are shown."""
+CONFIGS_NAMED = 3
+"""Configurations without full comparability that a summary names."""
 OTHERS_SHOWN = 10
 """Other files that differ and are named."""
 FOLLOW = (CARD, "plots/", f"{VERIFICATION_INPUTS}/")
@@ -50,21 +51,52 @@ def code(text: str) -> str:
     return f"{fence}{space}{shown}{space}{fence}"
 
 
+def summary(difference: Difference) -> str:
+    """Return in a sentence how a version differs from the previous one, and on which rows scores are comparable."""
+    if difference.before is None:
+        return "The first version."
+    before = code(difference.before)
+    if difference.bump is None:
+        return f"Nothing differs from {before}."
+    kind = f"A patch of {before}" if difference.bump == "patch" else f"A {difference.bump} change of {before}"
+    partly = [config for config in difference.configs if config.comparable < config.before]
+    if not partly:
+        return f"{kind}: scores are comparable with those on it."
+    if not any(config.comparable for config in difference.configs):
+        return f"{kind}: no score is comparable with those on it."
+    named = [
+        f"of {code(config.name)} only on {config.comparable:,} of its {config.before:,} rows"
+        for config in partly[:CONFIGS_NAMED]
+    ]
+    if (more := len(partly) - CONFIGS_NAMED) > 0:
+        named.append(f"of {more} more configuration{'' if more == 1 else 's'} not on all rows")
+    return f"{kind}: scores are comparable with those on it, {', '.join(named)}."
+
+
+def _comparable(config: ConfigDifference) -> str:
+    return f"{config.comparable:,} of {config.before:,}"
+
+
 def _lines(difference: Difference, version: str) -> Iterator[str]:
     yield f"## {version}"
     yield ""
-    yield _summary(difference)
+    yield summary(difference)
     differing = [config for config in difference.configs if not config.is_same]
     if differing:
         yield ""
-        yield "| configuration | rows added | changed | removed | unchanged |"
-        yield "| --- | ---: | ---: | ---: | ---: |"
+        yield "| configuration | rows added | changed | removed | bookkeeping | unchanged | comparable |"
+        yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
         for config in differing:
             name = code(config.name).replace("|", "\\|")
-            yield f"| {name} | {config.added:,} | {config.changed:,} | {config.removed:,} | {config.unchanged:,} |"
+            counts = (config.added, config.changed, config.removed, config.bookkeeping, config.unchanged)
+            comparable = "–" if config.is_new else _comparable(config)
+            yield f"| {name} | {' | '.join(f'{count:,}' for count in counts)} | {comparable} |"
     if (same := len(difference.configs) - len(differing)) and difference.before is not None:
         yield ""
         yield f"{same} configuration{'' if same == 1 else 's'} without a difference."
+    if any(0 < config.comparable < config.before for config in differing):
+        yield ""
+        yield f"Comparable rows are those that {code(CHANGES)} does not list as `added`, `changed` or `removed`."
     for config in differing:
         if (lines := list(_config(config))) and difference.before is not None:
             yield ""
@@ -97,23 +129,10 @@ def _beside(difference: Difference) -> Iterator[str]:
     paths = [path for path in difference.metadata if not path.startswith(f"{MANIFEST}: ")]
     acted = [path for path in paths if not path.startswith(FOLLOW) and not path.endswith(tasks)]
     others = facts or any(config.licence or config.held_back for config in difference.configs)
-    alone = difference.bump == "patch" and not others
+    alone = all(config.is_same for config in difference.configs) and not others
     if files := acted or (paths if alone else []):
         more = len(files) - OTHERS_SHOWN
         yield f"- Files: {', '.join(map(code, files[:OTHERS_SHOWN]))}{f' and {more} more' if more > 0 else ''}."
-
-
-def _summary(difference: Difference) -> str:
-    if difference.before is None:
-        return "The first version."
-    before = code(difference.before)
-    if difference.bump is None:
-        return f"Nothing differs from {before}."
-    if difference.bump == "patch":
-        return f"A patch of {before}: the rows are the same."
-    if difference.comparable:
-        return f"A {difference.bump} change of {before}, whose rows are all unchanged: results on them can be compared."
-    return f"A {difference.bump} change of {before}: results cannot be compared with those on {before}."
 
 
 def _config(config: ConfigDifference) -> Iterator[str]:
@@ -124,12 +143,21 @@ def _config(config: ConfigDifference) -> Iterator[str]:
     yield from (f"- Column {code(name)}: {_pair(pair)}." for name, pair in config.columns.items())
     if config.split is not None:
         yield f"- Split: {_pair(config.split)}."
+    if config.is_scored_otherwise:
+        yield "- The scorer changed: no score is comparable."
+    if config.asked:
+        yield f"- A model is asked in another way: no score is comparable. See {', '.join(map(code, config.asked))}."
     yield from (f"- Method, {code(name)}: {_pair(pair)}." for name, pair in config.method.items())
     if config.fields:
-        counts = (f"{code(name)} in {config.fields[name]:,}" for name in _telling(config.fields))
-        yield f"- Fields that changed, and in how many rows: {', '.join(counts)}."
+        yield f"- Fields that changed, and in how many rows: {_counts(config.fields)}."
+    if config.bookkeeping_fields:
+        yield f"- Bookkeeping alone changed, and in how many rows: {_counts(config.bookkeeping_fields)}."
     for change in config.examples:
         yield from _example(change)
+
+
+def _counts(fields: Mapping[str, int]) -> str:
+    return ", ".join(f"{code(name)} in {count:,}" for name, count in fields.items())
 
 
 def _pair(pair: Pair) -> str:
@@ -143,17 +171,12 @@ def _pair(pair: Pair) -> str:
 
 def _example(change: Change) -> Iterator[str]:
     yield f"- For example, row {code(change.key)}:"
-    names = _telling(change.fields)
+    names = list(change.fields)
     for name in names[:FIELDS_SHOWN]:
         before, now = change.fields[name]
         yield f"  - {code(name)}: {_value(before)} became {_value(now)}"
     if (more := len(names) - FIELDS_SHOWN) > 0:
         yield f"  - and {more} other field{'' if more == 1 else 's'}"
-
-
-def _telling(fields: Iterable[str]) -> list[str]:
-    """Return the fields without `id` and `provenance`, which change whenever the content does."""
-    return [name for name in fields if field_of(name) not in ("id", "provenance")] or list(fields)
 
 
 def _value(value: JsonValue) -> str:

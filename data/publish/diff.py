@@ -9,10 +9,11 @@ from pathlib import Path
 from data.publish.folder import CARD, CHANGELOG, CHANGES, MANIFEST, Release, claims_of
 from data.publish.reading import unreadable
 from data.publish.row_diff import Record, compare_rows, record_all
+from data.publish.rows import BOOKKEEPING
 from data.publish.version_number import FIRST_VERSION, Bump, bumped, parsed_version
 from data.whole_file import whole_file
 from schemas.errors import WrongInput
-from schemas.release import Change, ReleasedConfig
+from schemas.release import Change, ReleasedConfig, ReleaseManifest
 
 _METADATA = ("name", "seed", "canary", "pilot", "allowed_unreviewed", "models", "prompts", "settings")
 _METADATA_OF_CONFIG = ("family", "part", "licence", "held_back", "held_out")
@@ -28,18 +29,30 @@ class ConfigDifference:
     """How a configuration differs. If only one version has it, all its rows are added or removed."""
 
     name: str
-    added: int
-    changed: int
-    removed: int
-    unchanged: int
+    added: int = 0
+    changed: int = 0
+    """Rows that differ in what a model may be shown or scored by."""
+    removed: int = 0
+    bookkeeping: int = 0
+    """Rows that differ in bookkeeping alone."""
+    unchanged: int = 0
+    comparable: int = 0
+    """Rows on which scores on either version are comparable."""
     is_new: bool = False
     is_gone: bool = False
     fields: Mapping[str, int] = field(default_factory=dict)
-    """Field -> rows in which it changed."""
+    """Field of the content -> rows in which it changed."""
+    bookkeeping_fields: Mapping[str, int] = field(default_factory=dict)
+    """Field -> rows of which bookkeeping alone changed, and it did."""
     columns: Mapping[str, Pair] = field(default_factory=dict)
     """Column -> Arrow type."""
     split: Pair | None = None
+    is_scored_otherwise: bool = False
+    """True if the scorer changed, in more than its comments."""
+    asked: Sequence[str] = ()
+    """Tasks and prompts that ask a model in another way."""
     method: Mapping[str, Pair] = field(default_factory=dict)
+    """What made the rows: step or prompt -> version."""
     licence: Pair | None = None
     held_back: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Reason -> rows held back for it before and now, if the numbers differ."""
@@ -47,14 +60,25 @@ class ConfigDifference:
     """A few of the changed rows."""
 
     @property
-    def is_same(self) -> bool:
-        """True if nothing differs."""
-        return not (self.added or self.changed or self.removed or self.is_new or self.is_gone or self.breaks)
+    def before(self) -> int:
+        """Rows of the previous version."""
+        return self.changed + self.removed + self.bookkeeping + self.unchanged
 
     @property
     def breaks(self) -> bool:
-        """True if the previous version's rows are read or made in another way now, or no longer exist."""
-        return bool(self.columns or self.split or self.method or self.is_gone)
+        """True if the rows can no longer be read or scored as before."""
+        lost = any(kind is not None for kind, _ in self.columns.values())
+        return bool(lost or self.split or self.is_scored_otherwise or self.asked or self.is_gone)
+
+    @property
+    def grows(self) -> bool:
+        """True if a model is shown or scored by other rows, or there is more to read."""
+        return bool(self.added or self.changed or self.removed or self.is_new or self.columns)
+
+    @property
+    def is_same(self) -> bool:
+        """True if nothing differs in the rows, nor in how they are made, read and scored."""
+        return not (self.breaks or self.grows or self.bookkeeping or self.method)
 
 
 @dataclass(frozen=True)
@@ -70,29 +94,37 @@ class Difference:
 
     @property
     def bump(self) -> Bump | None:
-        """The rule: what breaks is major, rows and new configurations are minor, anything else is a patch.
+        """The rule: what can no longer be read or scored as before is major, other rows are minor, all else is a patch.
 
+        A changed method alone is a patch: whether it changed anything that a model is shown, the rows themselves tell.
         None if nothing differs, or for a first version.
         """
         if self.before is None:
             return None
         if any(config.breaks for config in self.configs):
             return "major"
-        if not all(config.is_same for config in self.configs):
+        if any(config.grows for config in self.configs):
             return "minor"
-        return "patch" if self.metadata else None
+        return "patch" if self.metadata or not all(config.is_same for config in self.configs) else None
 
     @property
     def comparable(self) -> bool:
-        """True if every row of the previous version is unchanged, with the same columns and method."""
-        return not any(config.breaks or config.changed or config.removed for config in self.configs)
+        """True if scores are comparable on every row of the previous version."""
+        return all(config.comparable == config.before for config in self.configs)
+
+    def stated_in(self, manifest: ReleaseManifest) -> ReleaseManifest:
+        """Return the manifest with the previous version, and on which rows scores are comparable with those on it."""
+        rows = {config.name: config.comparable for config in self.configs if self.before and not config.is_new}
+        configs = tuple(config.model_copy(update={"comparable": rows.get(config.name)}) for config in manifest.configs)
+        return manifest.model_copy(update={"previous": self.before, "comparable": self.comparable, "configs": configs})
 
 
 def compare(before: Release | None, now: Release, changes: Path | None = None) -> Difference:
     """Return the difference, and write each row that differs to the file `changes` as a `schemas.release.Change`.
 
     Rows with the same `key` are compared without `canary`, in the columns that both versions have; a new, removed or
-    retyped column is reported once for its configuration. The order of rows does not matter. Files with the same bytes
+    retyped column is reported once for its configuration. What either manifest does not state of the scorer and of what
+    a model is asked is not compared. The order of rows does not matter. Files with the same bytes
     are not read. Memory: about 250 bytes a row, and some row groups. A text that contains its own version or canary,
     such as the card, differs only if something else in it does. Raises `Failed`.
     """
@@ -103,11 +135,11 @@ def compare(before: Release | None, now: Release, changes: Path | None = None) -
         for name in sorted(old.keys() | new.keys()):
             if name not in old:
                 count = record_all(now, new[name], "added", record)
-                configs.append(ConfigDifference(name, count, 0, 0, 0, is_new=True))
+                configs.append(ConfigDifference(name, added=count, is_new=True))
             elif name not in new:
                 assert before is not None
                 count = record_all(before, old[name], "removed", record)
-                configs.append(ConfigDifference(name, 0, 0, count, 0, is_gone=True))
+                configs.append(ConfigDifference(name, removed=count, is_gone=True))
             else:
                 assert before is not None
                 configs.append(_compare_config(before, now, old[name], new[name], record))
@@ -138,9 +170,11 @@ def _compare_config(
     before: Release, now: Release, old: ReleasedConfig, new: ReleasedConfig, record: Record
 ) -> ConfigDifference:
     same = ConfigDifference(
-        new.name, 0, 0, 0, new.rows,
+        new.name, unchanged=new.rows,
         columns=_pairs(old.fields, new.fields),
         split=(old.split, new.split) if old.split != new.split else None,
+        is_scored_otherwise=bool(old.scorer and new.scorer and old.scorer != new.scorer),
+        asked=[name for name in sorted(old.asked.keys() & new.asked.keys()) if old.asked[name] != new.asked[name]],
         method=_pairs(old.method, new.method),
         licence=(old.licence, new.licence) if old.licence != new.licence else None,
         held_back={
@@ -149,16 +183,22 @@ def _compare_config(
             if old.held_back.get(reason, 0) != new.held_back.get(reason, 0)
         },
     )  # fmt: skip
+    bookkeeping = frozenset(new.bookkeeping or old.bookkeeping or BOOKKEEPING)
+    lost = {name for name, (kind, _) in same.columns.items() if kind is not None}
+    incomparable = same.is_scored_otherwise or same.asked or lost - bookkeeping
     if _checksums(before, old) == _checksums(now, new):
-        return same
-    rows = compare_rows(before, now, old, new, record)
+        return replace(same, comparable=0 if incomparable else same.unchanged)
+    rows = compare_rows(before, now, old, new, bookkeeping, record)
     return replace(
         same,
         added=rows.added,
         changed=rows.changed,
         removed=rows.removed,
+        bookkeeping=rows.bookkeeping,
         unchanged=rows.unchanged,
+        comparable=0 if incomparable else rows.unchanged + rows.bookkeeping,
         fields=dict(sorted(rows.fields.items())),
+        bookkeeping_fields=dict(sorted(rows.bookkeeping_fields.items())),
         examples=rows.examples,
     )
 
@@ -175,8 +215,8 @@ def _pairs(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, Pair]
 
 
 def _checksums(release: Release, config: ReleasedConfig) -> list[str | None]:
-    known = {file.path: file.sha256 for file in release.manifest.files}
-    return [known.get(path, f"{release.folder}/{path}") for path in config.files]
+    checksums = {file.path: file.sha256 for file in release.manifest.files}
+    return [checksums.get(path, f"{release.folder}/{path}") for path in config.files]
 
 
 def _metadata(before: Release, now: Release) -> tuple[str, ...]:

@@ -18,10 +18,14 @@ CHANGELOG = "CHANGELOG.md"
 CHANGES = "changes.jsonl"
 DATA = "data"
 """The folder of `<config>/<split>.parquet`, and nothing else."""
+SCORERS = "scorers"
+"""The folder of the scorers that travel, and of the tasks for lm-evaluation-harness."""
 VERIFICATION_INPUTS = "proof"
 """The folder of other parts' rows that verifiers read, as `data/<family>-<part>/`. They are no configuration."""
 OF_THE_HUB = frozenset((".gitattributes", ".cache", ".huggingface", ".git"))
 """Files that come with a download or a clone but were not released."""
+OF_PYTHON = "__pycache__"
+"""The folder that Python writes beside a scorer when lm-evaluation-harness loads it."""
 
 
 class Release(NamedTuple):
@@ -51,8 +55,11 @@ def read_release(folder: Path) -> Release:
 
 
 def claims_of(manifest: ReleaseManifest) -> str:
-    """Return a digest of a manifest without its list of files. The card has it, so that neither can change alone."""
-    return content_hash(manifest.model_dump(mode="json", exclude={"files"}))
+    """Return a digest of a manifest without its list of files. The card has it, so that neither can change alone.
+
+    Fields that the manifest does not state have no part in it, so that an old manifest keeps its digest.
+    """
+    return content_hash(manifest.model_dump(mode="json", exclude={"files"}, exclude_unset=True))
 
 
 def write_manifest(folder: Path, manifest: ReleaseManifest) -> ReleaseManifest:
@@ -61,7 +68,7 @@ def write_manifest(folder: Path, manifest: ReleaseManifest) -> ReleaseManifest:
     The version exists once its manifest does.
     """
     whole = manifest.model_copy(update={"files": tuple(files_in(folder))})
-    write_whole(folder / MANIFEST, whole.model_dump_json(indent=1).encode() + b"\n")
+    write_whole(folder / MANIFEST, whole.model_dump_json(indent=1, exclude_unset=True).encode() + b"\n")
     return whole
 
 
@@ -77,7 +84,7 @@ def files_in(folder: Path) -> Iterator[ReleasedFile]:
 
 
 def paths_in(folder: Path) -> list[str]:
-    """Return the relative paths (with `/`) of the files in `folder`, without those that the Hub adds.
+    """Return the relative paths (with `/`) of the files in `folder`, without those that the Hub and Python add.
 
     A link to a folder counts as one file. The Hub's cache links files to where it keeps them, so links to files count
     as files.
@@ -85,7 +92,8 @@ def paths_in(folder: Path) -> list[str]:
     paths = []
     for place in folder.rglob("*"):
         path = place.relative_to(folder)
-        if path.parts[0] not in OF_THE_HUB and (place.is_symlink() or not place.is_dir()):
+        added = path.parts[0] in OF_THE_HUB or path.parts[:2] == (SCORERS, OF_PYTHON)
+        if not added and (place.is_symlink() or not place.is_dir()):
             paths.append(path.as_posix())
     return sorted(paths)
 

@@ -42,24 +42,34 @@ class RowDifference:
     added: int = 0
     changed: int = 0
     removed: int = 0
+    bookkeeping: int = 0
+    """Rows of which bookkeeping columns alone changed."""
     unchanged: int = 0
     fields: Counter[str] = field(default_factory=Counter)
-    """Field -> number of rows in which it changed."""
+    """Field of the content -> number of rows in which it changed."""
+    bookkeeping_fields: Counter[str] = field(default_factory=Counter)
+    """Field -> number of those rows in which bookkeeping alone changed."""
     examples: list[Change] = field(default_factory=list)
-    """The first changed rows."""
+    """The first changed rows, with the fields of their content."""
 
 
 def compare_rows(
-    before: Release, now: Release, old: ReleasedConfig, new: ReleasedConfig, record: Record
+    before: Release,
+    now: Release,
+    old: ReleasedConfig,
+    new: ReleasedConfig,
+    bookkeeping: frozenset[str],
+    record: Record,
 ) -> RowDifference:
     """Compare the rows of a configuration that both versions have, and pass each that differs to `record`.
 
+    A row of which the columns `bookkeeping` alone differ counts apart from the changed ones.
     Raises `Failed` for unreadable files, and for rows without unique keys.
     """
     columns = [name for name in old.fields if name in new.fields and name != CANARY]
     if "key" not in columns and old.rows and new.rows:
         raise Failed(f"{now.folder}: configuration {new.name} has no column `key`, by which rows are compared")
-    comparison = _Comparison(new.name, _Rows(before, old, columns), record)
+    comparison = _Comparison(new.name, _Rows(before, old, columns), bookkeeping, record)
     for path in new.files:
         for batch in read_batches(now.folder / path, columns or ["key"]):
             for row in batch.rows():
@@ -72,11 +82,11 @@ def compare_rows(
 class _Comparison:
     """Compares rows one by one with those of the previous version.
 
-    Changed rows wait until there are some megabytes of them: their earlier content is read a row group at a time.
+    Rows that differ wait until there are some megabytes of them: their earlier content is read a row group at a time.
     """
 
-    def __init__(self, config: str, before: "_Rows", record: Record) -> None:
-        self._config, self._before, self._record = config, before, record
+    def __init__(self, config: str, before: "_Rows", bookkeeping: frozenset[str], record: Record) -> None:
+        self._config, self._before, self._bookkeeping, self._record = config, before, bookkeeping, record
         self._waiting: list[tuple[_Place, dict[str, Any]]] = []
         self._waiting_bytes = 0
         self._difference = RowDifference()
@@ -94,7 +104,6 @@ class _Comparison:
         elif entry[:_DIGEST_BYTES] == _digest(content):
             self._difference.unchanged += 1
         else:
-            self._difference.changed += 1
             self._waiting.append((_Place(*_PLACE.unpack(entry[_DIGEST_BYTES:])), row))
             self._waiting_bytes += len(content)
         return True
@@ -116,12 +125,21 @@ class _Comparison:
         """Record how the waiting rows differ."""
         earlier = self._before.fetch([place for place, _ in self._waiting])
         for place, row in self._waiting:
-            change = _change(self._config, earlier[place], row)
-            self._record(change)
-            self._difference.fields.update(map(field_of, change.fields))
-            if len(self._difference.examples) < EXAMPLES:
-                self._difference.examples.append(change)
+            self._count(_change(self._config, earlier[place], row, self._bookkeeping))
         self._waiting, self._waiting_bytes = [], 0
+
+    def _count(self, change: Change) -> None:
+        self._record(change)
+        difference = self._difference
+        if change.change == "bookkeeping":
+            difference.bookkeeping += 1
+            difference.bookkeeping_fields.update(map(_field_of, change.fields))
+            return
+        difference.changed += 1
+        content = {place: pair for place, pair in change.fields.items() if _field_of(place) not in self._bookkeeping}
+        difference.fields.update(map(_field_of, content))
+        if len(difference.examples) < EXAMPLES:
+            difference.examples.append(change.model_copy(update={"fields": content}))
 
 
 def record_all(release: Release, config: ReleasedConfig, change: Literal["added", "removed"], record: Record) -> int:
@@ -186,21 +204,22 @@ _SEEN = b""
 """In place of a row's digest: its key is also in the current version."""
 
 
-def field_of(place: str) -> str:
+def _field_of(place: str) -> str:
     """Return the field of a place in `Change.fields`: `contexts` for `contexts[3]`."""
     return _FIELD.split(place, maxsplit=1)[0]
 
 
-def _change(config: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> Change:
+def _change(config: str, before: Mapping[str, Any], now: Mapping[str, Any], bookkeeping: frozenset[str]) -> Change:
     differing = [name for name in now if canonical_json(before[name]) != canonical_json(now[name])]
     fields = dict(_shown(name, before[name], now[name]) for name in differing)
-    return Change(config=config, key=now["key"], change="changed", fields=fields)
+    kind: Literal["changed", "bookkeeping"] = "bookkeeping" if bookkeeping.issuperset(differing) else "changed"
+    return Change(config=config, key=now["key"], change=kind, fields=fields)
 
 
 def _shown(place: str, before: Any, now: Any) -> tuple[str, tuple[JsonValue, JsonValue]]:
     """Return the place where two values differ, and both values there.
 
-    Of long lists and mappings it is the first part that differs; of long texts the surroundings of the difference.
+    For long lists and mappings it is the first part that differs; for long texts, the surroundings of the difference.
     """
     while max(len(_text(before)), len(_text(now))) > SHOWN:
         if isinstance(before, list) and isinstance(now, list):
@@ -226,14 +245,14 @@ def _text(value: Any) -> str:
 
 
 def _cut(before: Any, now: Any) -> tuple[JsonValue, JsonValue]:
-    """Return both values; of a long one the text, or its JSON, around the first difference."""
+    """Return both values; of a long value, the text or its JSON around the first difference."""
     texts = [_text(before), _text(now)]
     start = max(0, _first_difference(*texts) - SHOWN_BEFORE)
     cut = [
         ("…" if start else "") + text[start : start + SHOWN] + ("…" if len(text) > start + SHOWN else "")
         for text in texts
     ]
-    # A short value that is not text keeps its type: null is not to look like the text "null".
+    # A short value that is not text keeps its type: null must not look like the text "null".
     before, now = (
         shown if len(text) > SHOWN or isinstance(value, str) else value
         for value, text, shown in zip((before, now), texts, cut, strict=True)

@@ -18,7 +18,6 @@ import pyarrow.parquet as pq
 from data.parquet import COMPRESSION, GROUP_BYTES, PAGE_BYTES, FilesWriter
 from data.publish.folder import DATA
 from data.publish.reading import read_batches, without_maps
-from schemas.base import HASH_LENGTH, content_hash
 from schemas.errors import Failed, WrongInput
 
 SPLIT = "test"
@@ -43,24 +42,14 @@ ADDED = (
     ),
 )
 """Columns of a released row beside the record's own fields; `reviewed` may be one of those already."""
+BOOKKEEPING = frozenset(("id", "provenance", *(field.name for field in ADDED)))
+"""Columns of every configuration that no model is shown or scored by: its name, its origin, and its review."""
 
-_DRAWS = 1 << 4 * HASH_LENGTH
-"""Values of a content hash."""
 _WAITING_BYTES = 4 * GROUP_BYTES
 """Limit on rows that wait for their row group to fill, over all configurations of a part."""
 _CONFIG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,95}")
 _SPLIT = re.compile(r"[A-Za-z0-9_]{1,32}")
 """`datasets` takes no hyphen in a split's name."""
-
-
-def is_held_out(canary: str, key: str, share: float) -> bool:
-    """Return whether a key belongs to the private share, a number from 0 (nothing) to 1 (everything).
-
-    The choice depends on the dataset's canary and the key alone. A row therefore stays on its side in every version,
-    whatever other rows are added or removed and whatever the seed, and a larger share includes every smaller one. Rows
-    that give each other away (the levels of one pair, the settings of one item) share a key: that of their origin.
-    """
-    return int(content_hash(canary, "held out", key), 16) < share * _DRAWS
 
 
 @dataclass(frozen=True)

@@ -61,15 +61,15 @@ def passages(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
         yield Entry(fields.id(row), {"text": text, "title": fields.title(row)}, evidence=shortened(text))
 
 
-def questions(spec: SourceSpec, rows: Iterable[Row], known: Sequence[str] = QUESTION_FIELDS) -> Iterator[Entry]:
-    """Yield a question for each row: `question`, `answers` (a string or a list), and more of the `known`."""
-    fields = _Fields(spec, known, required=("question", "answers"))
+def questions(spec: SourceSpec, rows: Iterable[Row], allowed: Sequence[str] = QUESTION_FIELDS) -> Iterator[Entry]:
+    """Yield a question for each row: `question`, `answers` (a string or a list), and more of the `allowed`."""
+    fields = _Fields(spec, allowed, required=("question", "answers"))
     for row in rows:
         question, answers = row.text(fields.name("question")), fields.texts(row, "answers")
         evidence = fields.optional(row, "evidence")
         values: dict[str, Any] = {"question": question.strip(), "answers": answers, "evidence": evidence}
         values["title"] = fields.title(row)
-        if "answer_starts" in known and fields.present(row, "answer_starts"):
+        if "answer_starts" in allowed and fields.present(row, "answer_starts"):
             values["answer_starts"] = row.offsets(fields.name("answer_starts"), len(answers))
         far = fields.optional(row, "other_answer"), fields.optional(row, "other_evidence")
         if fields.present(row, "sides"):
@@ -132,12 +132,12 @@ def assignments(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
 class _Fields:
     """The map of one source. A field that the map names must exist; all others have our names."""
 
-    def __init__(self, spec: SourceSpec, known: Sequence[str], required: Sequence[str]) -> None:
+    def __init__(self, spec: SourceSpec, allowed: Sequence[str], required: Sequence[str]) -> None:
         self._map = spec.fields or {}
         self._required = required
         for name in self._map:
-            if name not in known:
-                raise SourceError(f'{spec.name}: fields: unknown field "{name}"; {nearest(name, known)}')
+            if name not in allowed:
+                raise SourceError(f'{spec.name}: fields: unknown field "{name}"; {nearest(name, allowed)}')
 
     def name(self, ours: str) -> str:
         return self._map.get(ours, ours)

@@ -98,7 +98,7 @@ class Pins:
                 Store(str(self._path.parent)).write(str(self._path.resolve()), f"{content}\n".encode())
         return self._at(spec, now)
 
-    def known(self, spec: SourceSpec) -> SourceSpec:
+    def at_known_pin(self, spec: SourceSpec) -> SourceSpec:
         """Return the source at its pin if that needs no network, else as it is."""
         pin = self._known.get(_name(spec)) if spec.is_remote else None
         if pin is None or (spec.is_url and self._copy(spec, pin) is None):
@@ -130,12 +130,12 @@ class Pins:
 
     def _fetch(self, spec: SourceSpec, before: Pin | None) -> Pin:
         """Copy the current content of the URL and return its pin; if nothing changed, the pin `before`."""
-        known = before.revision if before is not None and self._copy(spec, before) is not None else None
+        etag_before = before.revision if before is not None and self._copy(spec, before) is not None else None
         folder = self._scratch or self._copies
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".fetched-") as name:
             file = Path(name) / "file"
-            etag = _download(spec.path, file, known)
+            etag = _download(spec.path, file, etag_before)
             if etag is _UNCHANGED:
                 assert before is not None
                 return before
@@ -174,14 +174,16 @@ def _read(lock: Path) -> Lock:
 _UNCHANGED = "unchanged"
 
 
-def _download(url: str, to: Path, known: str | None) -> str:
-    """Download the URL to a file. Return its ETag, empty if there is none; `_UNCHANGED` if it is the `known` one."""
+def _download(url: str, to: Path, etag_before: str | None) -> str:
+    """Download the URL to a file. Return its ETag, empty if there is none; `_UNCHANGED` if that is `etag_before`."""
     shown = without_query(url)
     parts = urlsplit(url)
     if "@" in parts.netloc or not parts.hostname:
         raise SourceError(f"{parts.scheme}://{parts.hostname or ''}...: expected an address without a name or a "
                           "password in it; fetch the file yourself, and name where it lies")  # fmt: skip
-    headers = {"User-Agent": AGENT, **({"If-None-Match": known} if known and not known.startswith("sha256:") else {})}
+    headers = {"User-Agent": AGENT}
+    if etag_before and not etag_before.startswith("sha256:"):
+        headers["If-None-Match"] = etag_before
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 - http or https: `SourceSpec.is_url`
     for wait in (*WAITS_S, None):
         try:

@@ -144,7 +144,7 @@ class Row:
 
     def offsets(self, name: str, count: int) -> tuple[int, ...]:
         """Return the field `name`, which must be a list of `count` places in a text, or -1."""
-        expected = f"a list of {count} whole numbers, -1 or more (one an answer)"
+        expected = f"a list of {count} whole numbers, -1 or more (one per answer)"
         offsets = tuple(self._each(name, int, expected))
         for offset in offsets:
             if not _is_offset(offset):
@@ -212,7 +212,7 @@ class Entry:
 class PassageIds:
     """Gives each document of a file its id as a passage.
 
-    Of passages with the same title and text the door keeps the first, whose id therefore stands for all of them.
+    Of passages with the same title and text the first is kept, so its id stands for all of them.
     Every document of the file has to pass through here, in the order of the passages.
     """
 

@@ -80,8 +80,8 @@ def _pages(path: str) -> Iterator[_Page]:
 
 def _questions(page: _Page) -> Iterator[_Asked]:
     row = page.row
-    for number, (question, given) in enumerate(row.pairs("questions", list), start=1):
-        asked = Row(row.file, f"{row.place}, question {number}", {"answers": given})
+    for number, (question, answers_given) in enumerate(row.pairs("questions", list), start=1):
+        asked = Row(row.file, f"{row.place}, question {number}", {"answers": answers_given})
         answers = [answer for answer in asked.rows("answers", "answer") if answer.text("answer").strip()]
         places = [_place(answer, page.paragraphs) for answer in answers]
         yield _Asked(f"{page.id}#{number}", question, tuple(answer.text("answer") for answer in answers), places)

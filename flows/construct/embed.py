@@ -326,16 +326,16 @@ class CachedEmbedder:
         if not texts:
             return self.embedder.embed(texts)
         keys = {text: hashlib.sha256(text.encode()).digest() for text in texts}
-        known = self._read(keys.values())
-        missing = sorted(text for text, key in keys.items() if key not in known)
+        vectors = self._read(keys.values())
+        missing = sorted(text for text, key in keys.items() if key not in vectors)
         for start in range(0, len(missing), _ROUND):
             batch = missing[start : start + _ROUND]
             fresh = {keys[text]: row for text, row in zip(batch, self.embedder.embed(batch), strict=True)}
             self._write(fresh)
-            known.update(fresh)
-        if len({row.shape for row in known.values()}) > 1:
+            vectors.update(fresh)
+        if len({row.shape for row in vectors.values()}) > 1:
             raise self._unusable("its vectors differ in length")
-        return np.stack([known[keys[text]] for text in texts])
+        return np.stack([vectors[keys[text]] for text in texts])
 
     def _read(self, keys: Iterable[bytes]) -> dict[bytes, NDArray[np.float32]]:
         with self._open() as connection:
@@ -344,14 +344,14 @@ class CachedEmbedder:
             rows = connection.execute(
                 "SELECT text, vector FROM wanted JOIN vectors USING (text) WHERE model = ?", (self.name,)
             )
-            known = {}
+            vectors = {}
             for key, blob in rows:
                 if not isinstance(blob, bytes) or not blob or len(blob) % 4:
-                    raise self._unusable("a vector in it is not one")
-                known[key] = np.frombuffer(blob, "<f4").astype(np.float32)
-            if any(not abs(float(np.linalg.norm(row)) - 1) <= UNIT_WITHIN for row in known.values()):
+                    raise self._unusable("a stored vector is not valid")
+                vectors[key] = np.frombuffer(blob, "<f4").astype(np.float32)
+            if any(not abs(float(np.linalg.norm(row)) - 1) <= UNIT_WITHIN for row in vectors.values()):
                 raise self._unusable("a vector in it is not of unit length")
-            return known
+            return vectors
 
     def _write(self, vectors: dict[bytes, NDArray[np.float32]]) -> None:
         rows = ((self.name, key, row.astype("<f4").tobytes()) for key, row in vectors.items())

@@ -11,7 +11,13 @@ class Released:
     """How a part's accepted records become configurations of a release."""
 
     together: str
-    """The field shared by rows that give each other away: the private share holds all of them, or none."""
+    """The field shared by rows that stand together: a fault in one holds back all of them."""
+    origin: tuple[str, ...]
+    """The fields that tell which source record a row rests on: all rows on it are private, or none. Without any, no row
+    of the part is private."""
+    rests_on: Callable[..., str] = str
+    """`rests_on(the values of origin)`: the text that gives the row away, as its source has it: the question, say. By
+    default it is the one field."""
     configs: tuple[str, ...] = ()
     """The fields whose values distinguish its configurations; without any there is one configuration."""
     verification_inputs: tuple[str, ...] = ()
@@ -21,5 +27,5 @@ class Released:
     mixes: Callable[..., Iterable[SourceSpec]] | None = None
     """`mixes(settings, the values of configs)`: the sources whose text rows of that configuration may contain. If None,
     these are all sources of the part, of its makers, and of the parts that they use."""
-    said: tuple[str, ...] = ()
+    text_fields: tuple[str, ...] = ()
     """The fields (texts, or turns of a dialogue) that show which languages a row is in; by default its `language`."""

@@ -180,10 +180,10 @@ class BM25Index:
         """See `Retriever`."""
         ranks = np.full((len(queries), most), -1, np.int64)
         for row, query in enumerate(queries):
-            known = [self._numbers[word] for word in _words(query) if word in self._numbers]
-            if self._index is None or not known or not most:
+            numbers = [self._numbers[word] for word in _words(query) if word in self._numbers]
+            if self._index is None or not numbers or not most:
                 continue
-            scores: NDArray[np.float32] = self._index.get_scores_from_ids(known)
+            scores: NDArray[np.float32] = self._index.get_scores_from_ids(numbers)
             places = np.flatnonzero(scores)
             if len(places) > most:
                 least = np.partition(scores[places], -most)[-most]
@@ -239,7 +239,7 @@ def _grams(text: str) -> Counter[str]:
 
 
 def _plain(text: str) -> str:
-    """Return `text` in lower case, with characters of one width and single blanks as white space."""
+    """Return `text` in lower case and half width, with single blanks as white space."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

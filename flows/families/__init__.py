@@ -1,4 +1,4 @@
-"""One folder a paper. A new family is a folder here that exports FAMILY, and a file in schemas."""
+"""One folder per paper. A new family is a folder here that exports FAMILY, and a file in schemas."""
 
 import importlib
 import pkgutil
@@ -12,7 +12,7 @@ from schemas.errors import Failed
 
 @cache
 def family_names() -> tuple[str, ...]:
-    """The families there are: every package in this folder."""
+    """The existing families: every package in this folder."""
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg))
 
 
@@ -28,7 +28,7 @@ def load_family(name: str) -> Family:
 
 
 def citation(name: str) -> str:
-    """The BibTeX entry of the family's paper, `citation.bib` in its folder; empty where there is none."""
+    """The BibTeX entry of the family's paper, `citation.bib` in its folder; empty if there is none."""
     entry = files(f"{__name__}.{name}") / "citation.bib"
     return entry.read_text(encoding="utf-8").strip() if entry.is_file() else ""
 
@@ -43,7 +43,7 @@ def check_declaration(family: Family) -> None:
 
 
 def _names(family: Family, part: Part) -> Iterator[tuple[str, Iterable[str], str, Container[str]]]:
-    """What names something, the names, the kind of what they name, and all of that kind."""
+    """Each referring declaration, its names, the kind of thing they name, and all known names of that kind."""
     prompts = {prompt.name for prompt in family.prompts}
     parts = {other.name for other in family.parts}
     # A setting is a field, or a property that joins several.
@@ -58,7 +58,7 @@ def _names(family: Family, part: Part) -> Iterator[tuple[str, Iterable[str], str
     yield f"`uses` of {part.name}", part.uses, "part", parts
     if (released := part.released) is not None:
         owner = f"`released` of {part.name}"
-        yield owner, (released.together, *released.configs, *released.said), "field", fields
+        yield owner, (released.together, *released.origin, *released.configs, *released.text_fields), "field", fields
         yield owner, released.verification_inputs, "part", parts
     if part.people is not None:
         corrected = [text.name for text in part.people.rubric.writes if text.corrects]

@@ -25,7 +25,7 @@ class Change(NamedTuple):
 
 
 class Replaced(NamedTuple):
-    """A text in which every mention of one thing names another."""
+    """A text in which every mention of an answer names another answer."""
 
     text: str
     replacements: tuple[Change, ...]
@@ -35,11 +35,11 @@ class Replaced(NamedTuple):
 
 
 class CannotReplace(Exception):  # noqa: N818 - a refusal
-    """A mention that cannot name something else in its place; the message says why in a few words."""
+    """Raised if a mention cannot name something else; the message says why in a few words."""
 
 
 class Edit(NamedTuple):
-    """A stretch of the text and what replaces it; `mention` tells a mention from a word beside one."""
+    """A stretch of the text and what replaces it; `mention` tells mentions from the words beside them."""
 
     start: int
     end: int
@@ -64,7 +64,7 @@ def edited(text: str, edits: Iterable[Edit]) -> Replaced:
 
 
 class Language(Protocol):
-    """The questions a method may ask of a text. A module with these functions is a `Language`."""
+    """The questions that a method can ask about a text. A module with these functions is a `Language`."""
 
     def count(self, text: str) -> int:
         """Words in `text` (characters that are not white space, in Chinese)."""
@@ -83,13 +83,13 @@ class Language(Protocol):
         ...
 
     def answer_type(self, answer: str, question: str = "") -> AnswerType:
-        """Return the type of `answer`; the question helps where the answer alone does not tell."""
+        """Return the type of `answer`; the question decides if the answer alone does not."""
         ...
 
     def kind(self, answer: str, question: str = "") -> str:
         """Return a name for the set of answers that can take the answer's place, in grammar and in sense.
 
-        It begins with the type. An answer that nothing else can stand in for has a kind of its own.
+        It begins with the type. An answer that nothing can replace has a kind of its own.
         """
         ...
 
@@ -100,8 +100,8 @@ class Language(Protocol):
     def mentions(self, text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mention]:
         """Return every mention of the answer in `text`, in order, without overlap (longest first).
 
-        In full or by an alias, whatever the case; in the plural or singular; abbreviated; by a part of a
-        name where nothing else in the text is called so. A possessive is a mention whose ending stays
+        In full or by an alias, in any case; in the plural or singular; abbreviated; by a part of a
+        name that nothing else in the text has. A possessive is a mention whose ending stays
         outside it.
         """
         ...
@@ -109,7 +109,7 @@ class Language(Protocol):
     def replace(self, text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Replaced:
         """Return `text` with every mention of `answer` naming `new` instead, in the same form.
 
-        Raises `CannotReplace` where the words around a mention cannot be made to agree.
+        Raises `CannotReplace` if the words around a mention cannot be made to agree.
         """
         ...
 

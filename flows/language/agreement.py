@@ -1,7 +1,7 @@
-"""The changes that a text needs when its answer is exchanged for another.
+"""The changes that a text needs when its answer is replaced by another.
 
-Two questions, for English and Chinese: how many words of an edit the exchange does not explain, and where a
-text still speaks of the new answer as it could of the old one alone.
+Two questions, for English and Chinese: how many words of an edit the replacement does not explain, and where a
+text still says something about the new answer that fits only the old one.
 """
 
 import re
@@ -21,9 +21,9 @@ from flows.language.zh.text import normal
 WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+|[^\w\s]|_")
 """A word, a Chinese character or a sign. An apostrophe is a sign of its own: "Wales's" is "Wales", "'", "s"."""
 _SIGNS = frozenset(",.'’\"`-–—()（），、。《》“”‘·")
-"""Signs that come and go with a name."""
+"""Punctuation marks that come and go with a name."""
 _STEM, _STEM_SHARE = 4, 0.5
-"""Letters that words of one family begin with alike, at the least, and their share of the longer word."""
+"""The fewest first letters that words of a family share, and their least share of the longer word."""
 _SHOWN = 30
 """Characters shown on either side of a word that does not agree."""
 _UNCOUNTED = frozenset(["a", "an", "the", "s"])
@@ -32,7 +32,7 @@ _LINKING = frozenset(["of", "the", "and", "or", "a", "an", "in"])
 """Words of a name that give no initial."""
 _PRONOUNS = word_list("en", "personal pronouns")
 _EXCHANGED = tuple(frozenset(group.split(":")) for group in lists("en", "words")["exchanged"])
-"""Words of which one may take another's place beside the new answer."""
+"""Words that may replace each other beside the new answer."""
 _PAIRS = [pair.split(":") for pair in lists("en", "words")["of men and women"]]
 _COUNTERPARTS = frozenset(
     frozenset((male + ending, female + ending)) for male, female in _PAIRS for ending in ("", "s")
@@ -47,7 +47,7 @@ _CHINESE = tuple(
         "个個位座本部场場次家條条项項名首片种種只隻头頭匹辆輛艘架所间間栋棟幢件",
     )
 )
-"""Pronouns, characters of words for men and women, measure words: of each, one may take another's place."""
+"""Pronouns, characters of words for men and women, measure words; those of a group may replace each other."""
 _COUNTERPART = {"she": "he", "her": "his or him", "hers": "his", "herself": "himself", "她": "他"} | {
     "he": "she", "him": "her", "his": "her", "himself": "herself", "他": "她"
 }  # fmt: skip
@@ -63,14 +63,14 @@ class Contradiction(NamedTuple):
     place: str
     """The words around it."""
     should: str
-    """What would agree."""
+    """The word that would agree."""
 
 
 def unexplained(code: str, old: str, new: str, answer: str, alternative: str) -> int:
-    """Count the words of the edit from `old` to `new` that exchanging `answer` for `alternative` does not explain.
+    """Count the words of the edit from `old` to `new` that replacing `answer` by `alternative` does not explain.
 
     Explained are words of the names: whole, in part, as initials, of the same family ("alchemists" beside
-    "alchemy"), and what took the place of one; articles; verbs and nouns that agree in number; and, unless
+    "alchemy"), and the words that replaced them; articles; verbs and nouns that agree in number; and, unless
     numbers or dates were exchanged, pronouns and words for men and women ("husband", "wife").
     """
     gone, names_gone = _apart(old, answer)
@@ -136,7 +136,7 @@ def _family(name: str) -> tuple[frozenset[str], str]:
 
 
 def _stands_for(word: str, words: frozenset[str], initials: str) -> bool:
-    """True if a word is the initials of a name, or of a family with one of its words."""
+    """True if a word is the initials of a name, or belongs to the family of one of its words."""
     if not (word.isalpha() and word.isascii()):
         return False
     return (len(word) > 1 and word in initials) or any(_akin(word, other) for other in words)
@@ -148,7 +148,7 @@ def _akin(word: str, other: str) -> bool:
 
 
 def _agrees(code: str, answer: str, gone: str, come: str) -> bool:
-    """True if a word took another's place so as to agree with the new answer."""
+    """True if a word replaced another so that it agrees with the new answer."""
     short, long = sorted((gone, come), key=len)
     of_other_number = long in (f"{short}s", f"{short}es") or (short.endswith("y") and long == f"{short[:-1]}ies")
     if of_other_number or any({gone, come} <= group for group in _EXCHANGED):
@@ -160,14 +160,14 @@ def _agrees(code: str, answer: str, gone: str, come: str) -> bool:
     return any({gone, come} <= group for group in _CHINESE)
 
 
-# ---- what still speaks of the old answer ----
+# ---- words that still fit only the old answer ----
 
 
 def contradiction(code: str, text: str, answer: str, alternative: str) -> Contradiction | None:
-    """Return where `text`, with `alternative` in place of `answer`, still speaks of the old answer; else None.
+    """Return the place where `text`, with `alternative` in place of `answer`, fits only the old answer; else None.
 
     A title or "the first woman" right beside the new name; a pronoun of the old person's gender, where the new
-    person is of the other and nobody else is named before it whom it could mean; a verb in the number of the old
+    person has the other and nobody else named before it could be meant; a verb in the number of the old
     answer, right after the new one.
     """
     return (
@@ -195,8 +195,8 @@ def _of_title(code: str, text: str, answer: str, alternative: str) -> Contradict
     for mention in en.mentions(text, alternative):
         title = _TITLE_BEFORE.search(text, 0, mention.start)
         called = _CALLED.match(text, mention.end)
-        for match, known in ((title, _TITLES & _NOUNS[was]), (called, _SAID[was])):
-            if match is not None and (word := match[1].casefold()) in known:
+        for match, gendered_words in ((title, _TITLES & _NOUNS[was]), (called, _SAID[was])):
+            if match is not None and (word := match[1].casefold()) in gendered_words:
                 should = next(pair[now == "female"] for pair in _PAIRS if word in pair)
                 should = should.capitalize() if match[1][0].isupper() else should
                 return Contradiction(match[1], _around(text, match.start(1)), should)
@@ -208,7 +208,7 @@ def _of_gender(code: str, text: str, answer: str, alternative: str) -> Contradic
     if was is None or now is None or was == now:
         return None
     mentions = [(mention.start, mention.end) for mention in language_of(code).mentions(text, alternative)]
-    # In brackets stands who plays somebody: "the Snow Queen (Elizabeth Mitchell) ... she".
+    # The brackets name the actor who plays somebody: "the Snow Queen (Elizabeth Mitchell) ... she".
     named_at = [span for span in mentions if text.rfind("(", 0, span[0]) <= text.rfind(")", 0, span[0])]
     others = [
         span
@@ -239,7 +239,7 @@ def _people(code: str, text: str, gender: str) -> list[tuple[int, int]]:
 
 
 def _may_be_name(text: str, word: re.Match[str], gender: str) -> bool:
-    """True if a capitalised word may name somebody of the gender: its first name, or no known word and no place."""
+    """True if a capitalised word may name somebody of the gender: a fitting first name, or no known word or place."""
     if not word[0][:1].isupper() or len(word[0]) == 1 or _LOCATED.search(text, 0, word.start()):
         return False
     low = word[0].lower()
@@ -264,7 +264,7 @@ def _gender(code: str, name: str) -> str | None:
 
 
 def _of_number(code: str, text: str, answer: str, alternative: str) -> Contradiction | None:
-    """A verb right after the new answer in the old one's number; of names and numbers nobody can tell."""
+    """A verb right after the new answer, in the old answer's number; not for names and numbers, which take either."""
     if code != "en" or not (answer.islower() and alternative.islower()):
         return None
     plural = en.is_plural(alternative)

@@ -1,4 +1,4 @@
-"""Substitutes for an answer or a name: near years and quantities, invented persons, Chinese words of one kind."""
+"""Substitutes for an answer or a name: near years and quantities, invented persons, Chinese words of the same kind."""
 
 import random
 import re
@@ -11,18 +11,18 @@ from flows.language.tables import invented_names, rows
 
 FEW = 8
 YEAR = re.compile(r"(?<![\d.,])(?:1\d|20)\d\d(?![\d.,–-])")
-"""The only number moved of several: "15 February 1763"."""
+"""The only number of several that is moved: "15 February 1763"."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _QUANTITY = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 YEARS = 3
-"""Years by which a year is moved at most; never beyond `LAST_YEAR`."""
+"""The most years by which a year is moved; never beyond `LAST_YEAR`."""
 LAST_YEAR = 2024
 MOST_TIMES = 1.1
 """Largest ratio between two plausible quantities."""
 NEAR = 0.05
-"""Share of a quantity by which it is moved, at most."""
+"""The largest share of a quantity by which it is moved."""
 NEIGHBOURS = 2
-"""Steps by which a number in words is moved, at most."""
+"""The most steps by which a number in words is moved."""
 CENTURY = re.compile(r"\d+\s*(?:世纪|世紀|(?:st|nd|rd|th)\b)")
 """Ordinals run out: there is no 54th century yet."""
 _COUNTS = tuple(CARDINALS)[2:13]
@@ -54,7 +54,7 @@ def is_plausible(answer: str, other: str) -> bool:
 
 
 def moved(answer: str, numbers: re.Pattern[str], rng: random.Random) -> str:
-    """The answer with its number changed to another as long; a year moves by `YEARS` at most, as does a decade."""
+    """The answer with its number changed to another as long; a year or a decade moves by `YEARS` at most."""
 
     def other(match: re.Match[str]) -> str:
         digits = match[0]
@@ -69,7 +69,7 @@ def moved(answer: str, numbers: re.Pattern[str], rng: random.Random) -> str:
 
 
 def _near(digits: str, rng: random.Random) -> str:
-    """A number near the given one and as long, with as many noughts at its end and the same point and commas."""
+    """A number near the given number and as long, with as many zeros at its end and the same point and commas."""
     plain = re.sub(r"\D", "", digits)
     figures = plain.rstrip("0") or plain
     value, length = int(figures), len(figures)
@@ -86,7 +86,7 @@ _HE, _SHE = re.compile(r"\b(?:he|his|him)\b", re.IGNORECASE), re.compile(r"\b(?:
 
 
 def persons(answer: str, text: str, shape: Sequence[str], rng: random.Random, people: str = "") -> Iterator[str]:
-    """Persons whom nobody knows, of the answer's gender, by as many names; none for kings, saints and lists.
+    """Invented persons of the answer's gender with as many names; none for kings, saints and lists.
 
     Their names are of `people` ("german"), where the table has those.
     """
@@ -105,7 +105,7 @@ def persons(answer: str, text: str, shape: Sequence[str], rng: random.Random, pe
         yield from rng.sample(names[theirs + of], FEW) if gender(answer) else surnames
 
 
-# ---- Chinese words that take each other's place: of one kind, and of one form (`sisters.tsv`) ----
+# ---- Chinese words that can replace each other: of the same kind and form (`sisters.tsv`) ----
 
 
 @cache
@@ -120,7 +120,7 @@ def _known() -> re.Pattern[str]:
 
 
 def sisters(text: str) -> Iterator[str]:
-    """Yield the text with the first words that have a sister exchanged, one at a time."""
+    """Yield the text with one of the first words that have a sister replaced by it, word by word."""
     for match in _known().finditer(text):
         group = _groups()[match[0]]
         at = group.index(match[0])

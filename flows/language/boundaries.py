@@ -1,7 +1,7 @@
 """Certain ends of sentences: places at which a text can be cut, or something inserted.
 
-`sentences` of a language finds all sentences; here only those ends count that nothing speaks against, so
-that a place found in a whole text is found as well in what is left of it after a cut.
+`sentences` of a language finds all sentences; here only certain ends count, so
+that a place found in a whole text is also found in the rest of the text after a cut.
 """
 
 import re

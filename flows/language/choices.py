@@ -7,10 +7,10 @@ from flows.language import language_of
 YES_OR_NO = frozenset(
     ["yes", "no", "是", "否", "是的", "不是", "对", "不对", "有", "没有", "能", "不能", "可以", "不可以", "会", "不会"]
 )
-"""Answers that occur in any text, so that none can be said not to hold them."""
+"""Answers that occur in almost any text, so that no text can be said to lack them."""
 _OR = re.compile(r"\bor\b|还是|還是|或|\bbetween\b.{1,80}?\band\b", re.IGNORECASE)
 NEAREST = 3
-"""Words on either side of "or" that say what it offers, at most."""
+"""The most words on either side of "or" that say what it offers."""
 LEAST_OFFERED = 0.5
 """Least share of the answer's words in a question that offers it."""
 

@@ -1,4 +1,4 @@
-"""Answers that nothing can replace: the text explains their name, or has them only within other names."""
+"""Answers that nothing can replace: the text explains their name, or has them only inside other names."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ _LINK = (
     r"also|in|and|or|often|sometimes|usually|commonly|most|more|probably|likely|possibly|perhaps|roughly|loosely|simply|"
     rf"originally|thus|so|itself|meaning|{_TONGUES})"
 )
-"""Words between a name and its explanation; any other would begin to say something else."""
+"""Words that may stand between a name and its explanation; any other begins another statement."""
 _FORWARD = re.compile(rf"[\"”’'»)]{{0,2}}\s*[,(–—]?\s*(?:{_LINK},?\s+){{0,6}}?[\"“]?(?:{_NAMING})")
 _BRACKET = re.compile(
     rf"[\"”’'»]?\s*[(\[][^()\[\]]*?(?:{_FOREIGN}|(?<=[(\[;, ])(?:{_TONGUES}):|\blit(?:\.|erally)|\bmeaning\b(?! that)|"
@@ -48,10 +48,10 @@ _BACKWARD = re.compile(
 )
 _NAMESAKE = re.compile(r"\b(?:named|called)\s+(?:so\s+)?(?:after|for|in hono\w+ of)\s+(?:[a-z]+\s+|[\"“‘']){0,5}$")
 _STEM = 4
-"""Letters that a name and the one after whom it is called begin with alike: "Tasmania", "Tasman"."""
+"""The first letters that a name shares with the name it comes from: "Tasmania", "Tasman"."""
 _ZH_FORWARD = patterns("zh")["name and then its explanation"]
 _ZH_BRACKET = patterns("zh")["name in another script"]
-"""The name in another script or tongue, right after it."""
+"""The name in another script or language, right after it."""
 _ZH_BACKWARD = re.compile(r"(?:简称|缩写|全称)(?:为|是|作)?[：:]?[“「『《\"]?$")
 _SHOWN = 40
 
@@ -59,8 +59,8 @@ _SHOWN = 40
 def explanation(code: str, text: str, answer: str, aliases: Sequence[str] = ()) -> str | None:
     """Return the words next to a mention of the answer that explain its name or give another; else None.
 
-    What it means or is short for, whom or what it is named after, how it is spoken, its name in another tongue: of
-    another answer nothing of that is true. Looked for in the sentence of the mention, right before or after it.
+    Its meaning, what it is short for or named after, its pronunciation, its name in another language: of
+    another answer none of this is true. Looked for in the sentence of the mention, right before or after it.
     """
     forward, bracket, backward = (
         (_ZH_FORWARD, _ZH_BRACKET, _ZH_BACKWARD) if code == "zh" else (_FORWARD, _BRACKET, _BACKWARD)
@@ -98,14 +98,14 @@ def _is_namesake(text: str, mention: Mention) -> bool:
 
 
 _SAME_THING = word_list("en", "same thing")
-"""Heads that make of a name no other thing: the Amazon River is the Amazon."""
+"""Heads that do not change what a name means: the Amazon River is the Amazon."""
 
 
 def only_within_names(code: str, question: str, text: str, answer: str, aliases: Sequence[str] = ()) -> str | None:
     """Return a longer name or compound with the answer in it, if the text has the answer nowhere else; else None.
 
-    "Animation" of "Walt Disney Animation Studios", "computer" of "computer-puppeteered": the text does not say it of
-    what is asked. Where the question asks for what the longer name heads, that is the answer's own.
+    "Animation" of "Walt Disney Animation Studios", "computer" of "computer-puppeteered": the text does not say that of
+    the answer. If the question asks for a thing of the longer name's kind, the longer name is the answer's own.
     """
     shown = None
     for mention in _named(code, text, answer, aliases):
@@ -128,8 +128,8 @@ def _name_around(question: str, text: str, mention: Mention) -> str | None:
     if match is None or not name[:1].isupper():
         return None
     head = match[1].casefold()
-    known = classes("head")
-    if head not in known and head.removesuffix("s") not in known:
+    heads = classes("head")
+    if head not in heads and head.removesuffix("s") not in heads:
         return None
     asked = question.casefold()
     if head in _SAME_THING or head in asked or head.removesuffix("s") in asked:

@@ -1,4 +1,4 @@
-"""The form in which spellings of a phrase meet, and the edges at which it is a whole word, for `PhraseFinder`."""
+"""The form that all spellings of a phrase share, and the edges at which it is a whole word, for `PhraseFinder`."""
 
 import unicodedata
 from collections.abc import Callable
@@ -18,19 +18,19 @@ Kinds = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
 _CODES = 0x110000
 MARGIN = 4
-"""Spaces beside the codes of a text, so that a look at its neighbours needs no look at its ends."""
+"""Spaces on both sides of a text's codes, so that looking at neighbours needs no check for the ends."""
 _SPACE, _APOSTROPHE = ord(" "), ord("'")
 _CASED_BELOW = 0x20000
 _ASSIGNED = tuple(chain(range(0x40000), range(0xE0000, 0xE0200)))
 """Every letter, digit and mark of Unicode is one of these."""
 
 
-# What a character is at the edge of a phrase.
+# The kinds of characters at the edge of a phrase.
 _OTHER, _LETTER, _DIGIT, _NUMERAL = 0, 1, 2, 3
 
 
 def folded(phrase: str) -> str:
-    """The form in which two spellings of a phrase meet: folded, without outer white space."""
+    """The form that all spellings of a phrase share: folded, without outer white space."""
     return " ".join(phrase.translate(_folds()).split())
 
 
@@ -40,13 +40,13 @@ def readable(phrase: str) -> bool:
 
 
 def lower(character: str) -> str:
-    """A character in lower case; itself where that is more than one ('İ')."""
+    """A character in lower case; itself if its lower case is several characters ('İ')."""
     low = character.lower()
     return low if len(low) == 1 else character
 
 
 def upper(character: str) -> str:
-    """A character in upper case; itself where that is more than one ('ß') or has another lower case ('ı')."""
+    """A character in upper case; itself if that is several characters ('ß') or has another lower case ('ı')."""
     up = character.upper()
     return up if folded(up) == folded(character) else character
 
@@ -61,12 +61,12 @@ def _folds() -> dict[int, int]:
 
 
 class Text(NamedTuple):
-    """A text as it is searched. Its codes and kinds have `MARGIN` spaces on both sides."""
+    """A text ready to be searched. Its codes and kinds have `MARGIN` spaces on both sides."""
 
     codes: Codes
     kinds: Kinds
     sums: Sums
-    """Of the weights before each code; one more for the end. Without margins."""
+    """Sums of the weights before each code, and of all weights; without margins."""
     places: Integers | None
     """The place of each code in the original text; None if no place changed."""
 
@@ -88,11 +88,11 @@ class _Script(Protocol):
     def read(self, text: str) -> Text: ...
 
     def windows(self, text: Text) -> list[tuple[Integers, Integers, Sums]]:
-        """Starts, ends and sums of the stretches that a phrase can be anchored in; in lists that each are in order."""
+        """Starts, ends and sums of the stretches that can anchor a phrase; each list is in order."""
         ...
 
     def may_anchor(self, windows: Integers, phrases: Integers) -> Mask:
-        """True if a window of so many codes may be the anchor of a phrase of so many."""
+        """True if a window of this length may be the anchor of a phrase of that length."""
         ...
 
     def cut(self, text: Text, starts: Integers, ends: Integers) -> Mask:
@@ -226,7 +226,7 @@ def _decimal(next_to: Codes, inside: Kinds, beyond: Kinds) -> Mask:
 
 
 def _among(values: NDArray[Any], few: NDArray[Any]) -> Mask:
-    """Which values are one of a few; `np.isin` takes longer for all but the longest arrays."""
+    """Which values are among a few; `np.isin` takes longer for all but the longest arrays."""
     among: Mask = (values[:, None] == few).any(axis=1)
     return among
 

@@ -1,18 +1,18 @@
 """Keyword and phrase replacement: LV-Eval, section 3.2.3.
 
-A rule is a keyword or phrase and its substitute. The rules go through a text once, together: nothing that was put in is
-looked at again. Of rules that overlap in a text the longest keyword goes first, then the one that stands first; the
-order in which rules are given changes nothing. What is a whole word, and which spellings meet, says `PhraseFinder`.
+A rule is a keyword or phrase and its substitute. All rules are applied in a single pass: no substitute is
+replaced again. Of rules that overlap in a text, the longest keyword wins, then the first in the text; the
+order of the rules changes nothing. `PhraseFinder` defines whole words and equal spellings.
 
-A substitute takes the case that its keyword has in the text, and what stands beside the keyword stays, so that a
-possessive keeps its ending ("EINSTEIN’S" gives "BEETHOVEN’S"). Inside a phrase, white space and apostrophes that are
-other than in the rule are kept, the first of the keyword for the first of the substitute and so on: a phrase broken by
-a line end is still broken there. Where the substitute has fewer of them the rest is lost, and the text does not come
-back. `Replacer.reversible` says whether a text does, `Replacer.unreturned` which rules are in the way.
+A substitute takes the case that its keyword has in the text, and the text beside the keyword stays, so that a
+possessive keeps its ending ("EINSTEIN’S" gives "BEETHOVEN’S"). White space and apostrophes inside a phrase that differ
+from those in the rule are kept, the first of the keyword for the first of the substitute and so on: a phrase broken
+by a line end is still broken there. If the substitute has fewer of them, the rest is lost, and the text cannot be
+restored. `Replacer.reversible` says whether a text can be, `Replacer.unreturned` which rules prevent it.
 
-Departures: the paper's annotators replaced by hand and read over the result. Here "a" and "an" before a keyword, and
-verbs and pronouns that go with it, are not made to agree, since the text has to come back; `problems` and `met` find
-the conflicts among rules and with a text that the paper leaves to reading.
+Departures: the paper's annotators replaced by hand and reread the result. Here "a" and "an" before a keyword, and
+verbs and pronouns that go with it, are not made to agree, since the text must be restorable; `problems` and `met` find
+the conflicts among rules, and of rules with a text, that the paper leaves to readers.
 """
 
 import re
@@ -42,7 +42,7 @@ _INITIAL = re.compile(r"(?<![\w'’\u0300-\u036f])[^\W_]")
 
 
 class Edit(NamedTuple):
-    """A stretch of a text before replacement, as it was found, and what was put there."""
+    """A stretch of a text before replacement, and its substitute as written there."""
 
     start: int
     end: int
@@ -51,7 +51,7 @@ class Edit(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A fault of a rule, and the rule that it conflicts with, if any (which can be the rule itself)."""
+    """A fault of a rule, and the rule that it conflicts with, if any (possibly itself)."""
 
     name: ProblemName
     rule: Rule
@@ -74,11 +74,11 @@ class Problem(NamedTuple):
 class Replacer:
     """Rules ready to be applied to texts of a language ("en", "zh") and to be undone.
 
-    Of two rules with one keyword, or one substitute when undoing, the one that sorts first is taken; `problems` tells.
+    Of rules with the same keyword (or substitute, when undoing), the first in order is used; `problems` lists them.
     """
 
     def __init__(self, rules: Sequence[Rule], language: str) -> None:
-        """Raises `ValueError` for a rule with a side without letter or digit, `KeyError` for an unknown language."""
+        """Raises `ValueError` if a side of a rule has no letter or digit, `KeyError` for an unknown language."""
         self.rules = tuple((old, new) for old, new in rules)
         self.language = language
         for rule in self.rules:
@@ -91,11 +91,11 @@ class Replacer:
         return _OneWay([(new, old) for old, new in self.rules], self.language)
 
     def apply(self, text: str) -> str:
-        """`text` with the substitutes in the places of the keywords."""
+        """`text` with the keywords replaced by their substitutes."""
         return self._forth.apply(text)
 
     def undo(self, text: str) -> str:
-        """`text` with the keywords in the places of the substitutes: of a reversible text applied, the text."""
+        """`text` with the substitutes replaced by their keywords: undoes `apply` on a reversible text."""
         return self._back.apply(text)
 
     def edits(self, text: str) -> list[Edit]:
@@ -107,11 +107,11 @@ class Replacer:
         return self.undo(self.apply(text)) == text
 
     def unreturned(self, text: str) -> list[Rule]:
-        """The rules that keep `text` from coming back, in the order given; empty if it is reversible.
+        """The rules that cannot be undone in `text`, in the order given; empty if it is reversible.
 
-        A rule is one of them where its substitute is in the text already, or comes about beside what was put in; where
-        the case, white space or apostrophes that the keyword has cannot be told from the substitute put there; where
-        another rule has the same substitute; or where the substitute is not found again because it forms a word or a
+        A rule cannot be undone if its substitute is in the text already, or arises next to another substitute; if
+        the case, white space or apostrophes of the keyword cannot be derived from the substitute; if
+        another rule has the same substitute; or if the substitute is not found again because it forms a word or a
         longer substitute with its neighbours.
         """
         applied = self.apply(text)
@@ -164,7 +164,7 @@ class _OneWay:
         return [Edit(start, end, old, self._substitute(old)) for start, end, old in stretches]
 
     def _stretches(self, text: str) -> tuple[list[int], list[int]]:
-        """Starts and ends of what is replaced, in order, without overlap."""
+        """Starts and ends of the stretches to be replaced, in order, without overlap."""
         located = self._finder.locate(text)
         chosen = _longest(located.starts, located.ends, self._lengths[located.phrases])
         return located.starts[chosen].tolist(), located.ends[chosen].tolist()
@@ -175,7 +175,7 @@ def _slices(text: str, starts: Sequence[int], ends: Sequence[int]) -> Iterator[s
 
 
 def _longest(starts: Integers, ends: Integers, lengths: Integers) -> Integers:
-    """Which stretches to take so that none overlap, the longest before others, then the first. They are in order."""
+    """Which stretches to take so that none overlap: the longest first, then the earliest. They are in order."""
     if not len(starts):
         return starts
     apart = np.append(True, starts[1:] >= np.maximum.accumulate(ends)[:-1])
@@ -215,8 +215,8 @@ def _kept(mark: re.Pattern[str], spelling: str, old: str, new: str) -> str:
 def _cased(spelling: str, old: str, new: str) -> str:
     """Return `new` in the case that `old` has as `spelling`.
 
-    It is that of the whole phrase if it is one of `_FORMS`; else each word takes that of its counterpart where there
-    are as many; else it is the form that is nearest, by the letters that differ.
+    It is that of the whole phrase if it is one of `_FORMS`; else each word takes that of its counterpart if there
+    are as many words; else it is the nearest form, by the letters that differ.
     """
     for form in _FORMS:
         if form(old) == spelling:
@@ -242,7 +242,7 @@ def _upper(phrase: str) -> str:
 
 
 def _opening(phrase: str) -> str:
-    """As written, but opening a sentence."""
+    """As written, but with a capital to begin a sentence."""
     return _INITIAL.sub(lambda match: upper(match.group()), phrase, count=1)
 
 
@@ -255,7 +255,7 @@ def _title(phrase: str) -> str:
 
 
 _FORMS: tuple[Callable[[str], str], ...] = (_as_written, _lower, _opening, _sentence, _title, _upper)
-"""Each as long as what it is given. In this order, so that "I" for "i" opens a sentence rather than shouts."""
+"""Each keeps the length of its text. In this order, so that "I" for "i" begins a sentence and is not all capitals."""
 
 
 def replacer(rules: Sequence[Rule], language: str) -> Replacer:
@@ -290,7 +290,7 @@ def occurs(text: str, phrases: Sequence[str], language: str) -> frozenset[str]:
 
 
 def met(text: str, rules: Sequence[Rule], language: str) -> list[Rule]:
-    """Return the rules whose substitutes occur in `text` already, in the order given."""
+    """Return the rules whose substitutes already occur in `text`, in the order given."""
     finder = _finder(tuple(new for _, new in rules), language)
     return [(rules[index][0], rules[index][1]) for index in finder.among(text)]
 
@@ -298,7 +298,7 @@ def met(text: str, rules: Sequence[Rule], language: str) -> list[Rule]:
 def problems(rules: Sequence[Rule], language: str) -> list[Problem]:
     """Return the rules that are ambiguous or cannot be undone, in their order; empty if all are sound.
 
-    - "empty side", "no letter or digit": a side that cannot be found in a text. Such a rule is not looked at further.
+    - "empty side", "no letter or digit": a side that cannot be found in a text. Such a rule is not checked further.
     - "unchanged": keyword and substitute are the same whatever the case.
     - "keyword twice": a rule above has the same keyword with another substitute.
     - "substitute twice": a rule above has the same substitute for another keyword.

@@ -1,4 +1,4 @@
-"""The subject of a question or a page, and the tests that a text is about it, or about something that belongs to it."""
+"""The subject of a question or a page, and tests whether a text is about it, or about something that belongs to it."""
 
 import re
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from flows.language.tables import patterns, word_list
 from flows.language.zh.text import NAME_TAGS, normal, tagged
 
 BRACKET = re.compile(r"\s*[(（].*?[)）]\s*$")
-"""The bracket that tells a page from others of its name: "Mercury (planet)"."""
+"""The bracket that distinguishes a page from others of its name: "Mercury (planet)"."""
 _WIDE = word_list("zh", "wide")
-"""Names that half of all texts have."""
+"""Names that occur in half of all texts."""
 _SHARED = 3
-"""Characters that a question shares with its evidence in a row, and that are a name then: 大沙地站."""
+"""The length of a run of characters, shared by a question and its evidence, that counts as a name: 大沙地站."""
 _NOMINAL = "nemaj"
 """First letters of the tags with which a name can end."""
 _SIGNS = re.compile(r"[，,。、？?：:；;\s]")
@@ -36,8 +36,8 @@ def matter_of(
 ) -> tuple[Entity, ...]:
     """Return the names in the question beside its answer, the page of its evidence, and the first name of the sentence.
 
-    Of a question that names its page, the page alone: Vienna is not what one about Mozart in Vienna is about. A country
-    or a people is named where nothing else is; the nouns of a question are, where it has no names.
+    If a question names its page, the page alone: a question about Mozart in Vienna is not about Vienna. A country
+    or a people counts only if nothing else is named; the nouns of a question count if it has no names.
     """
     page = page_name(title)
     in_text = _in_chinese if code == "zh" else _in_english
@@ -56,7 +56,7 @@ def matter_of(
 
 
 def speaks_of(code: str, passage: str, matter: Sequence[Entity]) -> bool:
-    """True if a passage names one of what a question is about, or half of its nouns; without either, any does."""
+    """True if a passage names a thing that a question is about, or half of its nouns; if it has neither, always."""
     named = sum(_is_named(code, passage, entity) for entity in matter)
     return not matter or (named > 0 if matter[0].is_name else 2 * named >= len(matter))
 
@@ -70,7 +70,7 @@ def _is_named(code: str, passage: str, entity: Entity) -> bool:
 
 
 def _in_english(text: str, evidence: str) -> list[str]:
-    """The names of a text; a lone word of the dictionary ("the Parliament") where there is no other."""
+    """The names of a text; a lone word of the dictionary ("the Parliament") if there is no other."""
     names = (entity.text for entity in en.entities(text) if entity.is_name and date_of(entity.text) is None)
     return [
         name
@@ -124,9 +124,9 @@ _LEAST = 2
 
 
 def speaks_of_another(code: str, question: str, text: str) -> bool:
-    """True if the text names the thing asked about only to say whose cousin, or which city's suburb, is meant.
+    """True if the text names the thing asked about only to identify another ("a cousin of", "a suburb of").
 
-    Not where the question asks of that one as well: "who is the brother of".
+    Not if the question asks for that relation too: "who is the brother of".
     """
     if code == "zh":
         return any(

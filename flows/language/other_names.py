@@ -1,4 +1,4 @@
-"""Other names of what a text names: its aliases, and those that the text gives.
+"""Other names of a thing in a text: its aliases, and those that the text gives.
 
 "Denali (also known as Mount McKinley)", "突破机构（简称「突破」）".
 """
@@ -48,7 +48,7 @@ def names_of(code: str, answer: str, aliases: Sequence[str], text: str = "") -> 
     """Return the aliases that mean the answer everywhere in `text`, and the title that follows its name.
 
     Left out are other wordings of a number or a date ("1788" does not mean the day "18 January 1788"), and an alias
-    with which another name begins ("the European Court", if the text has "the European Court of Human Rights"). Added
+    that begins another name ("the European Court", if the text has "the European Court of Human Rights"). Added
     are the title in "Charles, Prince of Wales", and "Lloyd Webber" for "Andrew Lloyd Webber", if the text has it.
     """
     if language_of(code).answer_type(answer) in ("number", "date"):

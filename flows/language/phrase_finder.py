@@ -1,15 +1,15 @@
 """Search of a text for thousands of phrases in one pass, as whole words and in any case.
 
-Texts and phrases are compared folded: every character in lower case where that is one character, every white space as
-a space and a run of it as one, ’ as '. Folding maps characters one to one and runs keep the place they had, so the
+Texts and phrases are compared folded: every character in lower case if that is a single character, every run of
+white space as a single space, ’ as '. Folding maps characters one to one and runs keep their place, so the
 stretches found are stretches of the text as it is. Nothing is normalised beyond that: a composed é is not a decomposed
 one, a full-width letter is not a half-width one.
 
 The search. Each character has a random weight of 64 bits; the sum of the weights of a stretch is a difference of two
 running sums. A phrase is anchored in one of its words (in Chinese, one of its pairs of characters): the one that the
-fewest other phrases have. The sums of all words of a text are looked up at once; where one is the sum of an anchor, the
-phrase is compared letter for letter, and its edges are looked at. So the time grows with the text and with what is
-found in it, and hardly with the number of phrases.
+fewest other phrases have. The sums of all words of a text are looked up at once; if a sum is that of an anchor, the
+phrase is compared letter for letter, and its edges are checked. So the time grows with the text and the number of
+matches, and hardly with the number of phrases.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,13 +21,13 @@ from flows.language.folding import MARGIN, Integers, Sums, Text, folded, readabl
 
 _SLOTS_PER_PHRASE = 64
 _STRETCH = 1 << 17
-"""Characters of a long text that are searched together: few enough to stay in the processor's cache."""
+"""Characters of a long text searched together: few enough to stay in the processor's cache."""
 _BATCH = 1 << 20
 """Characters of short documents that are searched together."""
 
 
 class Found(NamedTuple):
-    """Stretches of a text, in order of start and end, and the number of the phrase each is; of one length."""
+    """Stretches of a text, in order of start and end, and the number of each one's phrase; all of equal length."""
 
     phrases: Integers
     starts: Integers
@@ -37,15 +37,15 @@ class Found(NamedTuple):
 class PhraseFinder:
     """Finds phrases in texts of a language ("en", "zh").
 
-    In English a phrase stands where no word goes on at its edges: no letter, digit, combining mark or underscore; at a
-    digit no decimals or thousands ("3" does not stand in "3.5" or "1,300"); and no apostrophe that joins letters
-    ("clock" does not stand in "o'clock", nor "don" in "don't"), unless what it joins is 's, 're, 've, 'll, 'd or 'm
-    ("Einstein" stands in "Einstein’s"). Hyphens part words. In Chinese only numbers and Latin words are whole: 三 does
-    not stand in 十三, nor "Java" in "JavaScript"; a line break inside a word of Chinese characters breaks it.
+    In English a phrase occurs where no word continues at its edges: no letter, digit, mark or underscore; at a
+    digit no decimals or thousands ("3" does not occur in "3.5" or "1,300"); and no apostrophe that joins letters
+    ("clock" does not occur in "o'clock", nor "don" in "don't"), unless it joins 's, 're, 've, 'll, 'd or 'm
+    ("Einstein" occurs in "Einstein’s"). Hyphens separate words. In Chinese only numbers and Latin words are whole: 三
+    does not occur in 十三, nor "Java" in "JavaScript"; a line break inside a word of Chinese characters breaks it.
 
-    This is what `contains` of the language says, but for four things: apostrophes as above; decimals are looked for at
-    digits only ("Rome" stands in "Rome,1990"); combining marks belong to the letter before them; and in Chinese width
-    and white space count. A phrase without a letter or digit stands nowhere.
+    This agrees with the language's `contains`, with four exceptions: apostrophes as above; decimals are looked for at
+    digits only ("Rome" occurs in "Rome,1990"); combining marks belong to the letter before them; and in Chinese width
+    and white space count. A phrase without a letter or digit occurs nowhere.
     """
 
     def __init__(self, phrases: Sequence[str], language: str) -> None:

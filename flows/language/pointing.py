@@ -26,12 +26,12 @@ def points_outside(code: str, sentence: str) -> str | None:
 def leans_on_what_is_asked(
     code: str, question: str, answer: str, sentence: str, title: str | None = None
 ) -> str | None:
-    """Return the phrase of a sentence that nobody understands who has not read what the question is about; else None.
+    """Return the phrase of a sentence that only makes sense together with the question's evidence; else None.
 
-    A sentence that holds every name of the question, or a noun of a question without names, says what it speaks of.
+    A sentence with every name of the question, or a noun of a question without names, says what it is about.
     So does one that names the page it is from (`title`), unless it points at a time or deed before it ("at the time",
     "did so"). In any other sentence, "the summit", "that summit" and "she" must have their noun or person in the
-    sentence itself. Names are told by their capitals. Chinese phrases with 该, 此 or 本 lean.
+    sentence itself. Names are recognised by their capitals. Chinese phrases with 该, 此 or 本 lean on earlier text.
     """
     if code == "en" and (pointing := points_back(sentence)) is not None:
         return pointing
@@ -43,7 +43,7 @@ def leans_on_what_is_asked(
 
 
 def names_page(code: str, title: str, sentence: str) -> bool:
-    """True if a sentence names in full what the page of the title is about."""
+    """True if a sentence names the subject of the page in full."""
     name = page_name(title)
     return bool(name) and language_of(code).contains(sentence, name)
 
@@ -51,7 +51,7 @@ def names_page(code: str, title: str, sentence: str) -> bool:
 def question_points_outside(code: str, question: str, evidence: str = "") -> str | None:
     """Return the word or phrase of a question that only a text beside it explains; None if there is none.
 
-    Words that the evidence capitalises are a title, and point at nothing ("who plays kate in this is us").
+    Words that the evidence capitalises are a title and do not point anywhere ("who plays kate in this is us").
     """
     return zh_question_points_outside(question) if code == "zh" else en_question_points_outside(question, evidence)
 
@@ -73,7 +73,7 @@ _LINKS = {
 
 
 def unlinked(language_code: str, sentence: str) -> str:
-    """The sentence without the words at its beginning that tie it to the one before: "Yet, with time, ..."."""
+    """The sentence without the words at its beginning that tie it to the sentence before: "Yet, with time, ..."."""
     bare = sentence
     while (match := _LINKS[language_code].match(bare)) is not None:
         bare = bare[match.end() :]

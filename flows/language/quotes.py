@@ -1,4 +1,4 @@
-"""Texts compared whatever their quotation marks, dashes, blanks and tokenisation."""
+"""Compares texts regardless of quotation marks, dashes, blanks and tokenisation."""
 
 import re
 from functools import lru_cache
@@ -18,7 +18,7 @@ def tokens_of(text: str) -> list[re.Match[str]]:
 
 
 def same(token: str) -> str:
-    """The form in which two tokens that say the same meet."""
+    """The form that equal tokens share."""
     return '"' if token in ("``", "''") else token.translate(_MARKS)
 
 
@@ -35,7 +35,7 @@ def holds(language: Language, text: str, phrase: str) -> bool:
 
 
 def stretch_of(text: str, quote: str) -> str | None:
-    """Return the stretch of `text` that `quote` quotes, as written there; None if it quotes none."""
+    """Return the stretch of `text` that `quote` repeats, as written there; None if there is none."""
     if quote.strip() and quote in text:
         return quote.strip()
     wanted = [same(token[0]).casefold() for token in tokens_of(quote)]

@@ -1,4 +1,4 @@
-"""The tables beside a language's modules: values with tabs between them; a line of comment begins with `#`."""
+"""The tables beside a language's modules: values separated by tabs; a comment line begins with `#`."""
 
 import re
 from functools import cache

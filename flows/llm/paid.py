@@ -1,4 +1,4 @@
-"""Completions from the cache, or asked for within the limits and the budget and then kept: none is paid for twice."""
+"""Completions from the cache, or asked for within the limits and the budget and then cached: none is paid for twice."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,7 +12,7 @@ from flows.llm.model import TransportError, Usage
 from flows.llm.prices import Price, estimate_tokens
 
 DRAIN_S = 20.0
-"""On closing, how long calls that nobody waits for any more may take to be answered, in seconds."""
+"""On closing, how long calls that nobody waits for any longer may take to be answered, in seconds."""
 
 
 def _kind_of(reply: Reply) -> Kind:
@@ -34,7 +34,7 @@ class Question:
     """At most."""
     kind: Callable[[Reply], Kind] = _kind_of
     turn: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
-    """Entered before it is asked: waits until what must be known of the server is known."""
+    """Entered before the question is asked: waits until the server's requirements are known."""
 
 
 class PaidCompletions:
@@ -54,19 +54,19 @@ class PaidCompletions:
         """The calls in flight, by cache key."""
         self._calls: set[asyncio.Task[Completion]] = set()
 
-    def known(self, question: Question) -> bool:
+    def is_cached(self, question: Question) -> bool:
         """Whether the answer is in the cache."""
         return self._cache.get(question.key) is not None
 
     async def answer(self, question: Question, usage: Usage) -> Completion:
         """The answer, from the cache or the server; what it took is added to `usage`."""
         key = question.key
-        known = self._cache.get(key)
-        if known is None and key in self._asked:  # the same is being asked: one answer, paid for once
-            known = await asyncio.shield(self._asked[key])
-        if known is not None:
-            usage.add(self._from_cache(known))
-            return known
+        cached = self._cache.get(key)
+        if cached is None and key in self._asked:  # the same is being asked: one answer, paid for once
+            cached = await asyncio.shield(self._asked[key])
+        if cached is not None:
+            usage.add(self._from_cache(cached))
+            return cached
         asked = self._asked[key] = asyncio.get_running_loop().create_future()
         try:
             async with question.turn():
@@ -81,12 +81,12 @@ class PaidCompletions:
         finally:
             del self._asked[key]
         _, _, input_tokens, output_tokens, cost = completion
-        cost_usd = cost if self._price.known else None
+        cost_usd = cost if self._price.is_known else None
         usage.add(Usage(calls=1, input_tokens=input_tokens, output_tokens=output_tokens, cost_usd=cost_usd))
         return completion
 
     async def aclose(self) -> None:
-        """Let what is in flight reach the cache, for at most `DRAIN_S` seconds."""
+        """Let calls in flight reach the cache, for at most `DRAIN_S` seconds."""
         if self._calls:
             _, unfinished = await asyncio.wait(self._calls, timeout=DRAIN_S)
             for call in unfinished:
@@ -97,8 +97,8 @@ class PaidCompletions:
         """The usage of an answer that was paid for before; today's price, if none was known then."""
         cost: float | None = completion.cost_usd
         if not cost:
-            known = self._price.known
-            cost = self._price.cost(completion.input_tokens, completion.output_tokens) if known else None
+            tokens = completion.input_tokens, completion.output_tokens
+            cost = self._price.cost(*tokens) if self._price.is_known else None
         return Usage(
             cached=1,
             cached_input_tokens=completion.input_tokens,
@@ -130,7 +130,7 @@ class PaidCompletions:
             call.exception()
 
     async def _call(self, question: Question, reserved: float) -> Completion:
-        """Ask the server, then give the place in the limits and the `reserved` money back."""
+        """Ask the server, then release the place in the limits and the `reserved` money."""
         cost = 0.0
         try:
             reply = await question.ask()
@@ -142,7 +142,7 @@ class PaidCompletions:
         finally:
             self._budget.settle(reserved, cost)
             self._limits.leave()
-        answer = reply.answer.encode("utf-8", "replace").decode()  # half a character is no text to be kept
+        answer = reply.answer.encode("utf-8", "replace").decode()  # half a character cannot be stored
         kind = question.kind(reply)
         if "\0" in answer:
             answer, kind = answer.replace("\0", r"\x00"), kind if kind in ("refusal", "no room") else "no text"

@@ -14,19 +14,19 @@ from schemas.base import Frozen
 from schemas.errors import first_problem
 
 CHARACTERS_A_TOKEN = 4
-"""Latin and other alphabetic scripts: four characters a token."""
+"""Latin and other alphabetic scripts: four characters per token."""
 
 MESSAGE_TOKENS = 4
-"""Tokens of a chat message beside its text, roughly."""
+"""Tokens of a chat message in addition to its text, roughly."""
 
-# Han, kana, hangul, and full-width forms: one token a character.
+# Han, kana, hangul, and full-width forms: one token per character.
 _CJK = re.compile(
     "[\u2e80-\u30ff\u3100-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003134f]"
 )
 
 
 class UnknownPrice(ModelSetupError):  # noqa: N818
-    """A money ceiling was set for a model whose price nobody knows."""
+    """A money ceiling was set for a model whose price is not known."""
 
 
 class PriceFileError(ModelSetupError):
@@ -34,10 +34,10 @@ class PriceFileError(ModelSetupError):
 
 
 class Price(Protocol):
-    """The price of a model's tokens. If it is not `known`, every cost is 0."""
+    """The price of a model's tokens. If it is not known, every cost is 0."""
 
     @property
-    def known(self) -> bool: ...
+    def is_known(self) -> bool: ...
 
     def cost(self, input_tokens: int, output_tokens: int) -> float:
         """In US dollars."""
@@ -47,7 +47,7 @@ class Price(Protocol):
 class FlatPrice(Frozen):
     """Prices in US dollars for a million tokens."""
 
-    known: ClassVar[bool] = True
+    is_known: ClassVar[bool] = True
     input_per_million: float = Field(ge=0, strict=True)
     output_per_million: float = Field(ge=0, strict=True)
 
@@ -58,7 +58,7 @@ class FlatPrice(Frozen):
 class NoPrice(FlatPrice):
     """A model whose price is not known: it costs 0 and says so."""
 
-    known: ClassVar[bool] = False
+    is_known: ClassVar[bool] = False
     input_per_million: float = 0
     output_per_million: float = 0
 
@@ -66,7 +66,7 @@ class NoPrice(FlatPrice):
 class SteppedPrice:
     """A price of the library that depends on the length of the prompt."""
 
-    known = True
+    is_known = True
 
     def __init__(self, model: str, base_url: str | None) -> None:
         self._model = model
@@ -86,8 +86,8 @@ class _PriceFile(RootModel[dict[str, FlatPrice]]):
 class Prices:
     """Prices by model name: a user's own first, then those of the library genai-prices (its packaged data)."""
 
-    def __init__(self, own: Mapping[str, FlatPrice] | None = None) -> None:
-        self._own = dict(own or {})
+    def __init__(self, overrides: Mapping[str, FlatPrice] | None = None) -> None:
+        self._overrides = dict(overrides or {})
 
     @classmethod
     def from_file(cls, path: Path) -> "Prices":
@@ -109,8 +109,8 @@ class Prices:
 
     def of(self, model: str, base_url: str | None = None) -> Price:
         """The price of `model` from the provider at `base_url`, or else from its maker."""
-        if model in self._own:
-            return self._own[model]
+        if model in self._overrides:
+            return self._overrides[model]
         from genai_prices import Usage, calc_price
 
         thousand = Usage(input_tokens=1_000, output_tokens=1_000)
@@ -130,7 +130,7 @@ class Prices:
 
 
 def estimate_tokens(text: str) -> int:
-    """Roughly the tokens of `text`: one for each CJK character, one for four others; rounded up."""
+    """Roughly the tokens of `text`: one per CJK character, one per four others; rounded up."""
     cjk = 0 if text.isascii() else len(_CJK.findall(text))
     return cjk + math.ceil((len(text) - cjk) / CHARACTERS_A_TOKEN)
 

@@ -8,7 +8,7 @@ SQLITE = "sqlite:///"
 
 def with_absolute_paths(raw: dict[str, Any], reads_from: Path, writes_to: Path) -> dict[str, Any]:
     """Return the raw configuration with absolute paths: store and cache below `writes_to`, the rest `reads_from`."""
-    known = {
+    absolute = {
         "prices": _joined(raw.get("prices"), reads_from),
         "prompts": _joined(raw.get("prompts"), reads_from),
         "store": _joined(raw.get("store"), writes_to),
@@ -19,7 +19,7 @@ def with_absolute_paths(raw: dict[str, Any], reads_from: Path, writes_to: Path) 
         "models": _each(raw.get("models"), None, reads_from),
         "embedder": _if_it_exists(raw.get("embedder"), "name", reads_from),
     }
-    return {key: known.get(key, value) for key, value in raw.items()}
+    return {key: absolute.get(key, value) for key, value in raw.items()}
 
 
 def _joined(path: Any, folder: Path) -> Any:

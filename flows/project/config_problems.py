@@ -47,8 +47,8 @@ def boolean_as_number(raw: Any, typed: Any) -> tuple[str, ...] | None:
         return () if isinstance(typed, int | float) and not isinstance(typed, bool) else None
     triples: list[tuple[str, Any, Any]] = []
     if isinstance(raw, dict):
-        known = dict(typed) if isinstance(typed, Mapping | BaseModel) else {}
-        triples = [(str(key), value, known.get(key)) for key, value in raw.items()]
+        fields = dict(typed) if isinstance(typed, Mapping | BaseModel) else {}
+        triples = [(str(key), value, fields.get(key)) for key, value in raw.items()]
     elif isinstance(raw, list) and isinstance(typed, list | tuple) and len(raw) == len(typed):
         triples = [(str(place), *pair) for place, pair in enumerate(zip(raw, typed, strict=True))]
     for key, value, known_value in triples:

@@ -298,10 +298,10 @@ def _files_if_unchanged(
 
 def _remove_stale(out: Path, parts: Iterable[PartManifest]) -> None:
     """Remove Parquet files of parts that this build no longer has, and half-written files of killed builds."""
-    known = {file.path for part in parts for file in part.files}
+    expected = {file.path for part in parts for file in part.files}
     for folder in ("sifted", "dropped", "accepted"):
         for path in (out / folder).glob("*.parquet"):
-            if f"{folder}/{path.name}" not in known:
+            if f"{folder}/{path.name}" not in expected:
                 path.unlink()
         for path in (out / folder).glob(".*.parquet.tmp"):
             path.unlink()

@@ -64,7 +64,7 @@ class Project:
             self.config = self.config.model_copy(update={"store": store, "cache": None})
         pins = pins or Pins(lock_of(config), self.config.state / COPIES)
         try:
-            self.config = at_pins(self.config, pins.pinned if built is None else pins.known)
+            self.config = at_pins(self.config, pins.pinned if built is None else pins.at_known_pin)
         except SourceError as error:
             raise ConfigError(f"{config}: {error}") from error
         self.out = out
@@ -77,7 +77,7 @@ class Project:
         """The event loop that all model calls share."""
         self._verdicts: dict[tuple[str, str], Mapping[str, Verdict]] = {}
         self.run_id = uuid.uuid4().hex
-        """Tells this build from an earlier one of the same file, whose content may have been different."""
+        """Distinguishes this build from an earlier build of the same file, whose content may have been different."""
         self._closed = False
         self._spent_usd = 0.0
 
@@ -173,7 +173,7 @@ class Project:
         }
 
     def _check_before_all(self, build: Build) -> None:
-        """Refuse what would otherwise fail later, after other things were built and paid for."""
+        """Raise errors that would otherwise come later, after other things were built and paid for."""
         for chosen in build.families.values():
             if chosen.family.ready is not None:
                 chosen.family.ready(chosen.settings, chosen.models)
@@ -198,7 +198,7 @@ class Project:
         return families[name]
 
     def close(self, wait_s: float = STOP_S) -> None:
-        """Stop what still runs, and close connections and databases.
+        """Stop running work, and close connections and databases.
 
         Waits up to `wait_s` seconds for calls that were sent, and says so; after that the sum spent is final.
         """
@@ -209,7 +209,7 @@ class Project:
             self._spent_usd = self.models.close()
 
     def over_budget(self) -> BudgetSpent:
-        """Close the project and return the error that tells the whole sum spent, with calls in flight at the stop."""
+        """Close the project and return the error that gives the whole sum spent, with calls in flight at the stop."""
         self.close(DRAIN_S)
         return BudgetSpent(
             f"the ceiling of {self.config.budget_usd:g} USD is reached: {self._spent_usd:.6g} USD were spent in all, "
@@ -223,7 +223,7 @@ def _check_templates(config: Config, place: str) -> None:
     folder = Path(str(config.prompts))
     if not folder.is_dir():
         raise ConfigError(f"{place}: {folder}: no such folder; it holds templates such as FAMILY/PROMPT.j2")
-    known = {
+    prompt_names = {
         name
         for family, _ in config.chosen()
         for prompt in family.prompts
@@ -231,8 +231,8 @@ def _check_templates(config: Config, place: str) -> None:
     }
     for path in sorted(folder.rglob("*.j2")):
         name = path.relative_to(folder).as_posix()
-        if name not in known:
-            raise ConfigError(f"{place}: {path}: no prompt has this name; {nearest(name, sorted(known))}")
+        if name not in prompt_names:
+            raise ConfigError(f"{place}: {path}: no prompt has this name; {nearest(name, sorted(prompt_names))}")
 
 
 _opened: dict[str, Project] = {}
@@ -272,8 +272,8 @@ def built_config(path: Path, built: BuildManifest, store: str | None) -> Config:
         now = load_config(path)
     except ConfigError:
         return parse_config(config, str(path))
-    known = {name: settings.model_dump(mode="json") for name, settings in now.families.items()}
-    config["families"] = _with_paths(config["families"], known)
+    families = {name: settings.model_dump(mode="json") for name, settings in now.families.items()}
+    config["families"] = _with_paths(config["families"], families)
     made = parse_config(config, str(path))
     return now.model_copy(update={"families": made.families, "seed": made.seed, "store": made.store, "name": made.name})
 

@@ -114,7 +114,13 @@ class ReleaseSettings(Frozen):
     licence: str | Mapping[str, str] | None = Field(
         None, description="The licence of all rows, or configuration -> licence; null: the one that the sources state"
     )
-    held_out: float = Field(0.0, ge=0, lt=1, description="Share of the rows that is kept private and never published")
+    held_out: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="Share of the source records whose rows are kept private; "
+        "the secret in TOUCHSTONE_HELD_OUT_SECRET draws them",
+    )
     contamination: tuple[SourceSpec, ...] = Field(
         (), description="Data sets and files to compare the released rows with, for the card"
     )
@@ -257,10 +263,12 @@ def parse_config(raw: dict[str, Any], name: str) -> Config:
             typed[family] = kind.model_validate({} if settings is None else settings)
         except ValidationError as error:
             raise ConfigError(f"{name}: {first_config_problem(error, kind, ('families', family))}") from error
-        known = [part.name for part in load_family(family).parts]
+        part_names = [part.name for part in load_family(family).parts]
         for part in typed[family].parts or ():
-            if part not in known:
-                raise ConfigError(f"{name}: families.{family}.parts: unknown part {part!r}; {nearest(part, known)}")
+            if part not in part_names:
+                raise ConfigError(
+                    f"{name}: families.{family}.parts: unknown part {part!r}; {nearest(part, part_names)}"
+                )
     try:
         config = Config.model_validate({**raw, "families": typed})
     except ValidationError as error:
@@ -273,9 +281,13 @@ def parse_config(raw: dict[str, Any], name: str) -> Config:
 
 def _check_limits(config: Config, name: str) -> None:
     """Refuse a token limit for a prompt that no configured family has."""
-    known = {prompt.name for family, _ in config.chosen() for prompt in (*family.prompts, *family.evaluation.prompts)}
+    prompt_names = {
+        prompt.name for family, _ in config.chosen() for prompt in (*family.prompts, *family.evaluation.prompts)
+    }
     models = {"model": config.model, **{f"models.{role}": model for role, model in config.models.items()}}
     for place, settings in models.items():
         for prompt in settings.max_tokens if isinstance(settings, EndpointSettings) else ():
-            if prompt not in known:
-                raise ConfigError(f"{name}: {place}.max_tokens: no prompt {prompt!r}; {nearest(prompt, sorted(known))}")
+            if prompt not in prompt_names:
+                raise ConfigError(
+                    f"{name}: {place}.max_tokens: no prompt {prompt!r}; {nearest(prompt, sorted(prompt_names))}"
+                )

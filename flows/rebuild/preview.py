@@ -28,7 +28,7 @@ from flows.project.project import COPIES, EMBEDDINGS, Project
 from flows.project.released import released_stages
 from flows.project.settings import load_config
 from flows.rebuild.changes import Drift, Rows, drift, matters, row_state, rows_before, rows_of, too_many
-from flows.release.version import RELEASES, Prepared, newest, prepare
+from flows.release.version import PRIVATE, RELEASES, Prepared, prepare, versions_in
 from flows.run.estimate import Estimate, estimate
 from flows.run.in_process import runner_here
 from schemas.base import Record
@@ -41,7 +41,7 @@ USUAL_MINUTES = 2.0
 
 @dataclass(frozen=True)
 class Tasks:
-    """The tasks of one rubric that people would have."""
+    """The tasks of a rubric that people would have."""
 
     rubric: str
     new: int
@@ -136,11 +136,12 @@ def _release(project: Project, folder: Path, to: Path, repo: str | None, pins: P
     """Return the version that the temporary build gives, from a trial release in the temporary folder."""
     try:
         built = _finished(project, folder / "out", pins)
-        before = newest(to)
         trial = folder / "releases"
-        trial.mkdir()
-        if before is not None:
-            (trial / before.manifest.version).symlink_to(before.folder.resolve(), target_is_directory=True)
+        (trial / PRIVATE).mkdir(parents=True)
+        for version in versions_in(to):
+            (trial / version.name).symlink_to(version.resolve(), target_is_directory=True)
+            if (private := to / PRIVATE / version.name).is_dir():
+                (trial / PRIVATE / version.name).symlink_to(private.resolve(), target_is_directory=True)
         return prepare(built, trial, repo=repo)
     except (Failed, WrongInput) as error:
         return str(error)
@@ -164,7 +165,7 @@ def _finished(project: Project, out: Path, pins: Pins) -> Project:
 
 
 def _borrow(project: Project, store: Store, ref: StageRef) -> bool:
-    """Link or copy a finished stage of the store into the temporary one. Returns False if it is not finished."""
+    """Link or copy a finished stage of the store into the temporary store. Returns False if it is not finished."""
     files = project.build.files(ref)
     name = files.folder.removeprefix(f"{project.store.root}/")
     theirs = f"{store.root}/{name}"

@@ -11,6 +11,7 @@ from rich.filesize import decimal
 from rich.markup import escape
 from rich.table import Table
 
+from data.publish.changelog import summary
 from data.store import Store
 from flows.construct.stages import StageRef
 from flows.prefect_server.embedded import begin_prefect
@@ -118,6 +119,8 @@ def _print_release(console: Console, release: Prepared | str | None) -> None:
         return
     outcome = "would come" if release.is_new else "stays: nothing differs"
     console.print(f"release: version {release.version} {outcome}, by the verdicts that are here")
+    if release.difference is not None:
+        console.print(f"release: {escape(summary(release.difference))}", highlight=False, soft_wrap=True)
     if release.as_before:
         console.print(f"release: {AS_BEFORE}", soft_wrap=True)
     for name, reasons in release.held_back.items():

@@ -1,4 +1,4 @@
-"""Gathers the facts for a release's card and manifest: how it was made, from what, who saw it, how it is scored."""
+"""Gathers the facts for a release's card and manifest: how it was made, its sources, who saw it, how it is scored."""
 
 import json
 import re
@@ -17,34 +17,37 @@ from data.publish.card_facts import (
     FamilyFacts,
     Plot,
     PredictionFacts,
+    PrivateFacts,
     ReviewFacts,
     SourceFacts,
     UsageFacts,
 )
-from data.publish.folder import DATA, files_in
+from data.publish.folder import DATA, SCORERS, files_in
+from data.publish.harness import run_command
 from data.publish.licences import licences_of
 from data.publish.reading import read_released
-from data.publish.rows import ADDED, UNREVIEWED_ALLOWED, ReleasedRows
+from data.publish.rows import ADDED, BOOKKEEPING, UNREVIEWED_ALLOWED, ReleasedRows
 from data.publish.version_number import FIRST_VERSION
+from data.sources import name_of
 from data.whole_file import write_whole
 from flows.annotate.work import Collected, last_pull
 from flows.construct.engine import Family
 from flows.construct.evaluation import Scorer
 from flows.construct.stages import StageRef
 from flows.families import citation
+from flows.llm.rules import Rules
 from flows.project.project import Project
-from flows.project.settings import PERSON
+from flows.project.settings import PERSON, sample_path
 from flows.release.contamination import RowTexts, contamination_of
 from flows.release.gate import Gated
 from flows.release.rows import GatheredConfig
+from flows.release.scorers import group_name
 from flows.report.plots import agreement_plot, plots_of
 from flows.report.records import charts_of
 from schemas.errors import WrongInput
 from schemas.manifest import BuildManifest
 from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
 
-SCORERS = "scorers"
-"""Below a release: the scorers that travel, and tasks for lm-evaluation-harness."""
 FILES_NAMED = 4
 """Files that the card's command line for the scorer names; for more, it has a pattern."""
 ACCOUNT = re.compile(r"^account (\d+)$")
@@ -60,7 +63,7 @@ def card_facts(
     inputs: str,
     gated: Sequence[Gated],
 ) -> CardFacts:
-    """Return everything that the card says, with the manifest but for its version and files."""
+    """Return everything that the card says, with the manifest except for its version and files."""
     built = project.manifest
     settings = project.config.release
     licences = _licences(configs, settings.licence)
@@ -98,6 +101,7 @@ def card_facts(
         configs=tuple(map(_config_facts, configs)),
         usage=made.usage,
         reviews=tuple(reviews),
+        private=tuple(_private_facts(project, configs, made.models)),
         contamination=tuple(_contamination(project, folder, configs)),
         plots=tuple(plots),
     )  # fmt: skip
@@ -105,7 +109,7 @@ def card_facts(
 
 @dataclass(frozen=True)
 class _MadeBy:
-    """What was asked for the released rows: in their parts, and in the parts that these are made from."""
+    """The requests made for the released rows, in their parts and in the parts that these are made from."""
 
     usage: tuple[UsageFacts, ...]
     models: Mapping[str, str]
@@ -144,7 +148,7 @@ class _MadeBy:
             tuple(usage),
             {name: model for name, model in built.models.items() if name in models},
             {name: version for name, version in built.prompts.items() if name in prompts},
-            {name: one for name, one in families.items() if name in {family for family, _ in lines}},
+            {name: family for name, family in families.items() if name in {family_name for family_name, _ in lines}},
         )
 
 
@@ -158,6 +162,9 @@ def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFa
         score_command=_score_command(name, [config.rows for config in scored], [config.rows for config in configs]),
         predictions=_predictions(scorer, scored) if scored and scorer else None,
         harness=SCORERS if scored else None,
+        harness_command=(
+            run_command(SCORERS, group_name(family), chat=family.evaluation.choices is None) if scored else ""
+        ),
         in_dialogues=family.evaluation.dialogues is not None,
     )  # fmt: skip
 
@@ -207,6 +214,8 @@ def _released_config(project: Project, config: GatheredConfig, licence: str) -> 
         name=rows.name, family=config.family.name, part=config.part.name, split=rows.split, rows=rows.rows,
         reviewed=rows.reviewed, held_back=rows.held_back, held_out=rows.held_out, licence=licence,
         fields=rows.fields, method=dict(sorted(method.items())), files=rows.files,
+        bookkeeping=tuple(sorted({*BOOKKEEPING, *config.part.item.BOOKKEEPING} & rows.fields.keys())),
+        scorer=config.scorer, asked=config.prompts,
     )  # fmt: skip
 
 
@@ -246,6 +255,24 @@ def _config_facts(config: GatheredConfig) -> ConfigFacts:
 def _first_sentence(record: type[BaseModel]) -> str:
     """Return the summary line of a record type."""
     return " ".join((record.__doc__ or "").strip().split("\n\n")[0].split())
+
+
+def _private_facts(
+    project: Project, configs: Sequence[GatheredConfig], models: Mapping[str, str]
+) -> Iterator[PrivateFacts]:
+    """Yield what it takes to build the private rows of each family again."""
+    packaged = sample_path().resolve().parent
+    for family in {config.family.name: config.family for config in configs if config.rows.held_out}.values():
+        lines = family.with_makers({config.part.name for config in configs if config.family is family})
+        sources = [spec for part in lines for _, spec in project.build.named_sources(family, part)]
+        files = [spec for spec in sources if not spec.is_remote and Path(spec.path).resolve().parent != packaged]
+        played = {model for role, model in models.items() if role.split(".")[0] == family.name}
+        yield PrivateFacts(
+            family=family.paper.short,
+            models=tuple(sorted(played - {Rules.name})),
+            sources=tuple(sorted(set(map(name_of, files)))),
+            people=any(part.people is not None and part.people.share == "every" for part in lines),
+        )
 
 
 def _reviews(

@@ -29,6 +29,11 @@ def prove(release: Release, embedder: Embedder) -> Iterator[str]:
         yield fault
     if is_faulty:
         return  # rows that do not match the manifest prove nothing
+    yield from prove_rows(release, embedder)
+
+
+def prove_rows(release: Release, embedder: Embedder) -> Iterator[str]:
+    """Yield the faults that the families' verifiers find, a line each."""
     for name in _families(release):
         if name not in family_names():
             yield f"{name}: this version of touchstone knows no such family; install the one that it was released by"
@@ -66,9 +71,9 @@ def _lacking(release: Release, family: Family, part: Part) -> tuple[str, ...]:
 
 
 def _prove_family(release: Release, family: Family, embedder: Embedder) -> Iterator[str]:
-    given: Any = release.manifest.settings.get("families") or {}
+    settings_of_families: Any = release.manifest.settings.get("families") or {}
     try:
-        settings = family.settings.model_validate(given.get(family.name, {}))
+        settings = family.settings.model_validate(settings_of_families.get(family.name, {}))
     except (AttributeError, ValidationError):
         yield f"{MANIFEST}: settings.families.{family.name}: are none that this version of touchstone knows"
         return
@@ -92,8 +97,8 @@ def _no_claims(rows: Iterable[Any], context: VerifyContext) -> Iterator[Fault]:
 
 
 def _files(release: Release, family: Family, part: str) -> list[str]:
-    place = f"{VERIFICATION_INPUTS}/{DATA}/{family.name}-{part}/"
-    return [file.path for file in release.manifest.files if file.path.startswith(place)]
+    place = f"/{VERIFICATION_INPUTS}/{DATA}/{family.name}-{part}/"
+    return [file.path for file in release.manifest.files if place in f"/{file.path}"]
 
 
 def _rows_of(release: Release, family: Family, part: Part) -> Iterator[Any]:

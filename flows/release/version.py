@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from data.checksum import checksum
 from data.publish.card import own_words, render_card
@@ -21,13 +22,16 @@ from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, read_release,
 from data.publish.version_number import FIRST_VERSION, is_version, parsed_version
 from data.sources.fingerprint import source_fingerprint
 from data.whole_file import write_whole
+from flows.construct.engine import Family
+from flows.llm.model import Prompt
 from flows.project.locks import locked
 from flows.project.output_files import PACKAGE
 from flows.project.project import Project
 from flows.release.card import card_facts
 from flows.release.gate import Gated, check_current
+from flows.release.private_share import PrivateShare
 from flows.release.rows import GatheredConfig, look_through, write_configs, write_verification_inputs
-from flows.release.scorers import write_scorers
+from flows.release.scorers import shipped_scorer, write_scorers
 from flows.release.verification import prove
 from schemas.base import content_hash, visible
 from schemas.errors import Failed, Stopped, WrongInput
@@ -40,7 +44,7 @@ LOCK = ".lock"
 PRIVATE = "private"
 """Folder beside the versions with the private share of each, under its number. It is never published."""
 AT_WORK = "another release is running here; run again when it has finished"
-"""Two releases at once would make two versions with one number."""
+"""Two releases at once would make two versions with the same number."""
 CANARIES = uuid.UUID("6d9a3c0e-2f0b-5a53-9d0c-6c1f5b0f5d1a")
 """Name space of the canaries. A dataset keeps its canary through all versions."""
 
@@ -78,10 +82,16 @@ class Prepared:
         return self.difference is not None
 
 
+def versions_in(to: Path) -> list[Path]:
+    """Return the folders of the versions in `to`, the newest last."""
+    folders = [path for path in to.glob("*.*.*") if path.is_dir() and is_version(path.name)]
+    return sorted(folders, key=lambda path: parsed_version(path.name))
+
+
 def newest(to: Path) -> Release | None:
     """Return the newest version in `to`; None if there is none. Raises `WrongInput` for a damaged one."""
-    numbers = [path.name for path in to.glob("*.*.*") if path.is_dir() and is_version(path.name)]
-    return read_release(to / max(numbers, key=parsed_version)) if numbers else None
+    folders = versions_in(to)
+    return read_release(folders[-1]) if folders else None
 
 
 def prepare(
@@ -128,6 +138,8 @@ def _prepare(
     before = _version_before(project, to)
     as_before = allow_unreviewed is None and before is not None and before.manifest.allowed_unreviewed
     allowed = bool(allow_unreviewed or as_before)
+    earlier = [read_release(path) for path in versions_in(to)]
+    private = PrivateShare.opened(project.config.release.held_out, to / PRIVATE, earlier)
     if before is not None and card is None:
         card = (before.folder / CARD).read_bytes()
     inputs = _inputs(project, repo, card, allow_unreviewed=allowed)
@@ -137,7 +149,7 @@ def _prepare(
     if before is not None:
         _refuse_damaged(before)
     _remove_begun(to)  # left by a killed run
-    draft = _Draft(project, to, repo, before, card, allowed)
+    draft = _Draft(project, to, repo, before, card, allowed, private)
     gated, configs = draft.write_rows()
     withdrawn = _withdrawn(before, configs)
     if withdrawn and not withdraw:
@@ -185,6 +197,7 @@ class _Draft:
     card: bytes | None
     """The README.md whose hand-written section is carried over."""
     allow_unreviewed: bool
+    private: PrivateShare
 
     @property
     def folder(self) -> Path:
@@ -192,7 +205,7 @@ class _Draft:
 
     @property
     def canary(self) -> str:
-        """The previous version's canary; for a first version, one derived from the dataset's name and seed."""
+        """The previous version's canary; for a first version, a canary derived from the dataset's name and seed."""
         if self.before is not None:
             return self.before.manifest.canary
         built = self.project.manifest
@@ -202,11 +215,11 @@ class _Draft:
         """Write the rows that pass the gate. Raises `NothingToRelease`."""
         self.folder.mkdir()
         gated, configs = write_configs(
-            self.project, self.folder, self.to / PRIVATE / PREPARED, self.canary, self.before,
+            self.project, self.folder, self.to / PRIVATE / PREPARED, self.canary, self.private.rows(self.project),
             allow_unreviewed=self.allow_unreviewed,
         )  # fmt: skip
         if not any(config.rows.rows for config in configs):
-            raise NothingToRelease(f"{self.project.out}: nothing may be released: {_why_nothing(gated)}")
+            raise NothingToRelease(f"{self.project.out}: nothing may be released: {_why_nothing(gated, configs)}")
         return gated, configs
 
     def write_the_rest(
@@ -216,8 +229,9 @@ class _Draft:
         project, folder, before = self.project, self.folder, self.before
         for config in configs:
             look_through(project, config, folder)
-        if not project.config.release.held_out:  # they would reveal what was held out
-            write_verification_inputs(project, folder, configs, self.canary, allow_unreviewed=self.allow_unreviewed)
+        write_verification_inputs(
+            project, folder, self.to / PRIVATE / PREPARED, configs, self.canary, allow_unreviewed=self.allow_unreviewed
+        )
         number = before.manifest.version if before else FIRST_VERSION
         write_scorers(project, folder, configs, self.repo, number)
         facts = card_facts(project, folder, configs, self.repo, self.canary, inputs, gated)
@@ -235,19 +249,26 @@ class _Draft:
         text = changelog(difference, number, older.read_text(encoding="utf-8") if older and older.exists() else "")
         write_whole(self.folder / CHANGELOG, text.encode())
         changes = [
-            ChangeCount(config=config.name, added=config.added, changed=config.changed, removed=config.removed)
+            ChangeCount(
+                config=config.name,
+                added=config.added,
+                changed=config.changed,
+                removed=config.removed,
+                bookkeeping=config.bookkeeping,
+                comparable=config.comparable,
+                before=config.before,
+            )
             for config in difference.configs
             if not config.is_same
         ]
-        manifest = facts.manifest.model_copy(
-            update={"version": number, "previous": difference.before, "comparable": difference.comparable}
-        )
+        manifest = difference.stated_in(facts.manifest).model_copy(update={"version": number})
         whole = facts.model_copy(update={"manifest": manifest, "changes": tuple(changes), "changelog": CHANGELOG})
         write_whole(self.folder / CARD, render_card(whole, self.card))
         release = Release(self.folder, write_manifest(self.folder, manifest))
         # Nothing is released that could not be verified from a download.
         if fault := next(prove(release, self.project.embedder), None):
             raise Failed(f"{self.folder}: {fault}; no version was made: look into it, and report it")
+        self.private.write_fingerprint(self.to / PRIVATE / PREPARED)
         private = self.to / PRIVATE / number
         shutil.rmtree(private, ignore_errors=True)  # left by a run that was killed before the last step
         if (self.to / PRIVATE / PREPARED).exists():
@@ -284,10 +305,19 @@ def _inputs(project: Project, repo: str | None, card: bytes | None, *, allow_unr
         ((own_words(card) if card else None) or b"").decode("utf-8", "replace").strip(),
         [repo, allow_unreviewed, built.name, built.seed, built.limit, built.versions.get(PACKAGE)],
         dict(built.models),
+        [_evaluation(family.family, family.prompts) for family in project.build.families.values()],
     )
 
 
-def _why_nothing(gated: Iterable[Gated]) -> str:
+def _evaluation(family: Family, prompts: Mapping[str, Prompt[Any]]) -> list[object]:
+    """Return what scores depend on beside the rows."""
+    asked = [(prompts[prompt.name].source, prompt.max_tokens) for prompt in family.evaluation.prompts]
+    return [family.name, shipped_scorer(family) if family.evaluation.scorer else None, asked]
+
+
+def _why_nothing(gated: Iterable[Gated], configs: Iterable[GatheredConfig]) -> str:
+    if private := sum(config.rows.held_out for config in configs):
+        return f"all {private:,} rows that may be are in the private share; lower `release.held_out`"
     reasons: Counter[str] = Counter()
     for part in gated:
         reasons.update(part.reasons)

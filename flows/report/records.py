@@ -89,9 +89,9 @@ def refusals(build: Build, ref: StageRef, reasons: Collection[str], most: int) -
             drawn[dropped.reason].offer(place, dropped)
     chosen = {reason: reservoir.chosen() for reason, reservoir in drawn.items()}
     named = (name for drops in chosen.values() for drop in drops for name in (drop.item_id, drop.related_id))
-    known = _by_id(build, ref, {name for name in named if name is not None})
+    records = _by_id(build, ref, {name for name in named if name is not None})
     return {
-        reason: [Refusal(drop, known.get(drop.item_id), known.get(drop.related_id or "")) for drop in drops]
+        reason: [Refusal(drop, records.get(drop.item_id), records.get(drop.related_id or "")) for drop in drops]
         for reason, drops in chosen.items()
     }
 

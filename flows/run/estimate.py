@@ -30,7 +30,7 @@ TYPICAL_INPUT_TOKENS = 60
 
 @dataclass(frozen=True)
 class EstimateLine:
-    """The calls, tokens and cost of one prompt of one step."""
+    """The calls, tokens and cost of a prompt in a step."""
 
     step: str
     records: int
@@ -72,7 +72,7 @@ def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: T
         notes += _unknown_yields(project.build, family, part, pilot)
     total = summed(lines)
     models = [model for configured in project.build.families.values() for model in configured.models.values()]
-    unknown = sorted({model.name for model in models if isinstance(model, Served) and not model.price.known})
+    unknown = sorted({model.name for model in models if isinstance(model, Served) and not model.price.is_known})
     ceiling = project.config.budget_usd
     above = ceiling is not None and total.cost_usd is not None and total.cost_usd > ceiling
     if above:
@@ -284,15 +284,15 @@ def _line(
 
 
 def cost_of(models: Sequence[object], calls: int, tokens_in: int, tokens_out: int) -> float | None:
-    """Return the cost of calls that the models share equally; None if the price of one is not known."""
+    """Return the cost of calls that the models share equally; None if any price is not known."""
     prices = [model.price for model in models if isinstance(model, Served)]
-    if calls and not all(price.known for price in prices):
+    if calls and not all(price.is_known for price in prices):
         return None
     return sum(price.cost(tokens_in, tokens_out) for price in prices) / max(1, len(models))
 
 
 class Tokens(NamedTuple):
-    """Tokens of one call."""
+    """Tokens of a call."""
 
     input: int
     output: int

@@ -29,12 +29,12 @@ FAULTS_SHOWN = 20
 
 def family_and_part(project: Project, name: str) -> tuple[Family, Part]:
     """Return the family and part that `FAMILY-PART` names; `FAMILY` alone gives the part a person reads first."""
-    known = {f"{family.name}-{part.name}": (family, part) for family, part in project.build.parts()}
-    mains = {family.name: (family, part) for family, part in known.values()}
-    mains |= {family.name: (family, part) for family, part in known.values() if part.name == family.reads}
-    named = known.get(name) or mains.get(name)
+    parts = {f"{family.name}-{part.name}": (family, part) for family, part in project.build.parts()}
+    mains = {family.name: (family, part) for family, part in parts.values()}
+    mains |= {family.name: (family, part) for family, part in parts.values() if part.name == family.reads}
+    named = parts.get(name) or mains.get(name)
     if named is None:
-        raise WrongInput(f"{name}: no such part; {nearest(name, [*known, *mains])}")
+        raise WrongInput(f"{name}: no such part; {nearest(name, [*parts, *mains])}")
     return named
 
 

@@ -42,7 +42,7 @@ from prefect.events.actions import CallWebhook
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
 from prefect.exceptions import ObjectAlreadyExists
-from prefect.states import Completed, Crashed
+from prefect.states import Cancelled, Completed, Crashed
 from prefect.utilities.callables import parameter_schema
 from pydantic import SecretStr, ValidationError
 
@@ -272,15 +272,17 @@ def _ended(run: FlowRun, names: Mapping[UUID, str]) -> Ended:
 
 
 def next_run(deployment: UUID) -> datetime | None:
-    """Return when a deployment runs next; None if its scheduler has not planned it, or there is no schedule."""
+    """Return when a deployment's schedule runs it next; None if it has none, or the scheduler has not planned it."""
     ours = DeploymentFilter(id=DeploymentFilterId(any_=[deployment]))
-    scheduled = runs_in(StateType.SCHEDULED)
     with get_client(sync_client=True) as client:
         runs = client.read_flow_runs(
-            deployment_filter=ours, flow_run_filter=scheduled, sort=FlowRunSort.NEXT_SCHEDULED_START_TIME_ASC, limit=1
+            deployment_filter=ours,
+            flow_run_filter=runs_in(StateType.SCHEDULED),
+            sort=FlowRunSort.NEXT_SCHEDULED_START_TIME_ASC,
+            limit=LEFT_OVER_AT_ONCE,
         )
-    when = runs[0].next_scheduled_start_time if runs else None
-    return when.astimezone(UTC) if when else None
+    planned = [run.next_scheduled_start_time for run in runs if run.auto_scheduled]
+    return next((when.astimezone(UTC) for when in planned if when is not None), None)
 
 
 def notify(config: Config, url: str | None) -> None:
@@ -314,7 +316,7 @@ def notify(config: Config, url: str | None) -> None:
 
 
 def clear(config: Config) -> int:
-    """Mark abandoned runs as crashed and return their number.
+    """Mark abandoned runs as crashed, or as cancelled if somebody asked for that, and return their number.
 
     These are runs of a terminal whose process has ended, and all runs of the dataset's pool, which has no worker now.
     Raises `Failed` if another worker is online: a dataset is served from one place.
@@ -329,7 +331,8 @@ def clear(config: Config) -> int:
                 )
         marked = 0
         for run in _unfinished(client, pool):
-            client.set_flow_run_state(run.id, Crashed(message="its worker is gone"), force=True)
+            state = Cancelled if run.state_type == StateType.CANCELLING else Crashed
+            client.set_flow_run_state(run.id, state(message="its worker is gone"), force=True)
             marked += 1
     return marked + mark_crashed()
 

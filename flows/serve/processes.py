@@ -1,6 +1,7 @@
 """The processes behind a schedule: a worker and, unless one is named, a Prefect server of the project's own.
 
-Each is a process group of its own, so that it ends together with everything it started, even if it was left behind.
+Each is a process group of its own, so that it ends together with everything it started, such as the process of a
+rebuild. It also ends when this process is killed: a guard in the group reads from a pipe, which closes then.
 """
 
 import contextlib
@@ -22,6 +23,15 @@ PORT = 4200
 """Port of the project's own server, unless it is taken."""
 ENDS_WITHIN_S = 20
 LOOKS_EVERY_S = 0.2
+KILLED_WITHIN_S = 5
+"""Seconds that the processes have to report to a server of the user's, after this process was killed."""
+GUARDED = (
+    "exec 3<&0 </dev/null; "
+    f"{{ cat <&3; trap '' TERM; kill 0; sleep {KILLED_WITHIN_S}; kill -KILL 0; }} >/dev/null & "
+    'exec "$@" 3<&-'
+)
+"""Runs a program that leads its group, with the guard. A pipe works on every POSIX system and for whatever the program
+starts; Linux's parent-death signal reaches only the direct child."""
 NOTE = "processes.json"
 
 
@@ -77,8 +87,8 @@ def end(group: int) -> None:
             os.killpg(group, number)
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            with contextlib.suppress(ChildProcessError):  # not a child of this process, but of one that was killed
-                os.waitpid(group, os.WNOHANG)
+            with contextlib.suppress(ChildProcessError):  # not children of this process, but of one that was killed
+                os.waitpid(-group, os.WNOHANG)
             try:
                 os.killpg(group, 0)
             except ProcessLookupError:
@@ -103,9 +113,9 @@ def _program(
 ) -> Iterator["subprocess.Popen[bytes]"]:
     with (folder / f"{name}.log").open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 - a fixed program
-            [sys.executable, "-m", "prefect", *arguments],
+            ["/bin/sh", "-c", GUARDED, name, sys.executable, "-m", "prefect", *arguments],
             env=dict(variables),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,

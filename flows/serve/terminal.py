@@ -43,6 +43,7 @@ def serve_schedule(config_path: Path | None, out: Path) -> None:
     os.environ[API] = api  # read when Prefect is imported
     quieten_prefect(config.state)
     from flows.serve import deployments as deploy
+    from flows.serve.missed import make_up, missed_rebuild
 
     deploy.schedule_of(config, path)
     with contextlib.ExitStack() as stack:
@@ -52,6 +53,7 @@ def serve_schedule(config_path: Path | None, out: Path) -> None:
             deploy.reach(_shown(api))
             pool = deploy.open_pool(config)
             crashed = deploy.clear(config)
+            missed = missed_rebuild(config)
             deployed = deploy.deploy(path, out, f"{sys.executable} -m prefect.engine")
             deploy.notify(config, notice)
             stack.callback(_clear, config)
@@ -60,6 +62,8 @@ def serve_schedule(config_path: Path | None, out: Path) -> None:
             stack.callback(_ignore_signals)
             _wait_for_schedule(config, deployed["rebuild"], folder, processes)
             reported = {run.id for run in deploy.ended(deployed)}
+            if missed is not None:
+                make_up(deployed["rebuild"], missed)
         console.print(f"[green]✓[/] {escape(config.name)} is served: {', '.join(deploy.flows_of(path, out))}")
         console.print(f"  at        {escape(_shown(api).removesuffix('/api'))}", soft_wrap=True)
         _print_schedule(console, config, deployed["rebuild"])
@@ -67,6 +71,8 @@ def serve_schedule(config_path: Path | None, out: Path) -> None:
         console.print(f"  a failure {posted}")
         if crashed:
             console.print(f"  [yellow]{crashed} abandoned runs are marked as crashed[/]")
+        if missed is not None:
+            console.print(f"  [yellow]{escape(missed.what)}: it runs now[/]")
         console.print(f"  [dim]logs: {escape(str(folder))}; Ctrl-C stops it[/]", soft_wrap=True)
         with contextlib.suppress(KeyboardInterrupt):
             while True:

@@ -66,7 +66,7 @@ FAMILY = Family(
             item=CharpEvalItem,
             verify=verify.verify_items,
             charts=charts.item_charts,
-            released=Released("dialogue_id", configs=("subset",), verification_inputs=("distractors",)),
+            released=Released("dialogue_id", ("response",), configs=("subset",), verification_inputs=("distractors",)),
             steps=(
                 expand(
                     method.make_item, slots=method.when_written, expected=Expected(slots=lambda settings: len(SUBSETS))

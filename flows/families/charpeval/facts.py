@@ -122,14 +122,14 @@ class FactIndex:
 
         The entities take turns, each with the sentences that define it first.
         """
-        known = {normalised(sentence) for sentence in en.sentences(dialogue.knowledge)}
+        sentences = {normalised(sentence) for sentence in en.sentences(dialogue.knowledge)}
         keys = dict.fromkeys(map(entity_key, (*main_entities(dialogue), *other_entities(dialogue))))
         by_entity = [[*self.defining.get(key, ()), *self.naming.get(key, ())] for key in keys]
         in_turn = (sentence for turn in zip_longest(*by_entity) for sentence in turn if sentence is not None)
         fresh = [
             sentence
             for sentence in dict.fromkeys(in_turn)
-            if normalised(sentence) not in known and len(new_words(sentence, dialogue.knowledge)) >= LEAST_UNUSED
+            if normalised(sentence) not in sentences and len(new_words(sentence, dialogue.knowledge)) >= LEAST_UNUSED
         ]
         return tuple(fresh[:MOST_FACTS])
 

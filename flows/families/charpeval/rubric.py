@@ -28,7 +28,7 @@ UTTERANCE = Rubric(
     version=2,
     guideline="guideline.utterance.md",
     shows=(
-        Shown(name="problem", title="What is to be done"),
+        Shown(name="problem", title="What to do"),
         Shown(name="dialogue", title="Conversation", kind="dialogue"),
         Shown(name="knowledge", title="What the Bot knows"),
         Shown(name="response", title="The Bot's response"),
@@ -38,48 +38,48 @@ UTTERANCE = Rubric(
     writes=(
         Written(
             name="bot_turn",
-            title="Only where the conversation has one turn, the User's: what the Bot says to it",
+            title="Only if the conversation has a single turn, the User's: the Bot's reply to it",
             hint="Lovely! I go there every summer.",
             corrects=True,
             note=True,
         ),
         Written(
             name="hard_utterance",
-            title="Last utterance, hard: what it asks about is told by the conversation alone",
+            title="Last utterance, hard: only the conversation shows what it asks about",
             hint="What ingredients do I need to get started in my spare time?",
             corrects=True,
         ),
         Written(
             name="easy_utterance",
-            title="Last utterance, easy: the same question, which names what it asks about",
+            title="Last utterance, easy: the same question, but it names what it asks about",
             hint="What ingredients do I need to get started baking bread?",
             corrects=True,
         ),
-        Written(name="knowledge", title="Knowledge, to be mended where that is needed", corrects=True, lines=4),
-        Written(name="response", title="Response, to be mended where that is needed", corrects=True),
+        Written(name="knowledge", title="Knowledge: correct it if needed", corrects=True, lines=4),
+        Written(name="response", title="Response: correct it if needed", corrects=True),
         WHY_UNCHANGED,
     ),
 )
 DISTRACTORS = (
     (
-        "1. KGIR: a fact of the knowledge that does not answer",
+        "1. KGIR: a fact from the knowledge that does not answer the question",
         "Take it from the part of the knowledge that the right response does not use.",
     ),
     (
-        "2. KGUG: a true fact beside the knowledge, in words of the right response",
+        "2. KGUG: a true fact that is not in the knowledge, in words of the right response",
         "Use some words of the right response. The knowledge must not say it.",
     ),
     (
-        "3. RECF: a commonplace on what the right response is about",
-        "As an encyclopedia begins on it. Name it. The knowledge must not say it.",
+        "3. RECF: common knowledge about the subject of the right response",
+        "Write what an encyclopedia would say first. Name the subject. The knowledge must not say it.",
     ),
     (
-        "4. IECF: a commonplace on something that only the knowledge names",
+        "4. IECF: common knowledge about something that only the knowledge names",
         "Name a thing that the knowledge names and the right response does not.",
     ),
     (
         "5. COEX: an idiom, proverb or stock phrase that fits here",
-        "It answers nothing; best name nothing that the knowledge names.",
+        "It must answer nothing. Best name nothing that the knowledge names.",
     ),
 )
 """Title and hint of each type's field."""

@@ -1,6 +1,6 @@
-"""Proofs from CHARPEval's finished rows that each is what it claims.
+"""Proves that each of CHARPEval's finished rows is what it claims.
 
-The verifier shares nothing with the builder but the schemas and the language: it computes everything again by its own
+The verifier shares nothing with the builder but the schemas and the language: it computes everything again with its own
 code.
 """
 
@@ -113,9 +113,9 @@ def _same_problems(response: str, texts: Mapping[DistractorType, str]) -> Iterat
 
 def _rule_problems(row: Authored, texts: Mapping[DistractorType, str]) -> Iterator[str]:
     """Section 2.3.4, for what was written here: the distractors of a published row are left as they are."""
-    known = en.entities(row.knowledge)
+    entities = en.entities(row.knowledge)
     if (iecf := texts.get("IECF")) and not any(
-        en.names(iecf, entity) and not en.names(row.response, entity) for entity in known
+        en.names(iecf, entity) and not en.names(row.response, entity) for entity in entities
     ):
         yield "IECF names nothing that the knowledge names and the response does not"
 

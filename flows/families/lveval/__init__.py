@@ -1,6 +1,6 @@
 """LV-Eval: mixed contexts of five length levels, with confusing facts and replaced keywords."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +18,7 @@ from flows.families.lveval.evaluation import ANSWERS, EVALUATION
 from flows.families.lveval.settings import LVEvalSettings, mixed_sources, ready
 from flows.families.lveval.verify import contexts, origins, parts
 from flows.families.lveval.view import view
+from flows.language.keywords import undo
 from schemas import lveval
 from schemas.source import Passage, QASource
 
@@ -32,6 +33,11 @@ def _wanted(settings: LVEvalSettings, has: Callable[[Dataset], bool] = lambda da
 def _share_with(feature: Literal["confusing_facts", "replacements", "keywords"]) -> Callable[[LVEvalSettings], float]:
     """Return the share of the pairs whose dataset has the feature."""
     return lambda settings: _wanted(settings, lambda dataset: bool(getattr(dataset, feature))) / _wanted(settings)
+
+
+def _question(asked: str, rules: Iterable[Mapping[str, str]], language: str) -> str:
+    """Return a row's question as its source asks it: before replacement."""
+    return undo(asked, [(rule["old"], rule["new"]) for rule in rules], language) if rules else asked
 
 
 FAMILY = Family(
@@ -172,6 +178,8 @@ FAMILY = Family(
             charts=charts.context_charts,
             released=Released(
                 "pair_id",
+                ("input", "replacements", "language"),
+                rests_on=_question,
                 configs=("dataset",),
                 verification_inputs=("pairs", "confusing-facts", "conflicts", "keywords"),
                 asked=lambda row: bool(row.confusing_facts or row.replacements or row.answer_keywords),

@@ -1,4 +1,4 @@
-"""The words of an answer that a prediction must hold (section 3.3): what they must meet, and what replaces them."""
+"""The words of an answer that a prediction must contain (section 3.3): their checks, and their replacements."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from flows.scoring.words import WORDS, released_blacklist
 
 
 def keywords_problem(language: str, answer: str, keywords: str) -> Problem:
-    """Return why these are no keywords of the answer: each is a word of it, in its order, and one is informative."""
+    """Return why these cannot be keywords of the answer. Keywords are words of it, in order, and one is informative."""
     if not keywords.strip():
         return "no keyword", "mark one word of the answer at least"
     place = 0
@@ -25,12 +25,12 @@ def keywords_problem(language: str, answer: str, keywords: str) -> Problem:
 
 
 def counts_in_score(language: str, keywords: str) -> bool:
-    """Return whether a keyword counts in the score: it is not on the blacklist, and more than punctuation."""
+    """Return whether a keyword counts in the score: it is not on the blacklist, and has more than punctuation."""
     return any(word not in released_blacklist(language) for word in WORDS[language](keywords))
 
 
 def span_of_word(language: str, answer: str, keyword: str, begin: int = 0) -> tuple[int, int] | None:
-    """Return where the keyword stands in the answer as a whole word in any case, from `begin` on."""
+    """Return where the keyword occurs in the answer as a whole word in any case, from `begin` on."""
     pattern = re.escape(keyword)
     if language != "zh":
         pattern = rf"(?<!\w){pattern}(?!\w)"
@@ -41,7 +41,7 @@ def span_of_word(language: str, answer: str, keyword: str, begin: int = 0) -> tu
 
 
 def keywords_after(keywords: str, answer: str, sides: Sequence[tuple[str, str]], language: str) -> str:
-    """Return the keywords of the answer after replacement: what takes their places, a substitute always whole."""
+    """Return the keywords of the answer after replacement; a substitute is always taken whole."""
     if not sides or not keywords:
         return keywords
     replacing = replacer(sides, language)

@@ -1,4 +1,4 @@
-"""Datasets put together: each pair with its distractors at each level (sections 3.1 and 3.2.1)."""
+"""Assembles datasets: each pair with its distractors at each level (sections 3.1 and 3.2.1)."""
 
 import threading
 from collections import defaultdict
@@ -28,7 +28,7 @@ from schemas.base import content_hash
 from schemas.lveval import AnswerKeywords, AnswerTest, LongContext, Pair, PoolDocument, Replacements, RuleConflicts
 
 FREQUENT = 0.01
-"""Share of the documents that hold an answer above which holding it does not show that a document answers."""
+"""If a larger share of the documents contains an answer, containing it does not show that a document answers."""
 FILE_BYTES = 500 * 2**20
 BYTES_A_WORD = 6  # bytes of an English word and its space, roughly; twice a Chinese character
 
@@ -36,7 +36,7 @@ Row = tuple[Mapping[str, Any], bytes]  # the fields of a context without its tex
 
 
 class DatasetAssembly:
-    """One dataset: its distractor index, its pairs, and which contexts can be built of them."""
+    """A dataset: its distractor index, its pairs, and which contexts can be built from them."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class DatasetAssembly:
         self._materials = materials
         self._longest = longest
         self._mixtures: dict[str, tuple[Mixture, AnswerTest]] = {}
-        self.measured: dict[tuple[str, str], Measured] = {}  # (key of a pair, level) -> what its context takes
+        self.measured: dict[tuple[str, str], Measured] = {}  # (key of a pair, level) -> how much its context takes
         self.levels: dict[str, Level] = {}  # fact recall: how much of the book each level takes
         self.missing: dict[str, int] = {}  # level that cannot be built -> words that are missing, at least
         self._refusals: dict[str, dict[str, Drop]] = {}  # key of a pair -> level -> why it has no context
@@ -82,7 +82,7 @@ class DatasetAssembly:
         return resolved
 
     def mixture(self, pair: Pair, seed: Seeds) -> tuple[Mixture, AnswerTest]:
-        """Return the pair's distractors, drawn once for all levels, and the test that they do not answer."""
+        """Return the pair's distractors, drawn once for all levels, and the test that shows they do not answer."""
         if pair.key not in self._mixtures:
             resolved = self._resolved[pair.key]
             excluded, test = self.excluded(pair)
@@ -102,10 +102,10 @@ class DatasetAssembly:
         return self._mixtures[pair.key]
 
     def measure(self, levels: Sequence[str], seeds: Callable[..., Seeds]) -> None:
-        """Find out, once, which contexts can be built, so that a pair has one at each level or at none (section 3.1).
+        """Find out, once, which contexts can be built, so that a pair has one at every level or at none (section 3.1).
 
-        A level that fewer than half of the pairs can fill is left out of this dataset. A pair that cannot be built at
-        one of the others is built at none.
+        A level that fewer than half of the pairs can fill is left out of this dataset. A pair that lacks any other
+        level is not built at all.
         """
         if self._refusals:
             return
@@ -130,7 +130,7 @@ class DatasetAssembly:
         self._refusals = refused
 
     def refusal(self, pair: Pair, level: str) -> Drop | None:
-        """Return why the pair has no context at this level; None where it has one."""
+        """Return why the pair has no context at this level; None if it has one."""
         refusals = self._refusals[pair.key]
         if level in self.missing:
             return refusals.get(level) or Drop(LACKING, f"most pairs of {self.dataset.name} lack it at {level}")
@@ -140,9 +140,9 @@ class DatasetAssembly:
         return Drop(refusals[at].reason, f"at {at}: {refusals[at].evidence}", value=refusals[at].value)
 
     def excluded(self, pair: Pair) -> tuple[npt.NDArray[np.bool_], AnswerTest]:
-        """Return which documents must not distract from the pair, and the test that tells whether they answer.
+        """Return which documents must not distract from the pair, and the test that shows whether they answer.
 
-        They answer its question, nearly repeat one of its documents, hold a substitute or a confusing fact already, or
+        They answer its question, nearly repeat one of its documents, contain a substitute or a confusing fact, or
         are written in the other Chinese script, which would give away its own documents.
         """
         index = self.index
@@ -177,7 +177,7 @@ class DatasetAssembly:
         return {pair.key: list(islice(duplicates, len(pair.documents))) for pair in self.pairs}
 
     def _answers(self, number: int, answer: str, asked: frozenset[str]) -> bool:
-        """Return whether a sentence of the document holds the answer and a content word of the question."""
+        """Return whether a sentence of the document contains the answer and a content word of the question."""
         text, language = self.index.text(number), language_of(self.dataset.language)
         sentences = (text[start:end] for start, end in pairwise([0, *self.index.boundaries(number), len(text)]))
         holding = (sentence for sentence in sentences if language.contains(sentence, answer))
@@ -195,7 +195,7 @@ class DatasetAssembly:
         return Book(replaced, resolved.support[0], resolved.facts, pair.language), test
 
     def row(self, pair: Pair, level: str, depth: int | None, laid: Laid, test: AnswerTest, key: str) -> Row:
-        """Return a context as it is written."""
+        """Return a context in the form in which it is written."""
         resolved = self._resolved[pair.key]
         values = {
             "key": key,
@@ -220,9 +220,9 @@ class DatasetAssembly:
         return {"id": LongContext.id_of(values), **values}, laid.joined
 
     def recall_rows(self, pair: Pair, level: str, ctx: FilesContext[Any]) -> Iterator[Row]:
-        """Yield the fact at each of its places; of a level that cannot be built, drop all.
+        """Yield the fact at each of its places; drop all of a level that cannot be built.
 
-        Departure: several places can come to the same boundary of two sentences, which the paper's long books hardly
+        Departure: several places can fall on the same boundary of two sentences, which the paper's long books hardly
         have. The first is kept: the others would be the same context again.
         """
         book, test = self.book
@@ -294,7 +294,7 @@ class DatasetAssemblies:
 
 
 class Assembler(DatasetAssemblies):
-    """The datasets, ready to be mixed: it is found out for all levels at once which contexts can be built."""
+    """The datasets, ready to be mixed: which contexts can be built is settled for all levels at once."""
 
     def measured(self, group: Group) -> DatasetAssembly:
         """Return the assembly of a group, once it is known which of its contexts can be built."""
@@ -316,7 +316,7 @@ class Assembler(DatasetAssemblies):
         return f"{name}: not enough text for {lacking}; {can}. Name more documents under datasets.{name}.distractors"
 
     def seeds(self, pair: Pair, *what: str | int) -> Seeds:
-        """Return a function that gives numbers for the random choices that concern the pair."""
+        """Return a function that gives numbers for random choices about the pair."""
         return lambda *more: int(content_hash(self.seed, "mix_contexts", pair.key, *what, *more), 16)
 
     def contexts(self, pair: Pair, slot: Slot, ctx: FilesContext[Any]) -> Iterator[Row]:

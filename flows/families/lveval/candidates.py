@@ -72,7 +72,7 @@ class Candidates:
         or less moves no other.
         """
         module = language_of(self.language)
-        known = "\n".join((pair.question, *pair.answers, *(document.text for document in pair.documents)))
+        texts_of_pair = "\n".join((pair.question, *pair.answers, *(document.text for document in pair.documents)))
         wanted: dict[str, Sequence[str]] = {}
         for text in (pair.question, *texts):
             for name, of in named_entities(self.language, text):
@@ -84,15 +84,17 @@ class Candidates:
         return tuple(
             Alternatives(name=name, others=others)
             for name, candidates in wanted.items()
-            if (others := self._unknown(name, candidates, known, salt))
+            if (others := self._unknown(name, candidates, texts_of_pair, salt))
         )
 
-    def _unknown(self, name: str, candidates: Sequence[str], known: str, salt: float) -> tuple[str, ...]:
+    def _unknown(self, name: str, candidates: Sequence[str], texts_of_pair: str, salt: float) -> tuple[str, ...]:
         module = language_of(self.language)
         drawn = heapq.nsmallest(3 * MOST_OTHERS, candidates, key=lambda other: content_hash(salt, name, other))
         words = module.content_words(name)
         unlike = (other for other in drawn if words.isdisjoint(module.content_words(other)))
-        return tuple(dict.fromkeys(other for other in unlike if not module.contains(known, other)))[:MOST_OTHERS]
+        return tuple(dict.fromkeys(other for other in unlike if not module.contains(texts_of_pair, other)))[
+            :MOST_OTHERS
+        ]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""Conflicts of replacement rules (section 3.2.3): found by program and shown to people until none is left.
+"""Conflicts of replacement rules (section 3.2.3), found by a program and shown to people until none is left.
 
-Here are the confusing facts and distractors of a pair; what its own texts have against a rule is in
+This module checks the confusing facts and distractors of a pair; the conflicts with its own texts are in
 `replacement_checks.py`.
 """
 
@@ -18,17 +18,17 @@ from schemas.lveval import Conflict, Pair, Rule
 
 FREQUENT = 0.03
 """Share of the documents that a rule cannot be applied to, up to which they are left out of the pair's contexts.
-Above it, the rule is in conflict. A year stands in one or two of a hundred pages of an encyclopedia."""
+Above it, the rule is in conflict. A year occurs in one or two of a hundred pages of an encyclopedia."""
 HEADER = "it touches the headers of documents"
 
 
 def conflicts(rules: Sequence[Rule], pair: Pair, facts: Sequence[str], index: DistractorIndex) -> tuple[Conflict, ...]:
-    """Return all that speaks against the rules of a pair, in their order, and what follows once others are left out."""
+    """Return the conflicts of a pair's rules, in their order, and those that follow once other rules are left out."""
     return _resolve(rules, pair, facts, index)[1]
 
 
 def usable_rules(rules: Sequence[Rule], pair: Pair, facts: Sequence[str], index: DistractorIndex) -> tuple[Rule, ...]:
-    """Return the rules that nothing speaks against once the others are left out."""
+    """Return the rules that have no conflict once the others are left out."""
     return _resolve(rules, pair, facts, index)[0]
 
 
@@ -41,7 +41,7 @@ def _resolve(
 
 
 def _of_index(rules: Sequence[Rule], index: DistractorIndex) -> Iterator[Conflict]:
-    """Yield what headers and distracting documents have against rules."""
+    """Yield the conflicts of rules with headers and distracting documents."""
     sound = [rule for rule in rules if readable(rule.old) and readable(rule.new)]
     yield from (Conflict(old=rule.old, kind=HEADER, excerpt=index.header.strip()) for rule in _in_header(sound, index))
     for rule in sound:
@@ -53,7 +53,7 @@ def _of_index(rules: Sequence[Rule], index: DistractorIndex) -> Iterator[Conflic
 
 
 def _in_header(rules: Sequence[Rule], index: DistractorIndex) -> list[Rule]:
-    """Return the rules of which a side stands in the headers of documents."""
+    """Return the rules with a side that occurs in the headers of documents."""
     header = index.header.casefold()
     near = [rule for rule in rules if any(side.casefold() in header for side in (rule.old, rule.new))]
     sides = [side for rule in near for side in (rule.old, rule.new)]
@@ -68,7 +68,7 @@ def unfit(rule: Rule, index: DistractorIndex) -> Numbers:
 
 
 def find_unfit(keywords: Iterable[str], index: DistractorIndex) -> None:
-    """Find what `unfit` returns for many keywords, in one pass over the documents that hold them."""
+    """Find what `unfit` returns for many keywords, in one pass over the documents that contain them."""
     wanted = sorted({keyword for keyword in keywords if readable(keyword)} - index.unfit.keys())
     if not wanted:
         return

@@ -1,8 +1,8 @@
 """The checks that the two confusing facts of a pair must pass before people see them (section 3.2.2, figure A7).
 
-The *subject* fact says the like of another subject. The *object* fact is of the same subject, and says something else
-of it. Neither answers the question, and each is like the question or the original fact. What is refused here is what a
-person would refuse; the prompt states all of it.
+The *subject* fact says something similar about another subject. The *object* fact is about the same subject, and says
+something else. Neither answers the question, and each resembles the question or the original fact. The checks refuse
+what a person would refuse; the prompt states all of it.
 """
 
 import re
@@ -24,15 +24,15 @@ from schemas.lveval import LONGEST_FACT, Changed
 CHANGES: tuple[Changed, Changed] = ("subject", "object")
 """Section 3.2.2, figure A7: "modify the subject and object respectively"."""
 LEAST_SHARED = 2
-"""Content words (characters) that a confusing fact shares with question or original. For an English object fact the
+"""Content words (characters) that a confusing fact shares with question or original. For an English object fact, the
 subject's name is enough."""
 LONGEST = {"en": 120, "zh": 240}
 """Words (characters) of a fact; the paper's have up to 113 words (figure A10) and 218 characters (figure A11)."""
 MOST_SAID = 0.75
-"""Share of the question's words, without names and what it asks for, from which a subject fact is on its subject."""
+"""Share of the question's words, without names and what it asks for, from which a subject fact has the same subject."""
 MOST_REPEATED = 0.9
-"""Share of the original's words, without the answer's, from which an object fact only changes the answer."""
-LEAST_REPEATED = 4  # such words of the original, for the share to mean something
+"""Share of the original's words, without the answer's, from which an object fact merely changes the answer."""
+LEAST_REPEATED = 4  # the fewest such words of the original for the share to mean something
 
 _DECLARED = {"en": re.compile(r"[.!][\"'”’)\]]*$"), "zh": re.compile(r"[。！．.][”’」』）)》\"]*$")}
 _BRACKETS = (("(", ")"), ("（", "）"), ("“", "”"), ("「", "」"), ("《", "》"), ("[", "]"))
@@ -61,11 +61,11 @@ class CandidateFact(NamedTuple):
 
     text: str
     stated: bool  # it restates the question, or is about the very subject
-    lifted: bool = False  # a document says it, in these words or nearly: it may tell too much again
+    lifted: bool = False  # a document says nearly the same: it may repeat too much
 
 
 def refusals(asked: ToConfuse, subject: str, other: str) -> tuple[str, str]:
-    """Return why each of the two facts is no confusing fact of the pair, empty where it is one."""
+    """Return why each of the two facts is no confusing fact of the pair; empty if it is."""
 
     def refusal(changes: Changed, fact: str) -> str:
         if (problem := fact_problem(asked, changes, fact)) is not None:
@@ -81,7 +81,7 @@ def refusals(asked: ToConfuse, subject: str, other: str) -> tuple[str, str]:
 
 
 def facts_problem(asked: ToConfuse, subject: str, other: str) -> Problem:
-    """Return why the two are no confusing facts: the first reason, and what is wrong with which."""
+    """Return why the two are no confusing facts: the first reason, and what is wrong with which fact."""
     of_subject, of_object = fact_problem(asked, "subject", subject), fact_problem(asked, "object", other)
     if of_subject and of_object:
         return of_subject[0], f"{of_subject[1]}; {of_object[0]}: {of_object[1]}"
@@ -129,8 +129,8 @@ def _likeness_problem(asked: ToConfuse, changes: Changed, fact: str) -> Problem:
         return "repeats the sentence", "write something else than the sentence"
     shared = _telling(asked.language, fact) & _telling(asked.language, f"{asked.question}\n{asked.fact}")
     if len(shared) < least:
-        said = f"of the question and the sentence it has {len(shared)} meaningful {unit}, {least} are wanted"
-        return "resembles nothing", said
+        problem = f"of the question and the sentence it has {len(shared)} meaningful {unit}, {least} are wanted"
+        return "resembles nothing", problem
     return None
 
 
@@ -151,7 +151,7 @@ def answer_problem(language: str, answers: Sequence[str], fact: str) -> Problem:
 
 
 def _same_subject(asked: ToConfuse, fact: str) -> Problem:
-    """Refuse a subject fact that names all that the question names and says most of what it asks."""
+    """Return the problem if a subject fact names all that the question names and says most of what it asks."""
     named = subjects(asked.language, asked.question)
     if speaks_of_another(asked.language, asked.question, fact):
         return None
@@ -166,7 +166,7 @@ def _same_subject(asked: ToConfuse, fact: str) -> Problem:
 
 
 def _another_subject(asked: ToConfuse, fact: str) -> Problem:
-    """Refuse an object fact that names nothing of what question and original begin with."""
+    """Return the problem if an object fact names nothing that question and original begin with."""
     named = subjects(asked.language, asked.question)
     if asked.language == "zh":
         parts = named | _begun(asked, fact)
@@ -180,14 +180,14 @@ def _another_subject(asked: ToConfuse, fact: str) -> Problem:
 
 
 def _begun(asked: ToConfuse, fact: str) -> frozenset[str]:
-    """Return the longest beginning of a Chinese fact that stands in the question: a name unknown to the tagger."""
+    """Return the longest beginning of a Chinese fact that occurs in the question: a name unknown to the tagger."""
     text, question = normal(fact).text, normal(asked.question).text
     ends = (end for end in range(min(len(text), len(question)), 1, -1) if text[:end] in question)
     return frozenset(text[:end] for end in list(ends)[:1])
 
 
 def _answering_problem(asked: ToConfuse, fact: str) -> Problem:
-    """Refuse a fact that says all that the question does and names something of the type that it asks for."""
+    """Return the problem if a fact says all that the question does and names something of the type asked for."""
     language = language_of(asked.language)
     words, wanted = language.content_words(fact), language.content_words(asked.question)
     if not asked.answers or not wanted or speaks_of_another(asked.language, asked.question, fact):
@@ -204,7 +204,7 @@ def _answering_problem(asked: ToConfuse, fact: str) -> Problem:
 
 
 def _kind_asked(asked: ToConfuse) -> frozenset[str]:
-    """Return the words by which the question calls its answer: after the question word ("what year", "什么地区")."""
+    """Return the question's words for its answer: after the question word ("what year", "什么地区")."""
     if asked.language != "zh":
         kind = _KIND_ASKED.search(asked.question)
         return language_of(asked.language).content_words(kind[1]) if kind else frozenset()
@@ -213,7 +213,7 @@ def _kind_asked(asked: ToConfuse) -> frozenset[str]:
 
 
 def _repeating_problem(asked: ToConfuse, fact: str) -> Problem:
-    """Refuse an object fact that is the original with another answer: it contradicts the original."""
+    """Return the problem if an object fact is the original with another answer: it contradicts the original."""
     if speaks_of_another(asked.language, asked.question, fact):
         return None
     language = language_of(asked.language)
@@ -224,7 +224,7 @@ def _repeating_problem(asked: ToConfuse, fact: str) -> Problem:
 
 
 def subjects(language: str, question: str) -> frozenset[str]:
-    """Return what the question names: capitalised words; in Chinese titles, names and its first noun phrase."""
+    """Return what the question names: capitalised words; in Chinese, titles, names and its first noun phrase."""
     if language != "zh":
         return language_of(language).content_words(" ".join(_capitalised(question)))
     named = (
@@ -268,7 +268,7 @@ def _topic(question: str) -> frozenset[str]:
 
 
 def _is_named(language: str, fact: str, name: str) -> bool:
-    """Return whether the name stands in the fact; in Chinese, not as the end of a longer one ("南溪银汉鱼")."""
+    """Return whether the name occurs in the fact; in Chinese, not as the end of a longer name ("南溪银汉鱼")."""
     if language != "zh":
         return _holds(language, fact, name)
     text, wanted = normal(fact).text, normal(name).text

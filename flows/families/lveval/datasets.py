@@ -1,4 +1,4 @@
-"""The eleven datasets of LV-Eval (table 2, appendix A), and the variants under which their rows are put to a model.
+"""The eleven datasets of LV-Eval (table 2, appendix A), and the variants in which a model is asked about their rows.
 
 This module needs the standard library alone: a release ships it as part of the scorer.
 """
@@ -26,15 +26,15 @@ class Dataset:
     original: str  # its source in the paper (appendix A)
     metric: str  # name of the released metric (`touchstone metric`)
     confusing_facts: bool = False
-    replacements: int = 0  # how many rules the paper has; none where it replaces nothing
+    replacements: int = 0  # how many rules the paper has; none if it replaces nothing
     keywords: bool = False  # whether keywords are marked in the answers
     scattered: bool = False
-    """Whether the supporting documents stand among the distractors one by one, and not as a unit (section 3.2.1)."""
-    titled: bool = False  # whether each document stands under its title, which tells whose page it is
+    """Whether the supporting documents are scattered among the distractors, and not kept together (section 3.2.1)."""
+    titled: bool = False  # whether each document follows its title, which says whose page it is
     longest_answer: int | None = None  # words (characters) beyond which an answer is not selected
-    unknown: bool = False  # whether questions are left out that are answered without the context
+    unknown: bool = False  # whether questions that can be answered without the context are left out
     brief: bool = False  # whether the released prompt asks for the answer alone
-    recalls_fact: bool = False  # whether it is one fact at many places of a book
+    recalls_fact: bool = False  # whether it is a single fact at many places of a book
     answer_tokens: int = 64  # longest answer of an evaluated model
 
     @property
@@ -103,8 +103,8 @@ DATASETS = (
         longest_answer=LONGEST_DUREADER_ANSWER,
     ),
 )  # fmt: skip
-BY_NAME = {dataset.name: dataset for dataset in DATASETS}  # as the configuration names them
-BY_RELEASED = {dataset.released: dataset for dataset in DATASETS}  # as the released benchmark does, without the level
+BY_NAME = {dataset.name: dataset for dataset in DATASETS}  # by their names in the configuration
+BY_RELEASED = {dataset.released: dataset for dataset in DATASETS}  # by their released names, without the level
 
 
 def dataset_at(name: str, level: str) -> Dataset:
@@ -116,7 +116,7 @@ _LEVEL = re.compile(r"([1-9]\d{0,6})(k?)")
 
 
 def words_of(level: str) -> int:
-    """Return the words of a level: 16,000 for `16k`. Raises `ValueError` for what is no level."""
+    """Return the words of a level: 16,000 for `16k`. Raises `ValueError` if `level` is no level."""
     written = _LEVEL.fullmatch(level)
     if written is None:
         raise ValueError(f"{level!r} is no level; write words as `16k` or `800`")
@@ -136,7 +136,7 @@ WITHOUT_RULES: tuple[Ablation, ...] = ("no-kpr", "neither")
 
 
 def ablations_of(dataset: Dataset, *, confused: bool) -> tuple[Ablation, ...]:
-    """The ablations that change something in a row of the dataset (table 2), with or without confusing facts."""
+    """The ablations that change a row of the dataset (table 2), with or without confusing facts."""
     if confused and dataset.replacements:
         return ABLATIONS
     if confused:
@@ -145,5 +145,5 @@ def ablations_of(dataset: Dataset, *, confused: bool) -> tuple[Ablation, ...]:
 
 
 def variants_of(ablation: Ablation | None) -> tuple[Variant, ...]:
-    """The variants of an ablation: without the context, only the replacements make another question."""
+    """The variants of an ablation: without the context, only the replacements change the question."""
     return VARIANTS if ablation in (None, "no-kpr") else ("context",)

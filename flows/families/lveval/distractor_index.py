@@ -1,7 +1,7 @@
-"""The documents that may distract in a dataset's contexts: counted once, and searched once for all pairs together.
+"""The documents that may distract in a dataset's contexts, counted once and searched once for all pairs.
 
-A document is worked on once, however many contexts hold it: it is encoded, counted, and one pass over all of
-them finds which hold which phrase (answers, keywords, substitutes) of any pair.
+A document is processed once, however many contexts contain it: it is encoded, counted, and one pass over all of
+them finds which contain which phrase (answers, keywords, substitutes) of any pair.
 """
 
 import threading
@@ -24,11 +24,11 @@ Marks = npt.NDArray[np.uint64]
 
 WINDOW = 48  # bytes of text that two documents with a common fingerprint share: about 8 English or 16 Chinese words
 BATCH = 1 << 16
-"""Bytes of text processed together. They take about ten times the memory, which stays in the processor's cache."""
-ONE_IN = 8  # one window in so many is kept as a fingerprint, chosen by its content (Schleimer et al. 2003)
+"""Bytes of text processed together. They need about ten times as much memory, which fits the processor's cache."""
+ONE_IN = 8  # one window in this many is kept as a fingerprint, chosen by its content (Schleimer et al. 2003)
 NEAR_DUPLICATE = 0.4  # share of the shorter text's fingerprints in the other from which two texts are near-duplicates
 
-BETWEEN = "\n\x1e\n"  # between joined documents: no document holds it, and no word or phrase goes across it
+BETWEEN = "\n\x1e\n"  # between joined documents: no document contains it, and no word or phrase crosses it
 
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2^64
 
@@ -39,15 +39,15 @@ def count(text: str, language: str) -> int:
 
 
 def plain(text: str, language: str) -> str:
-    """Return a Chinese answer with one width and no white space; an English text as it is."""
+    """Return a Chinese answer in half width without white space; an English text unchanged."""
     return text if language != "zh" else "".join(unicodedata.normalize("NFKC", text).split())
 
 
 class DistractorIndex:
-    """The documents of one dataset, in the order given."""
+    """The documents of a dataset, in the order given."""
 
     def __init__(self, documents: Sequence[PoolDocument], language: str, header: str = "") -> None:
-        """`header` stands before each document in a context; no rule may replace anything in it."""
+        """`header` precedes each document in a context; no rule may replace anything in it."""
         self.language = language
         self.header = header
         self.texts = [document.text.encode() for document in documents]
@@ -56,12 +56,12 @@ class DistractorIndex:
         )
         self.lengths: Numbers = np.fromiter((len(document.text) for document in documents), np.int64, len(documents))
         self._holding: dict[str, Numbers] = {}
-        # An English answer is looked for as any phrase is, so one pass finds both.
+        # An English answer is searched like any phrase, so one pass finds both.
         self._answering: dict[str, Numbers] = {} if language == "zh" else self._holding
         self._ends: dict[int, list[int]] = {}
         self._lock = threading.Lock()
         self.unfit: dict[str, Numbers] = {}
-        """By keyword, where it was looked for: the documents in which it stands inside a longer name."""
+        """By keyword searched so far: the documents in which it occurs inside a longer name."""
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -71,30 +71,30 @@ class DistractorIndex:
         return self.texts[number].decode()
 
     def search(self, phrases: Iterable[str], answers: Iterable[str] = ()) -> None:
-        """Find all documents that hold a phrase or an answer as whole words; in one pass, in Chinese in two."""
+        """Find all documents that contain a phrase or an answer as whole words, in one pass (in Chinese, two)."""
         if self._answering is self._holding:
             phrases, answers = chain(phrases, answers), ()
         self._find(self._holding, phrases, lambda text: text)
         self._find(self._answering, answers, lambda text: plain(text, self.language))
 
-    def _find(self, known: dict[str, Numbers], phrases: Iterable[str], form: Callable[[str], str]) -> None:
-        wanted = sorted({phrase for phrase in phrases if phrase.strip()} - known.keys())
+    def _find(self, matches: dict[str, Numbers], phrases: Iterable[str], form: Callable[[str], str]) -> None:
+        wanted = sorted({phrase for phrase in phrases if phrase.strip()} - matches.keys())
         if not wanted:
             return
         finder = PhraseFinder([form(phrase) for phrase in wanted], self.language)
         holding = finder.holding([form(text.decode()) for text in self.texts])
         for place, phrase in enumerate(wanted):
-            known[phrase] = np.asarray(holding.get(place, ()), np.int64)
+            matches[phrase] = np.asarray(holding.get(place, ()), np.int64)
 
     def holding(self, phrase: str) -> Numbers:
-        """Return the documents that hold the phrase as whole words in any case, in order."""
+        """Return the documents that contain the phrase as whole words in any case, in order."""
         if phrase not in self._holding:
             with self._lock:
                 self.search([phrase])
         return self._holding[phrase]
 
     def answering(self, answer: str) -> Numbers:
-        """Return the documents that hold the answer as whole words in any case; in Chinese, in any width or spacing."""
+        """Return the documents with the answer as whole words in any case; in Chinese, in any width or spacing."""
         if answer not in self._answering:
             with self._lock:
                 self.search((), [answer])
@@ -121,7 +121,7 @@ class DistractorIndex:
 
     @cached_property
     def _scripts(self) -> npt.NDArray[np.str_]:
-        """The script of each document, empty where it is unclear."""
+        """The script of each document; empty if it is unclear."""
         return np.array([script(text.decode()) or "" for text in self.texts])
 
     @cached_property
@@ -132,7 +132,7 @@ class DistractorIndex:
         return marks[order], documents[order], np.bincount(documents, minlength=len(self.texts))
 
     def near_duplicates(self, texts: Sequence[bytes]) -> list[Numbers]:
-        """Return, for each text, the documents that nearly repeat it, hold it, or are held by it."""
+        """Return, for each text, the documents that nearly repeat it, contain it, or are contained in it."""
         marks, documents, sizes = self._fingerprints
         wanted, owners = fingerprints(texts)
         first, last = np.searchsorted(marks, wanted, "left"), np.searchsorted(marks, wanted, "right")
@@ -145,7 +145,7 @@ class DistractorIndex:
 
 
 def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
-    """Return hashes of some windows of each text, the same wherever the same words stand.
+    """Return hashes of some windows of each text; the same words give the same hashes anywhere.
 
     Beside each, the number of its text. White space and ASCII case do not count.
     """

@@ -1,7 +1,7 @@
-"""How a row is put to a model, with its context and without, and how replies are scored (section 4).
+"""How a model is asked about a row, with its context and without, and how replies are scored (section 4).
 
 Each dataset has a prompt of its own, `answer_<dataset>`, which a user's template can replace. In our own words it asks
-what the program of the authors asks:
+what the authors' program asks:
 
 | dataset                                       | passages that matter | the answer alone |
 |-----------------------------------------------|----------------------|------------------|
@@ -11,17 +11,17 @@ what the program of the authors asks:
 | cmrc-, lic-, dureader-mixup                   | one                  | not asked for    |
 | factrecall-en, factrecall-zh                  | nothing is said      | not asked for    |
 
-It says "one" of datasets too whose answers take several passages (loogle-CR, loogle-MR, dureader): so do ours, for
-numbers are compared with tables A1 and A2. Each has the shape of that program: instruction, article, instruction again,
-question, cue. So a prompt that is cut in its middle (`truncation.py`) keeps its instructions. Answers are greedy.
+The program says "one" even for datasets whose answers need several passages (loogle-CR, loogle-MR, dureader); so do we,
+because results are compared with tables A1 and A2. Prompts have the program's shape: instruction, article, instruction
+again, question, cue. So a prompt cut in its middle (`truncation.py`) keeps its instructions. Answers are greedy.
 
-Nothing was released of how questions are asked without a context (table 3). They are asked for the answer alone where
-the dataset's own prompt does, so that the two differ by the context. Departure: without a context every answer may have
-64 tokens, those of fact recall too.
+How questions are asked without a context (table 3) was not released. We ask for the answer alone if
+the dataset's own prompt does, so that the two differ only in the context. Departure: without a context every answer may
+have 64 tokens, in fact recall too.
 """
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial as given
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -91,13 +91,13 @@ def _request(row: LongContext, variant: Variant, ablation: Ablation | None) -> R
 
 
 def context_of(row: LongContext, ablation: Ablation | None) -> str:
-    """Return the row's context, as it stands or under an ablation."""
+    """Return the row's context, unchanged or under an ablation."""
     context = without_facts(row) if ablation in datasets.WITHOUT_FACTS else row.context
     return without_rules(row, context) if ablation in datasets.WITHOUT_RULES else context
 
 
 def without_facts(row: LongContext) -> str:
-    """Return the context without its confusing facts; in English, without the space behind each."""
+    """Return the context without its confusing facts; in English, without the space after each."""
     kept, begin = [], 0
     for fact in (position for position in row.positions if position.kind == "confusing"):
         kept.append(row.context[begin : fact.start])
@@ -138,12 +138,12 @@ def scored(row: LongContext) -> Row:
 def score(
     rows: Iterable[Row], predictions: Iterable[Prediction], partial: bool, settings: LVEvalSettings
 ) -> ScoreTables:
-    """Return every table. Raises `ScoreError` for what does not fit, and `WrongInput` for a blacklist that is none."""
+    """Return every table. Raises `ScoreError` for unfit predictions, and `WrongInput` for an unreadable blacklist."""
     try:
         blacklists = {str(language): read_blacklist(path) for language, path in settings.blacklists.items()}
     except CannotScore as error:
         raise WrongInput(str(error)) from error
-    score_rows = given(
+    score_rows = functools.partial(
         scores_of, metrics=settings.metrics, blacklists=blacklists, windows=settings.context_windows
     )  # fmt: skip
     return score_tables(
@@ -152,13 +152,28 @@ def score(
     )  # fmt: skip
 
 
-def reply_scoring(row: Row, variants: Sequence[str]) -> ReplyScoring:
-    """How the harness scores replies: each variant is a task of its own."""
-    return ReplyScoring(
-        columns={"context": "context", "question": "input"},
-        target="{{ answers[0] }}",
-        metrics=[Metric("score"), Metric("paper_score")],
-    )
+def reply_scoring(row: Row, prompting: str | None, variants: Sequence[str]) -> Sequence[ReplyScoring]:
+    """The harness's tasks, one for each variant: their answers may be of different length.
+
+    An ablation changes rows, which the harness cannot.
+    """
+    about = {"context": "each question with its context", "direct": "each question without its context"}
+    return [
+        ReplyScoring(
+            about=about[variant],
+            variants=[variant],
+            columns={"context": "context", "question": "input"},
+            target="{{ answers[0] }}",
+            metrics=[Metric("score"), Metric("paper_score")],
+            values="`score` goes by the metrics of the program that the authors released, `paper_score` by those of "
+            "their paper; a group's value is the mean over its datasets and levels, as in the paper. Give the harness "
+            "a model whose window holds the level: it cuts longer prompts at their beginning, where the authors (and "
+            "`touchstone evaluate`) cut them in the middle.",
+            suffix="" if variant == "context" else variant,
+            weight_by_size=False,
+        )
+        for variant in (variants if prompting is None else ())
+    ]
 
 
 EVALUATION = Evaluation(
@@ -174,5 +189,6 @@ EVALUATION = Evaluation(
         FORM,
         "`prediction` is the whole reply. `context` asks with the context, `direct` with the question alone.",
         replies=reply_scoring,
+        needs="Chinese rows need jieba, which divides texts into words: `pip install jieba==0.42.1`.",
     ),
 )

@@ -1,4 +1,4 @@
-"""The packaged fact records, one a language."""
+"""The packaged fact records, one per language."""
 
 from functools import cache
 from pathlib import Path

@@ -11,12 +11,12 @@ from flows.language.choices import is_yes_or_no
 from schemas.base import Frozen, Line
 from schemas.lveval import LONGEST_FACT, Pair, Rule
 
-EXCERPTS = 16  # sentences of the supporting documents shown to whoever writes rules, at most
-_OPENING = 80  # characters of a document's first line that tell what it is about
+EXCERPTS = 16  # the most sentences of the supporting documents shown to whoever writes rules
+_OPENING = 80  # characters of a document's first line that show what it is about
 
 
 class ToConfuse(Frozen):
-    """A question with the fact that answers it, to which confusing facts are wanted."""
+    """A question with the fact that answers it, for which confusing facts are wanted."""
 
     question: str
     answers: tuple[str, ...] = Field(description="The gold answer, then its other wordings")
@@ -80,9 +80,9 @@ class ToAnswer(Frozen):
 
 
 def supporting_sentence(pair: Pair) -> tuple[str, str]:
-    """Return the sentence that supports the answer, without a title above it, and the first line of its document.
+    """Return the sentence that supports the answer, without a title before it, and the first line of its document.
 
-    Among the sentences that hold an answer, it is the one that shares most words with question and answers. Where none
+    Of the sentences that contain an answer, it is the one that shares the most words with question and answers. If none
     does, or the answer is yes or no, all sentences are compared.
     """
     language = language_of(pair.language)
@@ -102,7 +102,7 @@ def supporting_sentence(pair: Pair) -> tuple[str, str]:
 
 
 def excerpts(pair: Pair) -> tuple[str, ...]:
-    """Return the sentences that share most words with question and answers, in their order."""
+    """Return the sentences that share the most words with question and answers, in their order."""
     language = language_of(pair.language)
     wanted = language.content_words(" ".join((pair.question, *pair.answers)))
     sentences = [sentence for document in pair.documents for sentence in _sure_sentences(document.text, pair.language)]
@@ -111,6 +111,6 @@ def excerpts(pair: Pair) -> tuple[str, ...]:
 
 
 def _sure_sentences(text: str, language: str) -> list[str]:
-    """Split only where a sentence surely ends: not within "Who's Afraid of Virginia Woolf? "."""
+    """Split only where a sentence certainly ends: not within "Who's Afraid of Virginia Woolf? "."""
     ends = [0, *boundaries(text, language), len(text)]
     return [sentence for start, end in pairwise(ends) if (sentence := text[start:end].strip())]

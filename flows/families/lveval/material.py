@@ -1,4 +1,4 @@
-"""The facts, rules and keywords of a pair, and the pair once keywords are replaced throughout."""
+"""The facts, rules and keywords of a pair, and the pair after replacement."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ def collect_material(
     rules: Iterable[Replacements | RuleConflicts],
     keywords: Iterable[AnswerKeywords],
 ) -> Mapping[str, PairMaterial]:
-    """Bring together what was written for each pair, by the pair's id."""
+    """Collect the facts, rules and keywords of each pair, by the pair's id."""
     parts = [part for part in ("confusing-facts", "conflicts", "keywords") if part in step.uses]
     reviewed = frozenset().union(*map(step.reviewed, parts))
     collected: dict[str, PairMaterial] = defaultdict(PairMaterial)

@@ -54,7 +54,7 @@ from schemas.source import Passage, QASource
 async def to_pair(source: QASource, slot: Slot, ctx: Context[LVEvalSettings]) -> Pair:
     """Appendix A: make the question a pair of the dataset, or drop it.
 
-    Departure: the paper's authors select by hand. Here the answer must stand in the documents (unless it is yes or
+    Departure: the paper's authors select by hand. Here the answer must occur in the documents (unless it is yes or
     no), and be no longer than the dataset allows.
     """
     settings = ctx.settings
@@ -96,7 +96,7 @@ async def to_pair(source: QASource, slot: Slot, ctx: Context[LVEvalSettings]) ->
 
 
 def prescreen_prompts(settings: LVEvalSettings) -> Sequence[Prompt[Any]]:
-    """Return the prompts of `prescreen`; none where the settings name no model."""
+    """Return the prompts of `prescreen`; none if the settings name no model."""
     return [prompts.ANSWER_UNAIDED] if settings.prescreen else []
 
 
@@ -120,7 +120,7 @@ async def prescreen(pair: Pair, ctx: Context[LVEvalSettings]) -> Pair:
 
 
 async def select_pairs(pairs: Records[Pair], ctx: SetContext[LVEvalSettings]) -> AsyncIterator[Pair]:
-    """Table 2: draw each dataset's number of pairs, seeded by their keys; and make those of fact recall.
+    """Table 2: draw each dataset's number of pairs, seeded by their keys, and make the pairs of fact recall.
 
     Departure: pairs of the last release come first, so that none is displaced. Of the others, those that came last do,
     since the documents of an older one may distract in released contexts. A question that a dataset has already, with
@@ -196,7 +196,7 @@ async def pool_documents(
 
 
 def mix_contexts(file: RowFile, ctx: FilesContext[Assembler]) -> Iterator[tuple[Mapping[str, Any], bytes]]:
-    """Section 3.2: yield the contexts of one dataset and level, with facts inserted and keywords replaced."""
+    """Section 3.2: yield the contexts of a dataset and level, with facts inserted and keywords replaced."""
     for pair in file.records:
         assert isinstance(pair, Pair)
         yield from ctx.prepared.contexts(pair, file.slot, ctx)
@@ -213,10 +213,10 @@ def pairs_with(
 
 
 async def confuse(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, TextsByDataset]) -> Confusion:
-    """Section 3.2.2: write two descriptions that are close to the original fact, by question and answer.
+    """Section 3.2.2: write two descriptions that are close to the original fact, from question and answer.
 
-    Departure: the builder sees the supporting sentence as well, which the paper shows to its annotators alone. Where
-    one of the two is no confusing fact after every repair, the other is kept.
+    Departure: the builder sees the supporting sentence as well, which the paper shows only to its annotators. If
+    one of the two is no confusing fact after all repairs, the other is kept.
     """
     if pair.written is not None:
         facts = pair.written.confusing_facts
@@ -331,9 +331,9 @@ async def propose_rules(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, Tex
 
 
 async def find_conflicts(rules: Replacements, ctx: Context[LVEvalSettings, DatasetAssemblies]) -> RuleConflicts:
-    """Section 3.2.3: find what goes wrong where the rules are applied, for people to revise them.
+    """Section 3.2.3: find what goes wrong when the rules are applied, so that people can revise them.
 
-    A rule that is lost because of another names that one.
+    A rule that is lost because of another rule names it.
     """
     group, pair = ctx.prepared.pairs[rules.pair_id]
     assembly = ctx.prepared.assembly(group)
@@ -349,7 +349,7 @@ async def find_conflicts(rules: Replacements, ctx: Context[LVEvalSettings, Datas
 
 
 async def mark_keywords(pair: Pair, slot: Slot, ctx: Context) -> AnswerKeywords:
-    """Section 3.3: mark the words of the answer that a right prediction must hold.
+    """Section 3.3: mark the words of the answer that a right prediction must contain.
 
     Departure: the builder proposes what the paper's annotators mark; they revise it.
     """

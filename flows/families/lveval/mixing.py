@@ -1,8 +1,8 @@
 """Mixing up (section 3.2.1): distracting documents around a pair's supporting ones, at every level.
 
-What the levels of a pair share is made once (`mix`): the order in which distractors are drawn, their texts
+The part that all levels of a pair share is made once (`mix`): the order in which distractors are drawn, their texts
 after replacement, and their lengths. `measure` decides how many of them a level takes, and `lay_out` where
-everything stands in its context. Texts are UTF-8.
+everything goes in its context. Texts are UTF-8.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ TOLERANCE = 0.01
 SHORT_LEVEL, LONGEST_SENTENCE = 16_000, {"en": 60, "zh": 120}
 """Below this level, a context may miss it by one sentence instead."""
 JOINT = "\n\n"
-LEAST_CUT = 10  # words (characters) of a document that is cut, at least
+LEAST_CUT = 10  # the fewest words (characters) of a document that is cut
 GENEROUS = 1.05  # text drawn, as a multiple of the longest level: replacement changes lengths
 
 LACKING = "not enough text"  # the reason for a drop
@@ -46,7 +46,7 @@ def drawn(number: int, seed: int) -> Numbers:
 
 
 class Headers:
-    """The headers of a context's documents in their order, each with what parts it from the document before."""
+    """The headers of a context's documents in order, each with the separator before it."""
 
     def __init__(self, form: str, language: str, number: int) -> None:
         texts = [f"{JOINT if place > 1 else ''}{form.format(number=place)}" for place in range(1, number + 1)]
@@ -81,7 +81,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Mixture:
-    """The parts that all contexts of one pair have in common."""
+    """The parts that all contexts of a pair share."""
 
     language: str
     support: tuple[Text, ...]
@@ -91,7 +91,7 @@ class Mixture:
     counts: Numbers
     lengths: Numbers
     ends: Callable[[int], Sequence[int]]
-    """Of the distractor drawn as the n-th: the offsets at which a sentence begins after another."""
+    """For the n-th distractor drawn, the offsets at which a sentence begins after another."""
 
     @cached_property
     def fixed(self) -> int:
@@ -100,7 +100,7 @@ class Mixture:
 
     @cached_property
     def cumulative(self) -> Numbers:
-        """Words of the first `n` distractors together."""
+        """Words of the first `n` distractors in total."""
         return np.concatenate((np.zeros(1, np.int64), np.cumsum(self.counts)))
 
     def headers(self, form: str) -> Headers:
@@ -120,7 +120,7 @@ def mix(
     longest: int,
     seed: int,
 ) -> Mixture:
-    """Draw the distractors of a pair one by one, as many as its longest level may take, and replace in them.
+    """Draw the distractors of a pair one by one, as many as its longest level may take, and apply the rules to them.
 
     `excluded` says of each document of the index whether it must not distract from this pair; `holding` are those that
     hold a keyword, the only ones that are rewritten by `replaced`. A document's place in the draw depends on the
@@ -182,8 +182,8 @@ class Measured:
 def measure(mixture: Mixture, level: int, headers: Headers) -> Measured:
     """Return how much a context of `level` words takes. Raises `Drop` for long supporting documents or lacking text.
 
-    Distractors go in as they are drawn until the next would be too much; of that one sentences go in up to the level,
-    or, where that leaves it too short, of those after it as well.
+    Distractors go in as they are drawn until the next would be too long; sentences of that one go in up to the level,
+    or, if the context is still too short, of those after it as well.
     """
     supporting = len(mixture.support)
     whole = _whole(mixture, level, headers)
@@ -208,7 +208,7 @@ def measure(mixture: Mixture, level: int, headers: Headers) -> Measured:
 def lay_out(mixture: Mixture, measured: Measured, headers: Headers, seeds: Seeds) -> Laid:
     """Lay out a context.
 
-    All documents are shuffled (a pair's own as one unit, unless they are scattered), and each confusing fact is put
+    All documents are shuffled (a pair's own as a unit, unless they are scattered), and each confusing fact is put
     between two sentences of a distractor.
     """
     texts, lengths = mixture.texts[: measured.whole], mixture.lengths[: measured.whole]

@@ -1,4 +1,4 @@
-"""How a name stands in texts: in other forms, as a part of a longer name, or as a common word."""
+"""How a name occurs in texts: in other forms, as a part of a longer name, or as a common word."""
 
 import re
 from collections.abc import Iterator
@@ -15,22 +15,22 @@ from schemas.lveval import Rule
 _BEFORE = re.compile(r"([A-Z][\w’'.-]*)[ \u00a0]$")
 _AFTER = re.compile(r"[ \u00a0]([A-Z][\w’'-]*)")
 _RANKS = word_set("khan pasha bey raja rani maharaja shogun mirza")
-"""Ranks behind a name, which may stay, as titles may."""
+"""Ranks after a name, which may stay, like titles."""
 _DIRECTIONS = word_set("new north south east west northern southern eastern western great old upper lower")
-"""Words that make another place of the name behind them."""
+"""Words that turn the name after them into that of another place."""
 DOTS = "·・•‧"
 DOT = re.compile(f"[{DOTS}]")
 _INSTITUTIONS = frozenset("院校馆会社局厅部园站店寺庙塔桥")  # end words for institutions and buildings of any length
 _ADJECTIVE = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|ern|ist)$|^christmas$|^easter$")
-"""Ends of words for peoples, languages and regions, and feasts: alone they identify nothing."""
+"""Ends of words for peoples, languages and regions, and feasts: these words alone identify nothing."""
 _NAMES = ("nr", "ns", "nt", "nz")
-_PHRASES = (["i"], ["l"], ["v"])  # parts of speech of words that hold a name but are none: idioms, set phrases, verbs
+_PHRASES = (["i"], ["l"], ["v"])  # parts of speech of words that are no names: idioms, set phrases, verbs
 _NEAR = 12  # characters on either side of a Chinese keyword that are searched for a longer word
-_ALIKE = 0.8  # similarity from which two keywords are two spellings of one name
+_ALIKE = 0.8  # similarity from which two keywords are spellings of the same name
 _NAME_LENGTHS = (2, 3)  # characters of a Chinese name that begins with the family name
-_TELLING = 4  # letters of a word that identifies a name alone
-_TELLING_DIGITS = 3  # digits of a number that identifies a name alone ("the 747"), except dates
-_SHORT = 2  # words of a name that one of its unusual words may stand for
+_TELLING = 4  # letters of a word that identifies a name by itself
+_TELLING_DIGITS = 3  # digits of a number that identifies a name by itself ("the 747"), except dates
+_SHORT = 2  # the most words of a name that an unusual word of it can stand for
 _ADJECTIVES = {"France": "French", "Wales": "Welsh", "Netherlands": "Dutch", "Greece": "Greek", "Iraq": "Iraqi"}
 """Countries with an irregular adjective."""
 _INNER_NAME = r"(?<=[a-z,] )({})(?!\w| [A-Z])"  # a family name within a sentence, by itself
@@ -38,7 +38,7 @@ _ITS_YEAR = re.compile(r",? [12]\d{3}\b")
 TAILS = frozenset(
     "省市县区州郡府道路街村镇乡山河江湖海岛洋港湾桥寺塔宫城国人语族式军队党会社局厅部院校馆园站线铁派系号县属科氏岭峰海峡洲"
 )
-"""Characters that tell the kind of thing, at the end of a Chinese name or behind it."""
+"""Characters that show the kind of thing, at the end of a Chinese name or after it."""
 TRANSCRIBED = re.compile(
     "[阿埃艾安奥巴贝比彼波布查达戴德迪多厄尔法菲费弗夫盖格古哈海赫胡基吉加杰卡坎科克库拉莱兰劳勒雷里利林隆卢鲁伦罗洛马麦曼梅米"
     "莫姆穆纳内尼涅努诺欧帕佩皮珀普奇乔切萨塞赛森沙圣施史斯索塔泰特提图托瓦万威韦维温沃伍西希谢辛休雅亚扬耶伊因英约泽扎詹赞兹]+"
@@ -47,7 +47,7 @@ TRANSCRIBED = re.compile(
 
 
 def shared_names(old: str, new: str, code: str) -> frozenset[str]:
-    """Return the names on both sides of a rule, without common words and words that say what kind a thing is."""
+    """Return the names on both sides of a rule, without common words and words that say what kind of thing it is."""
     if code == "zh":
         mine, theirs = (
             {word for word, tag in tagged(side) if len(word) > 1 and tag.startswith(_NAMES)} | set(DOT.split(side))
@@ -74,7 +74,7 @@ def _is_name_en(word: str, *, of_person: bool) -> bool:
 
 
 def of_one_name(rule: Rule, other: Rule, code: str) -> bool:
-    """Return whether two rules are for forms of one name, which is replaced in all of them or in none."""
+    """Return whether two rules are for forms of the same name, which is replaced in all of them or in none."""
     mine, theirs = ("".join(filter(str.isalnum, each.old.casefold())) for each in (rule, other))
     if min(len(mine), len(theirs)) >= _TELLING and SequenceMatcher(None, mine, theirs, False).ratio() >= _ALIKE:
         return True
@@ -94,9 +94,9 @@ def is_common_word(match: str, keyword: str) -> bool:
 
 
 def forms_of(rule: Rule, text: str, code: str) -> Iterator[tuple[int, int]]:
-    """Yield where a text speaks of the keyword's bearer, by any form or part of the name."""
+    """Yield the places where a text mentions the keyword's bearer, by any form or part of the name."""
     for mention in language_of(code).mentions(text, rule.old):
-        if mention.form != "part" or not _ITS_YEAR.match(text, mention.end):  # else of another year
+        if mention.form != "part" or not _ITS_YEAR.match(text, mention.end):  # otherwise of another year
             yield mention.start, mention.end
     for part in _telling_parts(rule, code):
         pattern = re.escape(part) if code == "zh" else rf"(?<!\w){re.escape(part)}(?!\w)"
@@ -124,7 +124,7 @@ def _of_another(text: str, place: int) -> bool:
 
 
 def _of_country(rule: Rule, text: str) -> Iterator[tuple[int, int]]:
-    """Yield where a country that a rule replaces, alone or inside a name, is left, or its adjective is."""
+    """Yield the places where a country that a rule replaces, alone or inside a name, or its adjective is left."""
     for word in _words_of(rule.old):
         if place_class(word) == "country" and word not in _words_of(rule.new):
             adjective = _ADJECTIVES.get(word) or rf"{re.escape(word[:3])}[a-z]*(?:ish|ese|an)"
@@ -133,7 +133,7 @@ def _of_country(rule: Rule, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _telling_parts(rule: Rule, code: str) -> Iterator[str]:
-    """Yield the parts that identify a name alone: unusual words, a Chinese name without its last character."""
+    """Yield the parts that identify a name by themselves: unusual words, a Chinese name without its last character."""
     if code == "zh":
         stem = rule.old[:-1]
         if rule.old[-1:] in TAILS and len(stem) > 1 and stem not in rule.new:
@@ -147,8 +147,8 @@ def _telling_parts(rule: Rule, code: str) -> Iterator[str]:
     for word in words if len(words) <= _SHORT else ():
         low = word.casefold()
         common = is_dictionary_word(low) or low in TITLES or _ADJECTIVE.search(low) or word in rule.new
-        known = is_first_name(word) or place_class(word)
-        if word[:1].isupper() and len(word) >= _TELLING and word.isalpha() and not (common or known):
+        is_name = is_first_name(word) or place_class(word)
+        if word[:1].isupper() and len(word) >= _TELLING and word.isalpha() and not (common or is_name):
             yield word
 
 
@@ -158,12 +158,12 @@ def _words_of(side: str) -> list[str]:
 
 
 def longer_name(text: str, start: int, end: int, code: str, *, family: bool = False) -> str | None:
-    """Return the name of something else that `text[start:end]` is a part of; None if there is none.
+    """Return the name of something else that contains `text[start:end]`; None if there is none.
 
-    What kind of thing it is may stand beside a name ("Galata Bridge"). In English another name begins with a first
+    A word for its kind may stand beside a name ("Galata Bridge"). In English a longer name begins with a first
     name or a direction before the keyword ("Abraham Lincoln", "New England"; not where it is a `family` name that is
-    renamed for all who have it), or with a family name behind a place ("Paris Hilton"). In Chinese it is a longer word,
-    but for a tail that says its kind, or two words that both reach into the keyword.
+    renamed for all who have it), or ends in a family name after a place ("Paris Hilton"). In Chinese it is a longer
+    word, except for a tail that says its kind, or two words that both reach into the keyword.
     """
     if code == "zh":
         last_of_name = text[start - 1 : start] in set(DOTS) and text[end : end + 1] not in set(DOTS)

@@ -1,6 +1,6 @@
 """Fact recall (appendix A): one fact at 200 evenly spaced positions of a book, at every level.
 
-The book is read and replaced in once; a context is its beginning, cut at the end of a sentence.
+The book is read, and the rules are applied to it, once; a context is its beginning, cut at the end of a sentence.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ PARAGRAPHS = "\n\n"
 
 @dataclass(frozen=True)
 class Book:
-    """A book after replacement, and what is put into it."""
+    """A book after replacement, and the facts that are put into it."""
 
     text: str
     fact: Text
@@ -51,11 +51,11 @@ class Book:
 
 @dataclass(frozen=True)
 class Level:
-    """How much of the book a level takes, and where its confusing facts stand."""
+    """How much of the book a level takes, and where its confusing facts go."""
 
-    last: int  # of the book's boundaries, the one at which it is cut
+    last: int  # the boundary at which the book is cut
     length: int
-    confusing: tuple[int, ...]  # of each confusing fact: before which boundary it stands
+    confusing: tuple[int, ...]  # the boundary before which each confusing fact goes
 
 
 def level_of(book: Book, level: int, seeds: Seeds) -> Level:
@@ -74,12 +74,12 @@ def level_of(book: Book, level: int, seeds: Seeds) -> Level:
 
 
 def place_of(book: Book, level: Level, depth: int) -> int:
-    """Return the boundary of the book before which the fact stands: the one nearest to one of the 200 places.
+    """Return the boundary of the book before which the fact goes: the nearest to one of the 200 places.
 
-    The first is the book's beginning, the last its end. In a short book several are nearest to one boundary.
+    The first place is the book's beginning, the last its end. In a short book, several places share a boundary.
     """
     away = np.abs(np.array(book.ends[: level.last + 1]) - depth / (DEPTHS - 1) * book.ends[level.last])
-    return level.last - int(np.argmin(away[::-1]))  # of two boundaries that are as near, the later
+    return level.last - int(np.argmin(away[::-1]))  # of two equally near boundaries, the later
 
 
 def recalled(book: Book, level: Level, place: int) -> Laid:

@@ -1,7 +1,7 @@
 """The checks that replacement rules must pass (section 3.2.3), by the pair's own texts.
 
-A rule that cannot be applied is left out, together with the rules that depend on it; the others stay. What
-distracting documents have against a rule is in `conflicts.py`.
+A rule that cannot be applied is left out, together with the rules that depend on it; the others stay. Conflicts
+with distracting documents are in `conflicts.py`.
 """
 
 import re
@@ -31,12 +31,12 @@ _UNISEX = word_set(
     "alex ashley avery blake cameron casey charlie dana drew frankie ira jamie jan jean jesse jordan kelly kim kit "
     "leslie lee lynn morgan pat quinn robin rowan sam sasha shannon stacy taylor terry tracy val"
 )
-"""First names of men and women."""
+"""First names that both men and women have."""
 _PRONOUNS = {"male": re.compile(r"(?i)\b(?:he|his|him)\b"), "female": re.compile(r"(?i)\b(?:she|hers?)\b")}
 _BARE_GENITIVE = re.compile(r"['’](?= [a-z])")
 _NUMERALS = frozenset("0123456789０１２３４５６７８９一二三四五六七八九十百千万亿两.,")
 _SHOWN = 200
-_TOLD = 6  # wrong rules that one message names, at most
+_TOLD = 6  # the most wrong rules that a message names
 _DATE_WORD = re.compile(r"\d{4}|\d{1,2}|[^\W\d_]+")
 NOWHERE = "the keyword stands nowhere"
 STANDS = "the substitute stands there already"
@@ -68,7 +68,7 @@ class PairTexts:
 
     @cached_property
     def together(self) -> str:
-        """All texts joined; no phrase goes across from one to the next."""
+        """All texts joined; no phrase crosses from one to the next."""
         return BETWEEN.join((self.question, *self.answers, *self.documents, *self.facts))
 
     def sentence_at(self, place: int) -> str:
@@ -91,16 +91,16 @@ def rules_problem(asked: ToRename, rules: Sequence[Rule]) -> Problem:
     """Return which proposed rules are wrong, and why; or that they leave question and answers as they are."""
     kept, lost = applicable_rules(asked, rules)
     if lost:
-        return lost[0].kind, f"{_told(lost[:_TOLD], rules)}. Mend or leave out these rules, and keep the others"
+        return lost[0].kind, f"{_told(lost[:_TOLD], rules)}. Correct or leave out these rules, and keep the others"
     texts = () if touches_question(asked, kept) else (asked.question, *asked.answers)
     named = dict.fromkeys(name for text in texts for name, _ in named_entities(asked.language, text))
     if names := [name for name in named if not name.isupper()]:
-        return "question and answers stay as they are", f"replace one of their names at least: {', '.join(names)}"
+        return "question and answers stay as they are", f"replace at least one of their names: {', '.join(names)}"
     return None
 
 
 def _told(lost: Sequence[Conflict], rules: Sequence[Rule]) -> str:
-    """Say what is wrong with each rule, each reason once; the caller says the first reason."""
+    """Return what is wrong with each rule, each reason once; the caller gives the first reason."""
     by_kind: dict[str, list[str]] = {}
     for conflict in lost:
         lines = by_kind.setdefault(conflict.kind, [])
@@ -111,7 +111,7 @@ def _told(lost: Sequence[Conflict], rules: Sequence[Rule]) -> str:
 
 
 def _line(conflict: Conflict, rules: Sequence[Rule]) -> str:
-    """Return the rule and the extract that shows its harm."""
+    """Return the rule and the extract that shows the harm it does."""
     of_keyword = [rule for rule in rules if rule.old == conflict.old]
     rule = next((rule for rule in of_keyword if conflict.excerpt.startswith(f"{rule}: ")), of_keyword[0])
     shown = conflict.excerpt
@@ -172,7 +172,7 @@ def _own_problem(rule: Rule, texts: PairTexts) -> Problem:
 
 
 def _kind_problem(old: str, new: str, texts: PairTexts) -> Problem:
-    """Refuse a substitute of another type: a date that is none, another gender, a place for a person."""
+    """Return why the substitute is of another type: no date for a date, another gender, a place for a person."""
     code = texts.language
     language = language_of(code)
     was, now = language.answer_type(old), language.answer_type(new)
@@ -192,7 +192,7 @@ def _kind_problem(old: str, new: str, texts: PairTexts) -> Problem:
 
 
 def _gender(name: str) -> str | None:
-    """Return the gender that a name tells; a first name of both genders tells none."""
+    """Return the gender that a name shows; None for a first name of both genders."""
     return None if name.split(maxsplit=1)[0].casefold() in _UNISEX else en.gender(name)
 
 
@@ -288,11 +288,11 @@ def objections(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
 
 
 def _of_something_else(rules: Sequence[Rule], edits: Sequence[Edit], texts: PairTexts) -> Iterator[Conflict]:
-    """Yield rules whose keyword stands in the texts as a common word too, or inside a longer name."""
+    """Yield rules whose keyword occurs in the texts as a common word too, or inside a longer name."""
     text = texts.together
     spans = {(edit.start, edit.end) for edit in edits}
     families = {rule.old.split()[-1] for rule in rules if " " in rule.old.strip()}
-    if texts.language == "zh":  # all who share the family name go on to share it, however the full name is spelt
+    if texts.language == "zh":  # all who share the family name still share it, however the full name is spelt
         last = {DOT.split(rule.new)[-1] for rule in rules if DOT.search(rule.new)}
         families = {rule.old for rule in rules if rule.new in last}
     inside: set[str] = set()
@@ -334,7 +334,7 @@ def _left_in_part(rules: Sequence[Rule], edits: Sequence[Edit], texts: PairTexts
 
 
 def _unanswered(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
-    """Yield rules after which an answer no longer stands in the documents that held it."""
+    """Yield rules after which an answer no longer occurs in the documents that contained it."""
     language = language_of(texts.language)
     for answer in texts.answers:
         holding = [text for text in texts.documents if language.contains(text, answer)]

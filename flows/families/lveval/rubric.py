@@ -34,8 +34,8 @@ CONFUSING_FACT = Rubric(
     writes=(
         Written(
             name="fact",
-            title="The confusing fact, mended",
-            hint="One sentence of plain prose, which names no right answer",
+            title="The confusing fact, corrected",
+            hint="One sentence of plain prose that names no right answer",
             corrects=True,
             lines=3,
         ),
@@ -43,50 +43,53 @@ CONFUSING_FACT = Rubric(
 )
 RULES = Written(
     name="rules",
-    title="The rules, mended: one a line, keyword -> substitute",
+    title="The rules, corrected: one per line, keyword -> substitute",
     hint="Albert Einstein -> Paul Hartmann",
     corrects=True,
     lines=8,
 )
 REPLACEMENTS = Rubric(
     name="lveval-replacements",
-    title="Which keywords are replaced, and by what?",
+    title="Which keywords do we replace, and with what?",
     version=2,
     guideline="guideline.replacements.md",
-    shows=_shows(question="Question", answers="Answers", rules="Proposed rules", excerpts="Where the keywords stand"),
-    asks=_decision("Are these the keywords to be replaced, each by a sound substitute?", "rules"),
+    shows=_shows(
+        question="Question", answers="Answers", rules="Proposed rules", excerpts="Sentences that contain the keywords"
+    ),
+    asks=_decision("Are these the right keywords to replace, each with a good substitute?", "rules"),
     writes=(RULES,),
 )
 CONFLICTS = Rubric(
     name="lveval-conflicts",
-    title="What goes wrong once the keywords are replaced?",
+    title="What goes wrong when the keywords are replaced?",
     version=2,
     guideline="guideline.replacements.md",
     shows=_shows(question="Question", answers="Answers", rules="The rules", conflicts="What goes wrong"),
-    asks=_decision("Can the rules stay as they are? A rule in conflict is left out.", "rules"),
+    asks=_decision("Can the rules stay as they are? A rule in conflict will be left out.", "rules"),
     writes=(RULES,),
 )
 KEYWORDS = Rubric(
     name="lveval-keywords",
-    title="What must a right answer hold?",
+    title="What must a right answer contain?",
     version=2,
     guideline="guideline.keywords.md",
     shows=_shows(question="Question", answer="Answer", keywords="Proposed keywords"),
     asks=_decision(
-        "Must a right answer hold the proposed words, and no others? To edit, mark all that it must.", "keywords"
+        "Must a right answer contain the proposed words, and no others? To edit, mark all that it must contain.",
+        "keywords",
     ),
     marks=(Marked(name="keywords", title="Keyword", of="answer", corrects=True),),
 )
 BLACKLIST = Rubric(
     name="lveval-blacklist",
-    title="Does the word say something by itself?",
+    title="Does the word mean something by itself?",
     version=2,
     guideline="guideline.keywords.md",
     shows=(
         Shown(name="word", title="Word"),
-        Shown(name="matches", title="Answers in which it stands", around="word"),
+        Shown(name="matches", title="Answers that contain it", around="word"),
     ),
-    asks=(Choice(name="informative", question="Does the word say something by itself?", options=("yes", "no")),),
+    asks=(Choice(name="informative", question="Does the word mean something by itself?", options=("yes", "no")),),
 )
 ANSWERABLE = Rubric(
     name="answerable-without-context",
@@ -105,7 +108,7 @@ ANSWERABLE = Rubric(
     overlaps=True,
 )
 """Appendix A: of MultiFieldQA "we manually remove questions that can be answered using common-sense knowledge without
-referring to the context". The answer is shown: without it nobody can tell whether what comes to mind is right."""
+referring to the context". The answer is shown: without it nobody knows whether their own answer is right."""
 RUBRICS = (BLACKLIST, ANSWERABLE)  # the rubrics of no part
 
 
@@ -119,7 +122,7 @@ def answerable_tasks(pairs: Iterable[Pair], seed: int) -> list[Task]:
 
 
 def unfit_fact(record: ConfusingFact) -> Problem:
-    """Return why a fact that people wrote is no confusing fact of its kind."""
+    """Return why a fact that people wrote is not a confusing fact of its kind."""
     asked = ToConfuse(
         question=record.question,
         answers=record.answers,
@@ -131,5 +134,5 @@ def unfit_fact(record: ConfusingFact) -> Problem:
 
 
 def unfit_keywords(record: AnswerKeywords) -> Problem:
-    """Return why the words that people marked are no keywords of the answer."""
+    """Return why the words that people marked cannot be the keywords of the answer."""
     return keywords_problem(record.language, record.answer, record.keywords)

@@ -13,7 +13,7 @@ compared with the first answer, by its dataset's metric. Metrics are those of th
 
 A prediction's prompting can be an ablation: "no-cfi" (asked without the confusing facts), "no-kpr" (without the
 replacements) or "neither". They stand in tables of their own, with the rows as released beside them. The last two are
-compared with question, answer and keywords from before the replacements, which `touchstone score` alone knows.
+compared with question, answer and keywords from before the replacements, which only `touchstone score` knows.
 """
 
 import argparse
@@ -60,7 +60,7 @@ SHARED = "words shared with answers"
 FACTS = "confusing facts"  # this table and the one above hold counts; the others hold scores
 MOST_SHARED = 100  # section 3.3: "the top 100 words that matched the GT answer most frequently"
 KPR = {AS_RELEASED: ", with KPR", "no-kpr": ", without KPR"}
-"""Table 3's names of the ablations that it holds."""
+"""Table 3's names of its ablations."""
 
 # ---- the tables ----
 
@@ -75,7 +75,7 @@ def score(
 ) -> Scores:
     """Return every table. `windows` are the words that models hold, by their names.
 
-    Raises `CannotScore` where a group (model, prompting, shots) lacks a reply to a row under a variant, has two, or has
+    Raises `CannotScore` if a group (model, prompting, shots) lacks a reply to a row under a variant, has two, or has
     one to a row or variant that does not exist. Under an ablation, the rows are those that it changes; replies to other
     rows are left out, and a note says so. With `partial`, faulty replies are left out, and of two the first counts.
     """
@@ -112,8 +112,8 @@ def _replies(
     account: Account,
     notes: list[str],
 ) -> list[Reply]:
-    """The replies that fit; each ablation needs those rows that it changes."""
-    given: dict[Ablation | None, list[Row]] = {}
+    """The replies that fit; each ablation needs the rows that it changes."""
+    by_ablation: dict[Ablation | None, list[Row]] = {}
     unchanged: Counter[str] = Counter()
     for prediction in predictions:
         ablation, row = ablation_of(prediction), by_id.get(prediction["id"])
@@ -125,14 +125,14 @@ def _replies(
                 "leave them out here"
             )
         else:
-            given.setdefault(ablation, []).append(prediction)
+            by_ablation.setdefault(ablation, []).append(prediction)
     notes += [
         f"{count:,} replies under {ablation} are left out: it changes nothing in their rows"
         for ablation, count in sorted(unchanged.items())
     ]
     replies: list[Reply] = []
     failed: AllFailed | None = None
-    for ablation, under_it in (given or {None: []}).items():  # of no predictions, `matched` says that there are none
+    for ablation, under_it in (by_ablation or {None: []}).items():  # `matched` reports that there are no predictions
         asked = {id_: row for id_, row in by_id.items() if ablation is None or _is_changed(row, ablation)}
         try:
             replies += matched(asked, lambda row: VARIANTS, under_it, partial, scoring.reply, account, _may_lack)
@@ -179,7 +179,7 @@ def _averages(replies: Iterable[Reply], by: Callable[[Reply], tuple[str, ...]]) 
 
 
 def _metric_ablation(replies: Iterable[Reply]) -> list[Cell]:
-    """Table A3: what keywords and blacklist take off the F1, beside the score that a model's window allows.
+    """Table A3: how much keywords and blacklist reduce the F1, beside the score that a model's window allows.
 
     The ceiling Lm/Ld, at most 1, is that of a model that sees Lm words of the Ld of a level (section 4.2).
     dureader, whose metric is ROUGE-L, is not in it.
@@ -205,9 +205,9 @@ def _by_depth(replies: Iterable[Reply]) -> list[Cell]:
 
 
 def _ablations(replies: Iterable[Reply]) -> list[Cell]:
-    """Tables A4 to A7: the datasets that were asked under an ablation, as released and under each.
+    """Tables A4 to A7: the datasets that were asked under an ablation, as released and under each ablation.
 
-    Of a dataset that is to have confusing facts, the pairs that have some: in the others there is nothing to compare.
+    Of a dataset with confusing facts, the pairs that have some: in the others there is nothing to compare.
     "no-cfi" is the paper's "w. KPR", "no-kpr" its "w. CFI", "neither" its "w.o. both".
     """
     return _in_levels(
@@ -242,7 +242,7 @@ def _beside(replies: Sequence[Reply], which: Callable[[Reply], bool]) -> list[Re
 def _shared_words(replies: Iterable[Reply]) -> list[Cell]:
     """Section 3.3: the words that replies have most often in common with their answers.
 
-    People mark the uninformative ones (`lveval-blacklist`), which make a blacklist of one's own.
+    People mark the uninformative words (`lveval-blacklist`), which make your own blacklist.
     """
     shared: dict[str, Counter[str]] = {language: Counter() for language in WORDS}
     total: Counter[str] = Counter()
@@ -257,7 +257,7 @@ def _shared_words(replies: Iterable[Reply]) -> list[Cell]:
 
 
 def _confusing_facts(rows: Iterable[Row], notes: list[str]) -> list[Cell]:
-    """How many pairs of a dataset that is to have confusing facts have two of them, one or none; n is all of them."""
+    """How many pairs of a dataset with confusing facts have two, one or none; n is the number of pairs."""
     pairs: dict[str, dict[str, int]] = {}
     for row in rows:
         dataset = dataset_of(row)
@@ -290,7 +290,7 @@ def process_results(doc: Row, results: Sequence[str]) -> dict[str, float]:
 def _blacklist(text: str) -> tuple[str, Blacklist]:
     lang, _, path = text.partition("=")
     if lang not in WORDS:
-        raise argparse.ArgumentTypeError(f"{text}: expected en=FILE or zh=FILE, a file with a word a line")
+        raise argparse.ArgumentTypeError(f"{text}: expected en=FILE or zh=FILE, a file with one word per line")
     return lang, read_blacklist(path)
 
 
@@ -304,7 +304,7 @@ def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("--metrics", choices=tuple(GATES), default="released", help="whose variant of them")
     parser.add_argument("--blacklist", type=_blacklist, action="append", default=[], metavar="LANG=FILE",
-                        help="words in place of the released ones, a word a line")  # fmt: skip
+                        help="words in place of the released ones, one word per line")  # fmt: skip
     parser.add_argument("--window", type=_window, action="append", default=[], metavar="MODEL=WORDS",
                         help="words that the model holds, for the ceiling of table A3")  # fmt: skip
     arguments = parser.parse_args()

@@ -13,7 +13,7 @@ from flows.scoring.scorer import CannotScore, Row, group_of, model_of
 from flows.scoring.words import WORDS, released_blacklist
 
 ORIGINAL = "original"
-"""The column with `answers` and `answer_keywords` from before the replacements, where they are known."""
+"""The column with `answers` and `answer_keywords` from before the replacements, if they are known."""
 AS_RELEASED = "as released"
 STAGES = ("F1", "with keywords", "with keywords and blacklist")  # the rows of table A3
 CEILING = "ceiling Lm/Ld"
@@ -26,7 +26,7 @@ GATES = {
     "released": "keyword recall of at least 0.2 (en), 0.4 (zh), as the program of the authors has it",
     "paper": "keyword recall above 0.4 (en), 0.2 (zh), F1 without blacklisted words, as section 3.3 has it",
 }
-"""The two variants of the metrics, for a reader of the tables."""
+"""The two variants of the metrics, as the tables describe them."""
 
 
 class Blacklist(NamedTuple):
@@ -37,14 +37,14 @@ class Blacklist(NamedTuple):
 
 
 def read_blacklist(path: str) -> Blacklist:
-    """Read a blacklist: a word a line, in any case. Raises `CannotScore` where the file is none."""
+    """Read a blacklist: one word per line, in any case. Raises `CannotScore` if the file is not a blacklist."""
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise CannotScore(f"{path}: cannot be read as a blacklist: {error}") from error
     words = [line.strip().lower() for line in lines if line.strip()]
     if several := next((word for word in words if len(word.split()) > 1), None):
-        raise CannotScore(f"{path}: {several!r} is more than a word; a blacklist has one a line")
+        raise CannotScore(f"{path}: {several!r} is more than a word; a blacklist has one per line")
     if not words:
         raise CannotScore(f"{path}: has no words; leave it out for the released blacklist")
     return Blacklist(path, frozenset(words))
@@ -80,7 +80,7 @@ def ablation_of(prediction: Row) -> Ablation | None:
 
 
 class Reply(NamedTuple):
-    """Where a reply belongs, and its scores."""
+    """The reply's place in the tables, and its scores."""
 
     dataset: Dataset
     level: str
@@ -91,10 +91,10 @@ class Reply(NamedTuple):
     base: str  # the group without its ablation
     ablation: str
     changed: bool
-    """Whether confusing facts stand in the row, if its dataset is to have some: of some pairs none was to be had."""
+    """Whether the row has confusing facts, if its dataset has some: for some pairs none could be made."""
     score: float
     stages: Mapping[str, float]  # the score at each stage of the metric, in the rows of table A3
-    shared: Set[str]  # the words that it has in common with its answer
+    shared: Set[str]  # the words that it shares with its answer
 
 
 class Metrics(NamedTuple):
@@ -102,7 +102,7 @@ class Metrics(NamedTuple):
 
     variant: str  # "released" or "paper"
     blacklists: Mapping[str, Blacklist]  # by language
-    windows: Mapping[str, int]  # by model, the words that it holds
+    windows: Mapping[str, int]  # by model, the words that fit its window
 
     def reply(self, row: Row, prediction: Row) -> Reply:
         """A reply to a row under a variant, scored."""

@@ -50,7 +50,7 @@ def datasets_of_document(passage: Passage, uses: SourceUses) -> Sequence[Slot]:
 
 
 def supporting_documents(source: QASource, dataset: Dataset) -> tuple[Document, ...]:
-    """Return the documents that support the answer; the evidence, where the source has no others."""
+    """Return the documents that support the answer; the evidence, if the source has no others."""
     name = source.source.source
     if source.documents:
         return tuple(
@@ -62,7 +62,7 @@ def supporting_documents(source: QASource, dataset: Dataset) -> tuple[Document, 
 
 
 def cleaned(title: str | None, text: str, dataset: Dataset) -> str:
-    """Return a document as it goes into a context: stripped, and under its title where titles tell pages apart."""
+    """Return a document for a context: stripped, and under its title if titles distinguish pages."""
     stripped = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     return f"{title}\n{stripped}" if dataset.titled and title else stripped
 
@@ -82,14 +82,14 @@ def header_in(documents: Iterable[Document | PoolDocument], form: str) -> str | 
 
 
 def fact_recall_pair(dataset: Dataset, configured: FactRecord | None, seed: int) -> Pair:
-    """Return the one pair of a fact-recall dataset, on the configured fact or the packaged one."""
+    """Return the only pair of a fact-recall dataset, on the configured or the packaged fact."""
     fact = configured or packaged_fact(dataset.language)
     if not language_of(dataset.language).contains(fact.fact, fact.answers[0]):
         raise WrongInput(
             f"families.lveval.datasets.{dataset.name}.fact: the fact does not hold the answer {fact.answers[0]!r}; "
             "write a fact that does"
         )
-    own = SourceRef(source="the configuration's own fact", id=dataset.name)
+    own_fact = SourceRef(source="the configuration's own fact", id=dataset.name)
     return Pair(
         key=key_of("lveval", "pairs", dataset.name),
         dataset=dataset.name,
@@ -100,5 +100,5 @@ def fact_recall_pair(dataset: Dataset, configured: FactRecord | None, seed: int)
         source="fact",
         row="fact",
         written=fact,
-        provenance=Provenance(seed=seed, sources=(own if configured else packaged_source(dataset.name),)),
+        provenance=Provenance(seed=seed, sources=(own_fact if configured else packaged_source(dataset.name),)),
     )

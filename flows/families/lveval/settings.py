@@ -15,7 +15,7 @@ from schemas.errors import WrongInput
 from schemas.lveval import FactRecord
 
 MOST_RULES = 8
-"""Rules proposed for a pair. The paper has 2 to 5 a pair (table 2: 232 rules for 124 pairs, 476 for 101); a name has a
+"""Rules proposed for a pair. The paper has 2 to 5 (table 2: 232 rules for 124 pairs, 476 for 101); a name has a
 rule for each of its forms."""
 
 Level = Annotated[
@@ -26,7 +26,7 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 class DatasetSettings(Frozen):
-    """The sources of one dataset."""
+    """The sources of a dataset."""
 
     pairs: int | None = Field(None, ge=1, le=1_000_000, description="Pairs to select; the paper's number by default")
     sources: tuple[SourceSpec, ...] = Field((), description="Questions with their documents; for fact recall, a book")
@@ -51,7 +51,7 @@ class LVEvalSettings(FamilySettings):
     metrics: Literal["released", "paper"] = Field("released", description="Which variant of the metrics to use")
     blacklists: Mapping[Literal["en", "zh"], Annotated[str, Field(min_length=1)]] = Field(
         default_factory=dict,
-        description="Language -> a file of uninformative words, one a line, in place of the released list",
+        description="Language -> a file of uninformative words, one per line, in place of the released list",
     )
     ablations: tuple[Ablation, ...] = Field(
         (), description="Ablations that `touchstone evaluate` asks beside the finished contexts (tables 3, A4 to A7)"
@@ -113,13 +113,13 @@ class LVEvalSettings(FamilySettings):
 
 
 def mixed_sources(settings: LVEvalSettings, kind: Mapping[str, str]) -> Iterable[SourceSpec]:
-    """Return the sources of one dataset's questions and documents, by the value of a context's `dataset`."""
+    """Return the sources of a dataset's questions and documents, by the value of a context's `dataset`."""
     block = settings.datasets[BY_RELEASED[kind["dataset"].rpartition("_")[0]].name]
     return (*block.sources, *block.distractors)
 
 
 def ready(settings: LVEvalSettings, models: Mapping[str, Model]) -> None:
-    """Raise `WrongInput` where a dataset has no sources, or where `prescreen` names a model that cannot answer."""
+    """Raise `WrongInput` if a dataset has no sources, or `prescreen` names a model that cannot answer."""
     if not settings.datasets:
         raise WrongInput(
             f"families.lveval.datasets: is empty; name datasets with their sources (there are {', '.join(BY_NAME)})"
@@ -145,7 +145,7 @@ def ready(settings: LVEvalSettings, models: Mapping[str, Model]) -> None:
 
 
 def _each_once(placed: Iterable[tuple[str, SourceSpec]]) -> dict[str, SourceSpec]:
-    """Return the sources, each once. Raises `WrongInput` for one file read in two ways."""
+    """Return the sources, each once. Raises `WrongInput` for a file that is read in two ways."""
     read: dict[tuple[str, str], tuple[str, SourceSpec]] = {}
     for place, spec in placed:
         first = read.setdefault((spec.format, spec.path), (place, spec))

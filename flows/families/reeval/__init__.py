@@ -19,7 +19,7 @@ from schemas.source import Passage, QASource
 
 
 def _asked(settings: ReEvalSettings) -> Sequence[Prompt[Text]]:
-    """The inference prompt of the configured style; none where no pivot selects."""
+    """The inference prompt of the configured style; none if no pivot selects."""
     return [STYLES[settings.style]] if settings.seeds == "pivot" else []
 
 
@@ -84,7 +84,7 @@ FAMILY = Family(
             people=sample(rubric.SUPPORT, rubric.tasks, rubric.validation_tasks),
             verify=verify.verify_swaps,
             charts=charts.swap_charts,
-            released=Released("question"),
+            released=Released("question", ("question",)),
             steps=(
                 *FILTERED,
                 each(
@@ -107,7 +107,7 @@ FAMILY = Family(
             people=sample(rubric.SUPPORT, rubric.tasks, rubric.validation_tasks),
             verify=verify.verify_enriched,
             charts=charts.enriched_charts,
-            released=Released("question", verification_inputs=("passages",)),
+            released=Released("question", ("question",), verification_inputs=("passages",)),
             steps=(
                 *FILTERED,
                 each(method.select_unknown, **SELECTS),

@@ -41,15 +41,15 @@ LANGUAGES: Mapping[str, Limits] = MappingProxyType(
 )
 
 MOST_CHARACTERS = 100
-"""Of an answer: five words hold no more, but what has no blanks may."""
+"""The most characters of an answer: five words have no more, but a text without blanks may."""
 MOST_EVIDENCE_CHARACTERS = 100_000
-"""Of evidence as the source has it, markup and all."""
+"""The most characters of evidence in the source, including markup."""
 LEAST_SCRIPT = 0.5
-"""Share of the letters that must be of the language's script."""
+"""Least share of letters in the language's script."""
 ENGLISH_ONLY = word_list("en", "english alone")
 FOREIGN_ONLY = word_list("en", "foreign alone")
 LEAST_FOREIGN = 2
-"""A text with this many, and more than of English ones, is not English. Names have one ("Leonardo da Vinci")."""
+"""A text with this many of them, and more than English ones, is not English. Names have one ("Leonardo da Vinci")."""
 HAN_TO_A_WORD = 1
 """Chinese text has at least as many Chinese characters as words in Latin letters, and more than kana and hangul."""
 
@@ -97,7 +97,7 @@ async def filter_source(source: QASource, slot: Slot, ctx: Context) -> Case:
 async def drop_duplicates(cases: Records[Case], ctx: SetContext) -> AsyncIterator[Case]:
     """Section 4.1, 1: one instance of each question, evidence and answer, whichever sources they are of.
 
-    Taken last, when the answer is settled: two sources may give a question different answers beside it.
+    Taken last, when the answer is settled: two sources may give a question different further answers.
     """
 
     def instance(case: Case) -> str:
@@ -219,10 +219,10 @@ def _with_true_offsets(source: QASource, standing: dict[str, str], evidence: str
 
 
 def _refuse_several(answers: Sequence[str], language: Language) -> None:
-    """Answers that all hold the shortest of them, or its words, overlap; others are several answers. Raises `Drop`.
+    """Answers that all contain the shortest of them, or its words, overlap; others are several answers. Raises `Drop`.
 
     All of the source's answers are asked, also those that are too long or not in the evidence. The released code wants
-    each to hold the next shorter; "in France" and "southern France" are one answer all the same.
+    each to contain the next shorter; "in France" and "southern France" still count as the same answer.
     """
     shortest = _bare(min(answers, key=lambda answer: (len(answer), answer)))
     core = language.content_words(shortest)
@@ -232,7 +232,7 @@ def _refuse_several(answers: Sequence[str], language: Language) -> None:
 
 
 def _bare(answer: str) -> str:
-    """An answer without its article and the signs around it."""
+    """An answer without its article and surrounding punctuation."""
     return _ARTICLE.sub("", plain(answer).strip(".,;:。，；：、 "))
 
 

@@ -1,4 +1,4 @@
-"""How a question is put to a model: closed-book, open-book and faithful, zero-shot and few-shot (section 4.2).
+"""How a model is asked a question: closed-book, open-book and faithful, zero-shot and few-shot (section 4.2).
 
 Tables 10 to 12 give a wording for each kind of model; ours say the same in our own words. The fields stand
 as in the paper's released code: label, new line, value, a blank line between fields. The replies are used
@@ -24,7 +24,7 @@ Variant = Literal["closed_book", "original", "swapped", "question_focused", "evi
 
 
 class Demonstration(Frozen):
-    """A question answered from its evidence, to stand before the one that is asked."""
+    """A question answered from its evidence, to precede the question that is asked."""
 
     evidence: str
     question: str
@@ -56,7 +56,7 @@ ANSWERS: tuple[Prompt[Any], ...] = tuple(STYLES.values())
 
 @cache
 def demonstrations(language: str) -> tuple[Demonstration, ...]:
-    """A language's "5 static demonstration examples" (section 4.1), always in one order."""
+    """A language's "5 static demonstration examples" (section 4.1), always in the same order."""
     lines = (HERE / f"demonstrations.{language}.jsonl").read_text(encoding="utf-8").splitlines()
     return tuple(Demonstration.model_validate_json(line) for line in lines)
 

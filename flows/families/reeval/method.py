@@ -35,19 +35,19 @@ MOST_MERGES = 2
 
 
 def judge(step: StepContext[ReEvalSettings]) -> Judge | None:
-    """The judge of the pivot's answers; None where exact match decides, or nothing is asked."""
+    """The judge of the pivot's answers; None if exact match decides, or nothing is asked."""
     settings = step.settings
     judged = settings.seeds == "pivot" and settings.right != "em"
     return Judge(entailment_model(settings.entailment)) if judged else None
 
 
 async def select_seed(case: Case, ctx: Context[ReEvalSettings, Judge | None]) -> Case:
-    """Section 3: the pivot answers rightly with the evidence before it, zero-shot."""
+    """Section 3: the pivot answers correctly with the evidence, zero-shot."""
     return await _selected(case, ctx, case.evidence, wanted=True, refusal="pivot is wrong with the evidence")
 
 
 async def select_unknown(case: Case, ctx: Context[ReEvalSettings, Judge | None]) -> Case:
-    """Section 3.2: of category 2, only what the pivot does not answer rightly without the evidence."""
+    """Section 3.2: for category 2, only questions that the pivot does not answer correctly without the evidence."""
     return await _selected(case, ctx, None, wanted=False, refusal="pivot is right without the evidence")
 
 
@@ -95,17 +95,17 @@ def count_answers(step: StepContext[ReEvalSettings, Case]) -> CountedAnswers:
 
 
 def _kind_of(case: Case) -> tuple[str, str]:
-    """The answer's kind, among answers that may replace each other: Chinese ones of a source, which use one script."""
+    """The kind of answers that may replace each other; Chinese answers of different sources may differ in script."""
     among = case.language if case.language == "en" else f"{case.language} {case.source}"
     return among, language_of(case.language).kind(case.answer, case.question)
 
 
 async def swap_answer(case: Case, ctx: Context[ReEvalSettings, CountedAnswers]) -> SwapCase:
-    """Section 3.1 and table 8: another answer, and the evidence rewritten so that it supports that one.
+    """Section 3.1 and table 8: another answer, and the evidence rewritten so that it supports that answer.
 
-    Departures: the paper swaps every answer. If the passage explains the answer's name, or has it within other
-    names alone, no other fits, and nothing is asked; elsewhere the pivot may say that none does. The paper takes the
-    model's rewrite as it comes; ours must pass `swap_problem`: a rewrite that fails is asked again, then the
+    Departures: the paper swaps every answer. If the passage explains the answer's name, or has it only inside other
+    names, no other fits, and nothing is asked; otherwise the pivot may say that none fits. The paper takes the
+    model's rewrite as it is; ours must pass `swap_problem`: if a rewrite fails, the model is asked again, then the
     answer's mentions are replaced one by one, which must pass the same checks.
     """
     names = names_of(case.language, case.answer, case.aliases, case.evidence)
@@ -154,7 +154,7 @@ async def _alternative_answer(case: Case, ctx: Context[ReEvalSettings, CountedAn
 
 
 async def _replaced(case: Case, names: tuple[str, ...], alternative: str, ctx: Context) -> tuple[str, Sequence[str]]:
-    """Table 8, the evidence with the alternative in the answer's place, and notes for the provenance."""
+    """Table 8, the evidence with the alternative in place of the answer, and notes for the provenance."""
     asked = prompts.ToReplace(
         answer=case.answer, aliases=names, alternative=alternative, evidence=case.evidence, language=case.language
     )
@@ -191,9 +191,9 @@ def retrieve(step: StepContext[ReEvalSettings, Case]) -> Collections:
 
 
 async def enrich(case: Case, ctx: Context[ReEvalSettings, Collections]) -> EnrichedCase:
-    """Section 3.2 and table 9: the supporting sentence among what other pages say on the matter.
+    """Section 3.2 and table 9: the supporting sentence among passages of other pages on the matter.
 
-    Departures: the paper lets both expansions have the same passages, which of all of Wikipedia they seldom do; ours
+    Departures: the paper lets both expansions have the same passages, which seldom happens with all of Wikipedia; ours
     share one (`passages.MOST_SHARED`) if the collection has others, and have the sentence at different places. Both
     expansions must succeed, and say different things.
     """
@@ -229,7 +229,7 @@ async def enrich(case: Case, ctx: Context[ReEvalSettings, Collections]) -> Enric
 
 
 async def _supporting_sentence(case: Case, ctx: Context) -> str:
-    """Table 9, the sentence of the evidence that supports the answer, as it stands there."""
+    """Table 9, the sentence of the evidence that supports the answer, verbatim."""
     asked = prompts.ToSelect(question=case.question, answer=case.answer, evidence=case.evidence, language=case.language)
     quoted = (await ctx.ask(prompts.SELECT_SENTENCE, asked, model=case.pivot)).sentence
     if not quoted.strip():
@@ -238,12 +238,12 @@ async def _supporting_sentence(case: Case, ctx: Context) -> str:
 
 
 async def _resolved(case: Case, sentence: str, ctx: Context) -> str:
-    """The sentence, understood on its own.
+    """The sentence in a form that makes sense alone.
 
     Departure: the paper leaves "proper decontextualization" to the model that selects the sentence; ours has a prompt
     for it. Words that tie the sentence to the one before it ("For example,") are taken off first. The first
-    sentence of the evidence leans on none before it: it is asked about only if a word of it may. Any other may speak
-    of what the sentences before it introduce, without a word that shows it.
+    sentence of the evidence has none before it: it is asked about only if a word of it may need one. Any other may
+    mention things that the sentences before it introduce, without a word that shows it.
     """
     before = sentence_before(case.language, case.evidence, sentence)
     sentence = unlinked(case.language, sentence)
@@ -287,10 +287,10 @@ async def _expanded(
     """Section 3.2: three passages condensed, and the supporting sentence merged with them near `place`.
 
     Departures: passages that would bring another answer, name nothing that the question or the sentence is about, or
-    are too far from question and evidence, are passed over: the paper retrieves from all of Wikipedia, but a
-    configured collection offers another mountain if it has nothing on the one that is asked about. The condensed text
+    are too far from question and evidence, are skipped: the paper retrieves from all of Wikipedia, but a
+    configured collection offers another mountain if it has nothing on the mountain in question. The condensed text
     has at most half of the passages' length. The paper's pivot condenses and merges whatever it is given, without
-    the question; ours sees the question, so as to leave out what would answer it otherwise, and says so if the
+    the question; ours sees the question, to leave out what would give another answer, and says so if the
     passages do not make one text, or the sentence cannot stand in it.
     """
     drawn = ctx.prepared.draw(case, resolved, expansion, others)
@@ -334,7 +334,7 @@ async def _merged(merging: prompts.ToMerge, expansion: Expansion, pivot: str, ct
 
     Departure: the paper keeps the merged text unread, and people judge a sample of it. Here the builder model
     reads it, and the pivot merges once more with its objections: of a strong pivot's texts a quarter spoke of things
-    they had not introduced, or ran together what does not belong together, which no check of words tells.
+    they had not introduced, or ran together what does not belong together, which no check of words can see.
     """
     history = ""
     for _ in range(MOST_MERGES):

@@ -22,18 +22,18 @@ from schemas.source import Passage
 
 PASSAGES = 3  # section 3.2, "Condense the three passages into one passage"
 RANKED = 100
-"""Passages of the ranking that are searched for three of different pages; of fewer, all are."""
+"""The passages of the ranking that are searched for three of different pages; all, if there are fewer."""
 LEAST_NEAR = {"en": 0.45, "zh": 0.35}
 """Similarity to the question or the evidence below which a passage is on another matter, though it names what the
-question does: by the packaged embedder, and by the bigrams of characters. Of English passages that name it, read by
-eye, those from 0.4 to 0.45 were related where the pages were known, and mostly not where names alone told; from 0.45 on
+question's subject: by the packaged embedder, and by character bigrams. Of English passages that name it, read by
+eye, those from 0.4 to 0.45 were related if the pages were known, and mostly not if only names decided; from 0.45 on
 most were."""
 LOOSELY_NEAR = {"en": 0.5, "zh": 0.4}
-"""Below it, a passage may well have little to do with the question: people are to look."""
+"""Below it, a passage may have little to do with the question: people should look at it."""
 MOST_SHARED = 1
 """Passages that both expansions of a case draw on, if the collection has others."""
 PAGE_SHOWN = 40
-"""Characters of a passage without a title by which a drop names it."""
+"""The characters by which a drop names a passage without a title."""
 Expansion = Literal["question", "evidence"]
 EXPANSIONS: tuple[Expansion, ...] = ("question", "evidence")  # section 3.2: question-focused and evidence-focused
 
@@ -41,7 +41,7 @@ EXPANSIONS: tuple[Expansion, ...] = ("question", "evidence")  # section 3.2: que
 async def drop_duplicate_passages(
     passages: Records[Passage], ctx: SetContext[ReEvalSettings]
 ) -> AsyncIterator[Passage]:
-    """One of each passage, whichever sources they are of; as long as an evidence may be, so headings are none."""
+    """Each passage once, whichever sources have it, if its length suits an evidence; so headings are left out."""
     seen: dict[str, str] = {}
     for passage in passages:
         refusal = _refusal(passage, ctx.step.embedder)
@@ -74,11 +74,11 @@ class Drawn:
 
     passages: tuple[PassageRef, ...]
     doubts: tuple[str, ...]
-    """For people to look at: a passage that may answer the question otherwise, or that the other expansion has."""
+    """For people to check: a passage that may give another answer, or that the other expansion has."""
     sources: tuple[SourceRef, ...]
     """Where the passages come from."""
     far: int = 0
-    """How many were passed over as on another matter."""
+    """How many were skipped as off the matter."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class Suitability(NamedTuple):
     near: float = 0.0
     """Similarity to the question or the evidence, whichever is larger."""
     rival: float = 0.0
-    """How near its nearest sentence comes to answering the question otherwise."""
+    """How near its nearest sentence comes to giving another answer."""
 
     def doubts(self, number: int, language: str) -> Iterator[str]:
         """Notes that ask people to look at the passage, which is drawn as number `number`."""
@@ -115,7 +115,7 @@ class PassageIndex:
 
     passages: tuple[PassageRef, ...]
     sources: tuple[SourceRef, ...]
-    """Of each of them."""
+    """The source of each passage."""
     retriever: Retriever
 
     @cached_property
@@ -145,7 +145,7 @@ class Collection:
     """The passages, ranked for every case and expansion."""
 
     indexes: Mapping[str, PassageIndex]
-    """By language, where there are passages."""
+    """By language, if there are passages."""
     ranks: Mapping[tuple[str, Expansion], Sequence[int]]
     """(key of the case, expansion) -> places in its index, best first."""
     notes: tuple[str, ...]
@@ -158,8 +158,8 @@ class Collection:
         few beside them.
 
         Each names what the question or its supporting sentence is about (`flows.language.matter`), is near the question
-        or the evidence (`LEAST_NEAR`) and has a sentence to begin with (`opening`), and none answers the question
-        otherwise, as far as strings tell (`rival`).
+        or the evidence (`LEAST_NEAR`) and has a sentence to begin with (`opening`), and none gives another answer
+        as far as strings show (`rival`).
         """
         index = self.indexes.get(case.language)
         if index is None:
@@ -188,7 +188,7 @@ class Collection:
             if is_unfit(place):
                 return True
             if index.passages[place].id in others:
-                shared.add(place)  # `diverse` asks nothing after this: what passes here is taken
+                shared.add(place)  # `diverse` asks nothing after this: a passage accepted here is taken
             return len(shared) > MOST_SHARED and place in shared
 
         places = diverse_places(refuse=is_unfit_or_shared)

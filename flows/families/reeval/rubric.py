@@ -43,7 +43,7 @@ SUPPORT = Rubric(
     validation_share=0.1,  # "10% of the data is used as validation checks"
     pass_share=0.9,  # "at least 90% accuracy on the validation check"
 )
-"""The paper asks for support and calls what is supportive readable; we ask for both."""
+"""The paper asks for support and calls supportive evidence readable; we ask for both."""
 
 Case = SwapCase | EnrichedCase
 
@@ -66,11 +66,11 @@ def tasks(cases: Iterable[Case], seed: int, rubric: Rubric = SUPPORT) -> list[Ta
 
 
 def validation_tasks(cases: Iterable[Case], sampled: Sequence[Task], seed: int, rubric: Rubric = SUPPORT) -> list[Task]:
-    """Items whose truth is known, to make up the rubric's share of all that people see; at least two.
+    """Tasks with known answers, to make up the rubric's share of all that people see; at least two.
 
     Half are original passages, which support the source's answer; half are such passages without the
-    sentences that hold the answer, which do not. Cases that are not in a sample go first, each gives one
-    item; there are fewer items where the cases do not give so many.
+    sentences that contain the answer, which do not. Cases that are not in a sample go first, and each gives one
+    task; there are fewer tasks if the cases do not give enough.
     """
     wanted = max(2, round(len(sampled) * rubric.validation_share / (1 - rubric.validation_share)))
     left = {YES: wanted - wanted // 2, NO: wanted // 2}
@@ -79,15 +79,17 @@ def validation_tasks(cases: Iterable[Case], sampled: Sequence[Task], seed: int, 
     known_tasks: list[Task] = []
     for case in sorted(unique, key=lambda case: (case.id in seen, content_hash(seed, VALIDATION, case.key))):
         without = without_answer(case) if left[NO] else None
-        known, evidence = (YES, case.original_evidence) if without is None else (NO, without)
-        if left[known]:
-            left[known] -= 1
-            known_tasks.append(_task(case, VALIDATION, evidence, _answers(case)[0], rubric, known={SUPPORTS: known}))
+        right_answer, evidence = (YES, case.original_evidence) if without is None else (NO, without)
+        if left[right_answer]:
+            left[right_answer] -= 1
+            known_tasks.append(
+                _task(case, VALIDATION, evidence, _answers(case)[0], rubric, right_answers={SUPPORTS: right_answer})
+            )
     return sorted(known_tasks, key=_order(seed, VALIDATION))
 
 
 def without_answer(case: Case) -> str | None:
-    """The original evidence without the sentences that hold its answer, in any wording; None if nothing is left."""
+    """The original evidence without the sentences that contain its answer, in any wording; None if nothing is left."""
     language = language_of(case.language)
 
     def held(text: str) -> bool:
@@ -111,10 +113,10 @@ def _answers(case: Case) -> tuple[str, ...]:
 
 
 def _task(
-    case: Case, sample: str, evidence: str, answer: str, rubric: Rubric, known: Mapping[str, str] | None = None
+    case: Case, sample: str, evidence: str, answer: str, rubric: Rubric, right_answers: Mapping[str, str] | None = None
 ) -> Task:
     shown = {"evidence": evidence, "question": case.question, "answer": answer}
-    return task_of(case, rubric, shown, sample=sample, known=known)
+    return task_of(case, rubric, shown, sample=sample, right_answers=right_answers)
 
 
 def _order(seed: int, sample: str) -> Callable[[Task], str]:

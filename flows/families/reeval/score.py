@@ -14,7 +14,7 @@ and evidence_focused (category 2). Those whose prompting is "faithful" need no c
   closed-book tells what the model knows of the world, in category 1 too.
 - question_focused, evidence_focused: the source's own answer, likewise; the evidence was enriched, not changed.
 
-It is right by entailment where "question + reply" entails "question + answer"; one that is blank is wrong. Every value
+It is right by entailment if "question + reply" entails "question + answer"; a blank reply is wrong. Every value
 lies in 0..1; n is the number of cases that it is taken over, and a share of nothing is None. A model's rows are told
 apart by prompting and shots, and by source; where there are several sources, rows of all of them together stand beside.
 """
@@ -22,7 +22,8 @@ apart by prompting and shots, and by source; where there are several sources, ro
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from functools import cache
+from statistics import fmean
 
 from flows.scoring.qa import exact_match, f1
 from flows.scoring.scorer import (
@@ -46,7 +47,7 @@ from flows.scoring.scorer import (
 )
 
 Judge = Callable[[Sequence[tuple[str, str]]], Sequence[bool]]
-"""Tells of each (premise, hypothesis) whether the one entails the other."""
+"""Says for each (premise, hypothesis) whether the premise entails the hypothesis."""
 
 COLUMNS = ("id", "question", "answer", "aliases", "language", "source", "provenance")
 SWAP_COLUMNS = ("original_answer", "answer_position")
@@ -87,7 +88,7 @@ def premise_and_hypothesis(question: str, output: str, answer: str) -> tuple[str
 
 
 def cross_encoder(name: str) -> Judge:
-    """A judge that goes by the largest logit of a cross-encoder, by name or path, with a label "entailment"."""
+    """A judge that takes the largest logit of a cross-encoder, by name or path, with a label "entailment"."""
     try:
         import torch
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -168,7 +169,7 @@ def _category_tables(asked: Sequence[Row], title: str, measures: Sequence[str], 
 
 
 def _cases(rows: Iterable[Row]) -> list[Row]:
-    """The cases as scoring needs them; two pivots that are one model make the same case, which counts once."""
+    """The cases as scoring needs them; two pivots that are the same model make the same case, which counts once."""
     kept: dict[str, Row] = {}
     for row in rows:
         provenance = row["provenance"]
@@ -241,7 +242,7 @@ def _measured(case: Row, prediction: Row, *, judged: bool) -> Row:
 
 
 def _entailed(replies: Sequence[Row], judge: Judge | None) -> list[float | None]:
-    """1 where the reply entails one of the answers, else 0; None without a judge."""
+    """1 if the reply entails one of the answers, else 0; None without a judge."""
     if judge is None:
         return [None] * len(replies)
     pairs = [(number, pair) for number, reply in enumerate(replies) for pair in reply["pairs"]]
@@ -277,11 +278,11 @@ def _perturbed(lines: Iterable[Row], title: str, measures: Sequence[str]) -> dic
         by_place.setdefault(_place(line), {})[line["variant"]] = line
 
     def over(variants: Sequence[str], measure: str) -> Series:
-        """By place, the measure over the variants; None where one of them is missing."""
+        """By place, the measure over the variants; None if any of them is missing."""
         joined = mean if measure == "F1" else min
         series: dict[Place, float | None] = {}
-        for place, given in by_place.items():
-            values = [given[variant][measure] for variant in variants if variant in given]
+        for place, values_by_variant in by_place.items():
+            values = [values_by_variant[variant][measure] for variant in variants if variant in values_by_variant]
             series[place] = joined(values) if len(values) == len(variants) else None
         return series
 
@@ -290,10 +291,10 @@ def _perturbed(lines: Iterable[Row], title: str, measures: Sequence[str]) -> dic
         parts = {"": EXPANSIONS, **{f", {name.replace('_', '-')} alone": (name,) for name in EXPANSIONS}}
     measured = {name: {measure: over(variants, measure) for measure in measures} for name, variants in parts.items()}
     if "Entail." in measures:
-        known = over(("original",), "Entail.")
+        original_values = over(("original",), "Entail.")
         for series in measured.values():
             series["Norm. entail."] = {
-                place: value if known[place] == 1 else None for place, value in series["Entail."].items()
+                place: value if original_values[place] == 1 else None for place, value in series["Entail."].items()
             }
     return measured
 
@@ -310,7 +311,7 @@ def _by_position(placed: Sequence[Row], measures: Sequence[str]) -> list[Cell]:
 
 
 def _matrix(asked: Sequence[Row], title: str, measures: Sequence[str], seeds: int) -> list[Cell]:
-    """Tables 5 and 6: every model on every pivot's cases, over the same seeds; empty for one of one.
+    """Tables 5 and 6: every model on every pivot's cases, over the same seeds; empty for one model and one pivot.
 
     The seeds are the source rows of which every pivot has a case, the first `seeds` in a fixed random order
     ("we randomly sample 500 examples"), of all sources together; without any there is no table.
@@ -341,49 +342,38 @@ def _random_place(row: str) -> str:
 # ---- for lm-evaluation-harness (the YAML files beside this one) ----
 
 
-def each_variant(dataset: Any) -> Any:
-    """`process_docs`: a document for each case and variant, which is its `variant`."""
-    return dataset.map(_by_variant, batched=True, batch_size=16)
+def process_results(doc: Row, results: Sequence[str], entailment: str | None = None) -> dict[str, float]:
+    """The values of a case: the measures of each variant that was asked (a faithful prompt has no closed_book).
+
+    Without a variant behind their name, they are those of perturbed evidence: of swapped, or of both expansions. With
+    a cross-encoder for `entailment` there are `entail` and, for a case that is right with the original evidence,
+    `norm_entail`.
+    """
+    judge = _judge(entailment) if entailment else None
+    names = {"em": "EM", "f1": "F1", **({"entail": "Entail."} if judge else {})}
+    variants = VARIANTS[category(doc)][-len(results) :]
+    replies = [
+        _measured(doc, {"variant": variant, "prediction": reply}, judged=judge is not None)
+        for variant, reply in zip(variants, results, strict=True)
+    ]
+    by_variant = {
+        reply["variant"]: {**reply, "Entail.": entails}
+        for reply, entails in zip(replies, _entailed(replies, judge), strict=True)
+    }
+    perturbed = [by_variant[variant] for variant in ("swapped", *EXPANSIONS) if variant in by_variant]
+    joined: dict[str, Callable[..., float]] = {"em": min, "f1": fmean, "entail": min}
+    values = {name: float(joined[name]([reply[measure] for reply in perturbed])) for name, measure in names.items()}
+    if judge and by_variant["original"]["Entail."] == 1:
+        values["norm_entail"] = values["entail"]
+    alone = [variant for variant in variants if variant != "swapped"]
+    return values | {
+        f"{name}_{variant}": by_variant[variant][measure] for variant in alone for name, measure in names.items()
+    }
 
 
-def each_with_evidence(dataset: Any) -> Any:
-    """`process_docs`: the same without closed_book."""
-    return dataset.map(_by_variant, batched=True, batch_size=16, fn_kwargs={"first": 1})
-
-
-def _by_variant(rows: Mapping[str, list[Any]], first: int = 0) -> dict[str, list[Any]]:
-    variants = VARIANTS["category 1" if "original_answer" in rows else "category 2"][first:]
-    repeated = {name: [value for value in values for _ in variants] for name, values in rows.items()}
-    return {**repeated, "variant": [*variants] * len(rows["id"])}
-
-
-def process_results(doc: Row, results: Sequence[str]) -> dict[str, Any]:
-    """The values that the harness averages: EM and F1 of the variant, and of both expansions by the functions below."""
-    variant = doc["variant"]
-    right = answers(doc, variant)
-    em, best = exact_match(results[0], right, doc["language"]), f1(results[0], right, doc["language"])
-    values: dict[str, Any] = {f"em_{variant}": em, f"f1_{variant}": best}
-    if variant in EXPANSIONS:
-        values |= {"em_both": (doc["id"], em), "f1_both": (doc["id"], best)}
-    return values
-
-
-def both_right(values: Iterable[tuple[str, float]]) -> float:
-    """The share of cases that are right under both expansions."""
-    return _of_both(values, min)
-
-
-def mean_of_both(values: Iterable[tuple[str, float]]) -> float:
-    """The mean over cases of the mean of both expansions."""
-    return _of_both(values, mean)
-
-
-def _of_both(values: Iterable[tuple[str, float]], joined: Callable[[list[float]], float | None]) -> float:
-    by_case: dict[str, list[float]] = {}
-    for id_, value in values:
-        by_case.setdefault(id_, []).append(value)
-    of_cases = [joined(pair) for pair in by_case.values() if len(pair) == len(EXPANSIONS)]
-    return mean([value for value in of_cases if value is not None]) or 0.0
+@cache
+def _judge(name: str) -> Judge:
+    return cross_encoder(name)
 
 
 def main() -> None:

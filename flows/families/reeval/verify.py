@@ -1,6 +1,6 @@
 """Proves of ReEval's finished rows that each is what it claims.
 
-It shares nothing with the builder but the schemas and the language: its own code finds everything out again.
+It shares nothing with the builder but the schemas and the language: it computes everything again with its own code.
 """
 
 import re
@@ -34,23 +34,23 @@ LEAST_NEAR = {"en": 0.45, "zh": 0.35}
 """Similarity of a passage to the question or the original evidence."""
 ROUNDING = 1e-4
 EMBEDDED_AT_ONCE = 64
-"""Rows of which the texts are embedded together."""
+"""Rows whose texts are embedded together."""
 SAME_ABOVE = 0.9
-"""Share of words in the same order above which one expansion repeats the other."""
+"""Share of words in the same order above which an expansion repeats the other."""
 PASSAGES = 3
 MOST_WORDS = {"en": 5, "zh": 10}
 LEAST_EVIDENCE = {"en": 10, "zh": 20}
 
 _HAN = "[㐀-鿿豈-﫿]"
 _UNREAD = re.compile(r"[\x00-\x1f\x7f-\xa0\xad\u200b-\u200f\u2028-\u202f\u2060-\u2064\u3000\ufeff]|  ")
-"""Signs that no word shows."""
+"""Characters that no word comparison shows."""
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+|[^\w\s]|_")
 _PRONOUN = re.compile(r"(?:he|his|she|her|it|its|they|their|this|these|those|such)\b|[他她它该此这其]", re.IGNORECASE)
 _OFFERS = re.compile(r"\bor\b|还是|還是|或", re.IGNORECASE)
 
 
 def verify_swaps(rows: Iterable[SwapCase], ctx: VerifyContext) -> Iterator[Fault]:
-    """The evidence holds the new answer, nothing of the old one, and is otherwise as it was."""
+    """The evidence contains the new answer, nothing of the old answer, and is otherwise unchanged."""
     seen: set[str] = set()
     for row in rows:
         yield from _faults(row, seen, ctx, partial(_swap_problems, row))
@@ -84,7 +84,7 @@ def _faults(
 
 
 def _far_passages(rows: Sequence[EnrichedCase], ctx: VerifyContext) -> dict[str, set[str]]:
-    """By the id of a row, its passages that are near neither the question nor the original evidence."""
+    """By row id, the passages that are near neither the question nor the original evidence."""
     passages = {row.id: (*row.passages_question_focused, *row.passages_evidence_focused) for row in rows}
     english = [row for row in rows if row.language != "zh"]
     texts = {text for row in english for text in (row.question, row.original_evidence)}
@@ -110,7 +110,7 @@ def _far_passages(rows: Sequence[EnrichedCase], ctx: VerifyContext) -> dict[str,
 
 
 def verify_passages(rows: Iterable[Passage], ctx: VerifyContext) -> Iterator[Fault]:
-    """No passage stands twice, and none is empty."""
+    """No passage occurs twice, and none is empty."""
     seen: set[str] = set()
     for row in rows:
         for problem in (*_twice(row.id, seen), *([] if row.text.strip() else ["it is empty"])):
@@ -158,7 +158,7 @@ def _swap_problems(row: SwapCase, language: Language) -> Iterator[str]:
 
 
 def _answer_problems(row: SwapCase, language: Language, names: Sequence[str]) -> Iterator[str]:
-    """The new answer is another one, in the new evidence alone, and nothing of the old one is left there."""
+    """The new answer is different, is in the new evidence only, and nothing of the old answer is left there."""
     if not holds(language, row.evidence, row.answer):
         yield f"the evidence does not hold the answer {row.answer!r}"
     new = language.mentions(row.evidence, row.answer)
@@ -180,7 +180,7 @@ def _answer_problems(row: SwapCase, language: Language, names: Sequence[str]) ->
 
 
 def _coherence_problems(row: SwapCase, language: Language, names: Sequence[str]) -> Iterator[str]:
-    """What changed follows from the new answer, and what should have followed did change."""
+    """All changes follow from the new answer, and all that should follow from it did change."""
     edits = [*row.replacements, *row.agreement]
     answers = " ".join((row.original_answer, *names))
     beyond = sum(unexplained(row.language, edit.old, edit.new, answers, row.answer) for edit in edits)
@@ -208,7 +208,7 @@ def _wrong_article(row: SwapCase, language: Language) -> str | None:
 
 
 def _edit_problems(row: SwapCase, language: Language, names: Sequence[str]) -> Iterator[str]:
-    """The edits account for every word that came or went, and each replacement for a mention."""
+    """The edits account for every added or removed word, and each replacement for a mention."""
     edits = [*row.replacements, *row.agreement]
     if not row.replacements:
         yield "no replacement is listed"
@@ -245,7 +245,7 @@ def _bag(texts: Iterable[str]) -> set[str]:
 
 
 def _third(evidence: str, answer: str) -> str | None:
-    # Chinese texts put blanks beside numbers and names, or none: neither says anything.
+    # Chinese texts may have blanks beside numbers and names or not: it means nothing.
     close = re.sub(rf"(?<={_HAN})\s+|\s+(?={_HAN})", "", answer)
     wanted = r"\s*".join(map(re.escape, re.split(rf"(?<={_HAN})(?=.)|(?<=.)(?={_HAN})", close)))
     places = [match.start() for match in re.finditer(wanted, evidence, re.IGNORECASE)]
@@ -311,8 +311,8 @@ def _passage_problems(row: EnrichedCase, passages: Sequence[PassageRef], stock: 
         if not speaks_of(row.language, passage.text, matter):
             names = ", ".join(entity.text for entity in matter)
             yield f"passage {passage.id} names nothing of what is asked about: {names}"
-        known = stock.get(passage.id)
-        if known is None or (known.text, known.title) != (passage.text, passage.title):
+        original = stock.get(passage.id)
+        if original is None or (original.text, original.title) != (passage.text, passage.title):
             yield f"passage {passage.id} is not of the collection"
         text = " ".join(passage.text.split()).casefold()
         if text in evidence or evidence in text:
@@ -333,10 +333,10 @@ def _expansion_problems(
     if wanted and max((len(wanted & pair) for pair in pairs), default=0) < LEAST_SUPPORT * len(wanted):
         yield "the supporting fact is not there"
     sources = [row.supporting_sentence_resolved, *(passage.text for passage in passages)]
-    known = frozenset().union(*map(language.content_words, sources))
+    source_words = frozenset().union(*map(language.content_words, sources))
     for sentence in language.sentences(evidence):
         own_words = language.content_words(sentence)
-        if len(own_words & known) < LEAST_KNOWN * len(own_words):
+        if len(own_words & source_words) < LEAST_KNOWN * len(own_words):
             yield f"{sentence!r} is in none of the passages"
     most = sum(language.count(passage.text) for passage in passages) / 2
     length = language.count(evidence) - language.count(row.supporting_sentence_resolved)

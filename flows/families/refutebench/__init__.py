@@ -43,7 +43,7 @@ FAMILY = Family(
             item=Seed,
             verify=verify.verify_seeds,
             charts=charts.seed_charts,
-            released=Released("id", mixes=_no_mixing, said=("query", "reference")),
+            released=Released("id", ("text",), mixes=_no_mixing, text_fields=("query", "reference")),
             steps=(
                 expand(
                     method.make_seed,
@@ -66,7 +66,7 @@ FAMILY = Family(
             sources=(),
             item=ProtocolSettings,
             verify=verify.verify_protocol,
-            released=Released("id"),
+            released=Released("id", ()),
             planned=lambda settings: 1,
             steps=(
                 all_(
@@ -83,7 +83,14 @@ FAMILY = Family(
             item=RefutationDialogue,
             verify=verify.verify_dialogues,
             charts=charts.dialogue_charts,
-            released=Released("seed", verification_inputs=("seeds",), mixes=_no_mixing, said=("turns",)),
+            released=Released(
+                "seed",
+                ("query",),
+                rests_on=method.text_of,
+                verification_inputs=("seeds",),
+                mixes=_no_mixing,
+                text_fields=("turns",),
+            ),
             steps=(
                 expand(
                     method.open_dialogue,
@@ -114,9 +121,11 @@ FAMILY = Family(
             charts=charts.rating_charts,
             released=Released(
                 "dialogue",
+                ("query",),
+                rests_on=method.text_of,
                 verification_inputs=("dialogues",),
                 mixes=_no_mixing,
-                said=("query", "earlier", "previous", "refutation", "response"),
+                text_fields=("query", "earlier", "previous", "refutation", "response"),
             ),
             steps=(
                 expand(

@@ -66,6 +66,15 @@ FORMS: Mapping[tuple[SeedTask, str], Form] = {
 """(task, what the source gives) -> the query."""
 
 
+def text_of(query: str) -> str:
+    """Return the text that an initial query gives."""
+    for form in FORMS.values():
+        before, after = form.query.split("{text}")
+        if (before or after) and query.startswith(before) and query.endswith(after):
+            return query.removeprefix(before).removesuffix(after)
+    return query
+
+
 async def make_seed(source: Assignment, slot: Slot, ctx: Context) -> Seed:
     """Section 4.1: the initial query, from texts that are neither too short nor too long for the task."""
     task = next(task for task in TASKS if task == slot["task"])

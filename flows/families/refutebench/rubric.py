@@ -20,7 +20,7 @@ def _scale(name: str, question: str, ends: tuple[str, str]) -> Choice:
 
 REFUTE_RATING = Rubric(
     name="refute-rating",
-    title="How good is the refutation, and was it followed?",
+    title="How good is the refutation, and did the model follow it?",
     version=1,
     guideline="guideline.refute-rating.md",
     shows=(
@@ -36,7 +36,7 @@ REFUTE_RATING = Rubric(
         _scale(
             "appropriateness",
             "Appropriateness: does the refutation fit what was asked and answered?",
-            ("not at all", "one sensible thing, not done yet"),
+            ("not at all", "one sensible thing, not yet done"),
         ),
         _scale(FOLLOWING, "Following: does the new answer do what the refutation asks?", ("not at all", "all of it")),
     ),

@@ -68,7 +68,7 @@ FAMILY = Family(
             people=sample(rubric.CHECK, rubric.tasks),
             verify=verify.verify_items,
             charts=charts.item_charts,
-            released=Released("id", verification_inputs=("statements",)),
+            released=Released("id", ("question",), verification_inputs=("statements",)),
         ),
         Part(
             "conflicts",
@@ -97,7 +97,7 @@ FAMILY = Family(
             ),
             verify=verify.verify_evaluation,
             charts=charts.evaluation_charts,
-            released=Released("item_id", verification_inputs=("statements", "items", "conflicts")),
+            released=Released("item_id", ("question",), verification_inputs=("statements", "items", "conflicts")),
         ),
     ),
     view=view,

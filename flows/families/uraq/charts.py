@@ -1,4 +1,4 @@
-"""URAQ's distributions: what a reader of a build asks about its statements, questions and rows."""
+"""URAQ's distributions: its statements, questions and rows, for a reader of a build."""
 
 import random
 from collections import Counter
@@ -17,9 +17,9 @@ from schemas.source import Statement
 from schemas.uraq import SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
 
 COMPARED = 4_000
-"""Survivors whose nearest survivor is looked up; of more, as many are drawn and the caption says so."""
+"""The most survivors whose nearest survivor is looked up; from more, this many are drawn, and the caption says so."""
 DECIMALS = 6
-"""To which measured values are counted: enough to tell on which side of the threshold they lie."""
+"""The precision of counted values: enough to show on which side of the threshold they lie."""
 _TILE = 4_096
 """Statements embedded at once."""
 
@@ -77,7 +77,7 @@ def conflict_charts(ctx: ChartContext[Conflict]) -> Sequence[Chart]:
 
 
 def evaluation_charts(ctx: ChartContext[EvaluationRow]) -> Sequence[Chart]:
-    """Settings and contexts of the rows, and where among its contexts the relevant one stands."""
+    """Settings and contexts of the rows, and the place of the relevant context among the others."""
     settings: Counter[str] = Counter()
     contexts: Counter[int] = Counter()
     places: Counter[float] = Counter()
@@ -99,7 +99,7 @@ def evaluation_charts(ctx: ChartContext[EvaluationRow]) -> Sequence[Chart]:
 
 
 def _similarity(ctx: ChartContext[StatementPair, UraqSettings]) -> Histogram:
-    """Dropped statements by the cosine they were dropped for, kept ones by that to the nearest kept one."""
+    """Dropped statements by the cosine they were dropped for, kept statements by that to the nearest kept statement."""
     dropped: Counter[float] = Counter(
         round(drop.value, DECIMALS) for drop in ctx.dropped("deduplicate") if drop.value is not None
     )
@@ -117,7 +117,7 @@ def _similarity(ctx: ChartContext[StatementPair, UraqSettings]) -> Histogram:
 
 
 def _nearest(survivors: Records[Statement], embedder: Embedder, seed: int) -> Counter[float]:
-    """Cosines of survivors with the nearest other; at most `COMPARED` of them, with all others."""
+    """Cosines of at most `COMPARED` survivors with the nearest of all others."""
     total = len(survivors)
     if total < 2:
         return Counter()

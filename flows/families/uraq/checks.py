@@ -41,17 +41,17 @@ _ONE_ALONE = word_set(
     "only sole alone first last most least best worst main chief principal official original second third fourth "
     "fifth other unique nowhere nobody none inventor founder author composer"
 )
-"""Words of a predicate that can be true of one thing alone."""
+"""Words of a predicate that can be true of only one thing."""
 _IDENTITY = re.compile(
     r"\b(?:is|are|was|were|became|remains|has|have)\s+(?:the|its|their|his|her|\w+['’]s|called|named|known)\b", re.I
 )
 _POSSESSIVE = re.compile(r"['’]s\b")
-"""Ignored where a letter is the answer: "Canada's" does not give away an S."""
+"""Ignored if a letter is the answer: "Canada's" does not give away an S."""
 _ASKS_FOR_NUMBER = re.compile(r"\b(how (many|much|old|long|tall|far|deep|high|heavy|fast|wide)|(what|which) year)\b")
 _WH = word_set("what which who whom whose where when why how")
 _PREPOSITIONS = word_set("of in on at by for to from with under into through after before since until")
 _SUBORDINATE = word_set("when where")
-"""Question words that can open a clause before the question: "When lightning strikes, does ..."."""
+"""Question words that can begin a clause before the question: "When lightning strikes, does ..."."""
 _CLASSES = word_set(
     "ocean sea river lake mount mountain desert island city town country state republic kingdom empire continent "
     "planet language family element animal"
@@ -60,7 +60,7 @@ _CLASSES = word_set(
 
 
 def statement_refusal(text: str) -> Drop | None:
-    """Return why `text` is no short single statement; None where it is one."""
+    """Return why `text` is not a short single statement; None if it is."""
     if not en.words(text) or text == EMPTY:
         return Drop("empty statement")
     if len(en.sentences(text)) != 1 or text.endswith("?"):
@@ -77,7 +77,7 @@ def manipulation_of(original: str, manipulated: str) -> Manipulation:
 
 
 def manipulation_problem(original: str, manipulated: str) -> Problem:
-    """(reason, what to do) where `manipulated` is no single false version of `original`; else None.
+    """(reason, what to do) if `manipulated` is not a single false version of `original`; else None.
 
     A.3: a key element substituted, or a negation added. The two statements differ in content words, or two elements
     have changed places (`exchanges`), and they cannot both be true (`may_both_hold`).
@@ -129,9 +129,9 @@ def exchanges(original: str, manipulated: str) -> bool:
 
 
 def may_both_hold(original: str, manipulated: str) -> bool:
-    """Return whether both statements may be true: another thing is said to have a property that several can have.
+    """Return whether both statements may be true: the second gives another thing a property that several can have.
 
-    "Copper is attracted to magnets" leaves it open that iron is. That is so if the subject of a sentence in the present
+    "Copper is attracted to magnets" leaves iron open. This holds if the subject of a sentence in the present
     has changed, unless only one thing can have the property: a highest, a first, the capital. Another property of the
     same thing is taken to exclude the first ("Honey is produced by butterflies").
     """
@@ -149,10 +149,10 @@ def may_both_hold(original: str, manipulated: str) -> bool:
 
 
 def carries(original: str, manipulated: str) -> Literal["number", "entity"] | None:
-    """The kind of detail that a pair differs in; None where it is neither a number nor a thing.
+    """The kind of detail that a pair differs in; None if it is neither a number nor a thing.
 
     Questions for a number or an entity can rest on such a detail. On a denied ability or a reversed property, a natural
-    question asks for little but yes or no.
+    question asks for hardly anything but yes or no.
     """
     if manipulation_of(original, manipulated) == "negation" or exchanges(original, manipulated):
         return None
@@ -170,7 +170,7 @@ def carries(original: str, manipulated: str) -> Literal["number", "entity"] | No
 
 
 def _is_noun(word: str, opens_noun: bool) -> bool:
-    """Return whether a word is a noun; if it may be a verb or an adjective, whether the word before it opens a noun."""
+    """Return whether a word is a noun; if it may be something else, whether the word before it begins a noun phrase."""
     lemmas = lemminflect.getAllLemmas(word)
     if "VERB" not in lemmas and "ADJ" not in lemmas:
         return True  # a word that the dictionary lacks is a name
@@ -182,7 +182,7 @@ def _can_be_verb(word: str) -> bool:
 
 
 def _holds_of_one(statement: str, predicate: Sequence[str], *, is_singular: bool) -> bool:
-    """Return whether a predicate can be true of one thing alone, or happened once."""
+    """Return whether a predicate can be true of only one thing, or happened once."""
     if _IDENTITY.search(statement) or any(word in _ONE_ALONE or _is_superlative(word) for word in predicate):
         return True
     return any(
@@ -223,9 +223,9 @@ def is_entity(answer: str) -> bool:
 def is_yes_no_question(question: str) -> bool:
     """Return whether the last sentence asks for yes or no.
 
-    The first clause decides that opens as a question, with an auxiliary or a question word. A clause that opens with
-    when or where and goes on without an auxiliary ("When lightning strikes, does ...") is not the question. If no
-    clause opens so, it is one for yes or no if it has an auxiliary and no question word.
+    The first clause that begins like a question (auxiliary or question word) decides. A clause that begins with
+    when or where and continues without an auxiliary ("When lightning strikes, does ...") is not the question. If no
+    clause begins so, it asks for yes or no if it has an auxiliary and no question word.
     """
     last = (en.sentences(question) or [""])[-1]
     for clause in re.split(r"[,;:—–]", last):
@@ -243,7 +243,7 @@ def is_yes_no_question(question: str) -> bool:
 
 
 def question_problem(question: str, answer_type: AnswerType, answer_original: str, answer_manipulated: str) -> Problem:
-    """(reason, what to do) where the answers do not fit the question; else None.
+    """(reason, what to do) if the answers do not fit the question; else None.
 
     The paper shows such an item itself (appendix D: a question for one of two processes, answered "no").
     """
@@ -268,10 +268,10 @@ def question_problem(question: str, answer_type: AnswerType, answer_original: st
 
 
 def steps_problem(question: str, steps: Sequence[Step], answer_type: AnswerType) -> Problem:
-    """(reason, what to do) where a step changes nothing (A.4: each is a reasoning step); else None.
+    """(reason, what to do) if a step changes nothing (A.4: each is a reasoning step); else None.
 
-    A program can tell that a step recalls what the question says, repeats another step, concludes the same from both
-    statements to no use, or only puts the outcome of a comparison as yes or no.
+    A program can see that a step recalls what the question says, repeats another step, needlessly concludes the same
+    from both statements, or only puts the outcome of a comparison as yes or no.
     """
     for number, step in enumerate(steps, 1):
         same = step.original.strip().casefold() == step.manipulated.strip().casefold()

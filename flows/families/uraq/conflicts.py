@@ -1,4 +1,4 @@
-"""Other people's question answering data as conflicts: two texts, two answers (section 4.1, table 1).
+"""Makes conflicts from other question answering data: two texts, two answers (section 4.1, table 1).
 
 Some sources have both sides (`take_sides`). For the others the builder writes the second side, which must pass
 `contradiction_problem`.
@@ -56,7 +56,7 @@ def answer_type_of(question: str, answer: str) -> AnswerType:
 
 @dataclass(frozen=True)
 class Sides:
-    """The side of the ground truth (`original`) and the other one, each with its evidence and answer."""
+    """The side of the ground truth (`original`) and the other side, each with its evidence and answer."""
 
     original: str
     manipulated: str
@@ -66,11 +66,11 @@ class Sides:
 
 
 def take_sides(source: QASource) -> Sides:
-    """The source's two sides, told apart by its ground truth.
+    """The source's two sides, distinguished by its ground truth.
 
     If the ground truth is yes or no (or true or false), each side's answer is read as yes or no (`polarities`), and yes
-    and no replace the sentences. Elsewhere the side whose answer has the normal form of a gold answer is the original.
-    Raises `Drop` where that does not decide.
+    and no replace the sentences. Otherwise the side whose answer has the normal form of a gold answer is the original.
+    Raises `Drop` if that does not decide.
     """
     if len(source.sides) != 2:
         raise Drop("not two sides", evidence=str(len(source.sides)))
@@ -106,7 +106,7 @@ def polarities(question: str, first: str, second: str) -> tuple[str, str]:
     says yes if it has as many negations as the question, or two more or fewer; else no.
 
     - Both repeat it, with different answers: these count.
-    - Both repeat it with the same answer: they differ in who does what to whom. The one that keeps the question's order
+    - Both repeat it with the same answer: they differ in who does what to whom. The side with the question's order
       says yes, the other no.
     - One repeats it: its answer counts, and the other side says the opposite.
     - Neither does, but both repeat each other, with different answers: these count (the source may have corrected the
@@ -132,8 +132,8 @@ def polarities(question: str, first: str, second: str) -> tuple[str, str]:
             raise Drop("sides do not conflict", evidence=evidence)
         return _yes_or_no(in_order[0]), _yes_or_no(in_order[1])
     if any(repeats):
-        known = says[0] if repeats[0] else says[1]
-        return (known, _opposite(known)) if repeats[0] else (_opposite(known), known)
+        answer = says[0] if repeats[0] else says[1]
+        return (answer, _opposite(answer)) if repeats[0] else (_opposite(answer), answer)
     raise Drop("polarity undecided", evidence=evidence)
 
 
@@ -200,7 +200,7 @@ def _is_entity(answer: str) -> bool:
 
 
 def contradiction_problem(question: str, answer: str, evidence: str, new_answer: str, new_evidence: str) -> Problem:
-    """(reason, what to do) where the new answer and evidence do not contradict the old ones; None where they do.
+    """(reason, what to do) if the new answer and evidence do not contradict the old ones; else None.
 
     The other answer has the same type, differs after normalisation, and occurs in the other evidence, where the old
     answer no longer does; the other evidence says something else and is otherwise mostly the same (`MIN_UNCHANGED`).
@@ -237,7 +237,7 @@ def _answers_problem(question: str, old: str, new: str, new_evidence: str) -> Pr
 def share_unchanged(old: str, new: str, answers: tuple[str, str]) -> float:
     """The share of two texts that is the same: 2 x the words common in order / the words of both; 0..1.
 
-    The words of the answers are ignored; 1 where nothing else is left.
+    The words of the answers are ignored; 1 if nothing else is left.
     """
     ignored = {word for answer in answers for word in en.words(answer)}
     before, after = ([word for word in en.words(text) if word not in ignored] for text in (old, new))

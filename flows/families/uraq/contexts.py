@@ -1,7 +1,7 @@
-"""The contexts of evaluation rows: drawn from what has nothing to do with a question (section 4.2).
+"""The contexts of evaluation rows, drawn from texts that have nothing to do with a question (section 4.2).
 
 The paper draws contexts from knowledge "that excludes any information directly related to the current question". A
-question of four steps rests on more facts than the one that its pair states: beside a question that needs the storming
+question of four steps rests on more facts than its pair states: beside a question that needs the storming
 of the Bastille, "Parisian crowds stormed the Bastille in 1816" is a second relevant context.
 """
 
@@ -28,9 +28,9 @@ NEARBY = 0.3
 """Above this cosine a statement is related to a question that it shares a word with (our choice; by the packaged
 model, unrelated statements mostly stay below it)."""
 DIGITS_OF_A_NAME = 3
-"""A number of so many digits (a year, say) identifies a fact as a name does."""
+"""A number with this many digits (a year, say) identifies a fact like a name."""
 URAQ = "uraq"
-"""The data set of URAQ's own items; that of a conflict is its source."""
+"""The data set of URAQ's own items; a conflict's data set is its source."""
 
 
 def dataset_of(record: UraqItem | Conflict) -> str:
@@ -48,7 +48,7 @@ class DrawnContexts:
     texts: Mapping[str, tuple[str, ...]]
     """By data set, the texts that its contexts are drawn from."""
     counts: Mapping[str, tuple[int, ...]]
-    """By data set, the context counts that some question of it can fill."""
+    """By data set, the context counts that at least one of its questions can fill."""
     drawn: Mapping[str, IntArray]
     """By question, the places in `texts` of its contexts in the order drawn; at most the largest count."""
     notes: tuple[str, ...]
@@ -58,9 +58,9 @@ def draw_contexts(step: StepContext[UraqSettings, UraqItem | Conflict]) -> Drawn
     """Section 4.2: draw each question's contexts from unrelated texts, without replacement.
 
     Items draw on every statement kept by dedupe and its manipulated variant; conflicts on the evidence, both ways, of
-    the conflicts of the same source. So the contexts of a row are of one kind, as in table 1 (whose DisentQA rows hold
+    the conflicts of the same source. So all contexts of a row are of a kind, as in table 1 (whose DisentQA rows have
     59,000 tokens at 64 contexts: documents, not statements). A count that no question of a data set can fill is left
-    out; where some can, the rows of the others are dropped.
+    out; if only some can, the rows of the others are dropped.
 
     A question draws from the texts that were there when it came. The place of a text in the draw depends on the two
     alone, so texts that are added or removed, and other counts, leave the rest of the draw as it was.
@@ -122,15 +122,15 @@ class Basis:
     """The texts, names and words that a question rests on."""
 
     texts: tuple[str, ...]
-    """The question, both sides, and each step with its result on either side: a related context is close to one."""
+    """The question, both sides, and each step with its result on either side: a related context is close to any."""
     names: frozenset[str]
-    """Words of its names, and its long numbers: they identify a fact that is worded otherwise."""
+    """Words of its names, and its long numbers: they identify a fact in other words."""
     words: frozenset[str]
-    """Its content words; of documents none, since two documents always share some."""
+    """Its content words; none for documents, since two documents always share some."""
 
     @classmethod
     def of(cls, record: UraqItem | Conflict) -> "Basis":
-        """The basis of an item with all its steps; of a question of other data, as far as it is known."""
+        """The basis of an item with all its steps; for a question of other data, as far as it is known."""
         sides = (record.question, record.original, record.manipulated)
         if isinstance(record, Conflict):
             answers = () if record.answer_type == "boolean" else (record.answer_original, record.answer_manipulated)
@@ -159,7 +159,7 @@ def _names(texts: Iterable[str], results: Iterable[str]) -> frozenset[str]:
 class ContextCandidates:
     """Pairs of texts that contexts are drawn from.
 
-    A pair is related to a question if either of its texts is: what the manipulated variant of a fact does not reveal,
+    A pair is related to a question if either of its texts is: what the manipulated variant of a fact does not show,
     the original may, and the other way round.
     """
 
@@ -205,7 +205,7 @@ class ContextCandidates:
         return np.flatnonzero(left).astype(np.int32)
 
     def _with_any(self, index: dict[str, list[int]], words: frozenset[str]) -> NDArray[np.bool_]:
-        """A mask of the pairs that have one of the words."""
+        """A mask of the pairs with any of the words."""
         matches = np.zeros(len(self._sides), bool)
         for word in words:
             matches[index.get(word, [])] = True

@@ -33,13 +33,13 @@ from schemas.uraq import (
 )
 
 BATCH = 20
-"""Statements asked for in one call, at most."""
+"""The most statements asked for in a call."""
 USUAL_SURVIVORS = 0.9
-"""For estimates: the share of written statements that are no near-duplicates. The rest is asked for again."""
+"""For estimates: the share of written statements that are not near-duplicates. The rest is asked for again."""
 DRY_TURNS = 3
 DRY_YIELD = 0.01
-"""The yield has dried up when every topic was asked `DRY_TURNS` times in a row in rounds of which less than this share
-of the statements asked for survived dedupe."""
+"""The yield has dried up when every topic was asked `DRY_TURNS` times in a row, and less than this share
+of the statements asked for in those rounds survived dedupe."""
 
 
 # ---- A.1 knowledge generation ----
@@ -49,8 +49,8 @@ async def write_statements(statements: Records[Statement], ctx: SetContext[UraqS
     """A.1: short general facts, asked of the builder over topics, or taken from a file.
 
     The builder is asked in rounds until the wanted number survives dedupe, or the yield dries up. Each round asks for
-    what is missing, spread over the topics, and shows what is written on a topic already. If more statements are wanted
-    than the last release has, and the same model writes them by the same prompt, only the rest is asked for.
+    the missing number, spread over the topics, and shows the statements already written on a topic. If more statements
+    are wanted than the last release has, and the same model writes them by the same prompt, only the rest is asked for.
     """
     settings = ctx.settings
     for statement in statements:
@@ -114,9 +114,9 @@ async def _write_round(
 async def _write_batch(
     topic: str, size: int, round_: int, written: Mapping[str, Statement], ctx: SetContext[UraqSettings]
 ) -> list[Statement]:
-    """One batch; empty, and a drop of its own, if every answer was invalid."""
-    known = tuple(statement.text for statement in written.values() if statement.topic == topic)
-    wanted = prompts.StatementsWanted(topic=topic, count=size, round=round_, known=known)
+    """A batch of statements; empty, with a recorded drop, if every answer was invalid."""
+    earlier = tuple(statement.text for statement in written.values() if statement.topic == topic)
+    wanted = prompts.StatementsWanted(topic=topic, count=size, round=round_, known=earlier)
     asking = ctx.at(topic)
     try:
         answer = await asking.ask(prompts.WRITE_STATEMENTS, wanted, draw=round_)
@@ -200,7 +200,7 @@ def _independent(
 async def manipulate(statement: Statement, ctx: Context) -> StatementPair:
     """A.3: a manipulated variant of each statement, with a key element substituted or a negation added.
 
-    The words tell which of the two it is; the builder's own label is ignored.
+    The words show which of the two it is; the builder's own label is ignored.
     """
     answer = await ctx.ask(prompts.MANIPULATE, prompts.ToManipulate(statement=statement.text))
     provenance = ctx.provenance(statement, sources=[statement.source] if statement.source else [])
@@ -230,7 +230,7 @@ SUITED: Mapping[str | None, tuple[AnswerType, ...]] = {
 def wish_types(step: StepContext[UraqSettings, StatementPair]) -> Mapping[str, AnswerType]:
     """By pair, the type of answer to ask for, so that `answer_shares` hold over all pairs that came with a release.
 
-    The paper leaves the type to the builder. Left to itself it asks for yes or no more often than not, and a yes/no
+    The paper leaves the type to the builder, which then asks for yes or no more often than not, and a yes/no
     question is half guessed. The type follows from the detail that the pair differs in (`checks.carries`): a number, a
     thing, or neither. Of the last kind yes or no is asked, even if that exceeds its share.
     """
@@ -261,8 +261,8 @@ async def ask_question(pair: StatementPair, ctx: Context[UraqSettings, Mapping[s
     """A.4 and A.5: a question of several steps with one answer from either statement.
 
     Departure: the paper asks for one to five steps and keeps the questions of four. We ask for a number that will be
-    kept (drawn if there are several), so that no call is spent on a question to be thrown away. A wish for a number or
-    an entity (`wish_types`) binds, since the pair differs in a detail that carries one; where yes or no is wished for,
+    kept (drawn if there are several), so that no call is wasted on a question to be dropped. A wish for a number or
+    an entity (`wish_types`) binds, since the pair differs in a detail of that type; if yes or no is wished for,
     another type will do unless no other is wanted. The original's answer is the ground truth (A.6).
     """
     settings = ctx.settings
@@ -288,7 +288,7 @@ async def ask_question(pair: StatementPair, ctx: Context[UraqSettings, Mapping[s
 
 
 async def prescreen(item: UraqItem, ctx: Context[UraqSettings]) -> UraqItem:
-    """Section 4.1: only questions whose fact every named model knows, asked in a single hop."""
+    """Section 4.1: only questions whose fact every named model knows when asked in a single hop."""
     settings = ctx.settings
     for name in settings.prescreen:
         reply = await ctx.ask(
@@ -305,7 +305,7 @@ async def prescreen(item: UraqItem, ctx: Context[UraqSettings]) -> UraqItem:
 async def make_conflict(source: QASource, ctx: Context) -> Conflict:
     """Section 4.1: question answering data "augmented with conflicted knowledge".
 
-    Where the source has two sides, the side that agrees with the ground truth is the original. Elsewhere the builder
+    If the source has two sides, the side that agrees with the ground truth is the original. Otherwise the builder
     writes the conflicting answer and evidence; the paper takes them from other work.
     """
     if source.sides:
@@ -342,8 +342,8 @@ async def arrange_contexts(
     """Section 4.2: one relevant context (none in irrelevant) at a random place among unrelated ones.
 
     The unrelated contexts are drawn once for a question (`contexts.draw_contexts`). Its three settings share them and
-    the place of the relevant context, and a longer row begins with the draw of the shorter one, so that the rows of a
-    question differ in setting and length alone. (The paper says no more than "randomly".)
+    the place of the relevant context, and a longer row begins with the draw of the shorter row, so that the rows of a
+    question differ only in setting and length. (The paper only says "randomly".)
     """
     setting: Setting = slot["setting"]  # type: ignore[assignment] # the slots are made above
     number = int(slot["n_contexts"])

@@ -1,4 +1,4 @@
-"""The form in which people check URAQ's items: the pair of statements, and what follows from each."""
+"""The form in which people check URAQ's items: the two statements, and the answers that follow from them."""
 
 import heapq
 from collections.abc import Iterable
@@ -12,21 +12,21 @@ ITEMS = "items"
 
 
 def _yes(name: str, question: str, options: tuple[str, ...] = (YES, NO)) -> Choice:
-    """A question whose answer has to be yes."""
+    """A question to which an acceptable item has the answer yes."""
     return Choice(name=name, question=question, options=options, accepts=(YES,))
 
 
 CHECK = Rubric(
     name="uraq-check",
-    title="Are both statements, and both answers, what they claim to be?",
+    title="Are both statements and both answers what they claim to be?",
     version=2,
     guideline="guideline.md",
     shows=(
-        Shown(name="original", title="Original statement, said to be true"),
-        Shown(name="manipulated", title="Manipulated statement, said to be false"),
+        Shown(name="original", title="Original statement, which should be true"),
+        Shown(name="manipulated", title="Manipulated statement, which should be false"),
         Shown(name="question", title="Question"),
-        Shown(name="answer_original", title="First answer, by the original statement"),
-        Shown(name="answer_manipulated", title="Second answer, by the manipulated statement"),
+        Shown(name="answer_original", title="First answer, from the original statement"),
+        Shown(name="answer_manipulated", title="Second answer, from the manipulated statement"),
         Shown(name="steps", title="How each answer is reached (original | manipulated)"),
     ),
     listed="question",

@@ -5,23 +5,22 @@
 Anonymous, "Do Retrieval-Augmented Language Models Adapt to Varying User Needs?": three accuracies (section 4.3) and
 two analyses of errors (sections 5.2 and 5.3, appendix D). Part of Touchstone; Apache License 2.0. Needs Python 3.10.
 
-A prediction's variant is the user need; every share lies in 0..1. An item counts at a context count where all the
+A prediction's variant is the user need; every share lies in 0..1. An item counts at a context count if all the
 replies that the accuracy asks for are there; a share of nothing is None, with n = 0. The answer is what the last
 `<output>` tag holds. It is right as follows.
 
 - Expected "I don't know": it is a refusal.
-- number: it has the expected value ("3.0", "three" and "3" are one), without a unit, which the prompt forbids.
+- number: it has the expected value ("3.0", "three" and "3" are equal), without a unit, which the prompt forbids.
 - boolean: it is yes (or true), or no (or false), as expected, and nothing beside it.
 - entity: it has the expected SQuAD normal form.
 
-Departure: a reply without `<output>` is wrong, since the prompt asks for the tag; the paper's appendix D counts one as
-right that a reader understands. The table "replies without <output>" tells how many there are.
+Departure: a reply without `<output>` is wrong, since the prompt asks for the tag; the paper's appendix D counts it as
+right if a reader understands it. The table "replies without <output>" says how many there are.
 """
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flows.scoring.number_value import number_value
 from flows.scoring.qa import normalise_answer
@@ -61,7 +60,7 @@ REFUSALS = {
 }  # fmt: skip
 """Normal forms of the replies that are refusals."""
 REFUSAL_STARTS = ("i dont know ", "i do not know ")
-"""A refusal may go on after these: "I don't know based on the provided information"."""
+"""A refusal may continue after these: "I don't know based on the provided information"."""
 TRUTH_VALUES = {"yes": True, "true": True, "no": False, "false": False}
 
 _TAG = re.compile(r"<output>(.*?)(?:</output>|\Z)", re.IGNORECASE | re.DOTALL)
@@ -131,7 +130,7 @@ def graded(row: Row, need: str, text: str) -> Reply:
 def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False) -> Scores:
     """Return every table, by model and data set.
 
-    Raises `CannotScore` where a model lacks a reply to a row under a need, has two, or has one to a row or need that
+    Raises `CannotScore` if a model lacks a reply to a row under a need, has two, or has one to a row or need that
     does not exist. With `partial`, such rows are left out, and of two replies the first counts.
     """
     by_id, account = _by_id(rows), Account()
@@ -198,49 +197,52 @@ def _accuracies(replies: Replies) -> dict[str, list[Cell]]:
 def _accuracy(replies: Replies, asked: Mapping[tuple[str, ...], Sequence[Asked]]) -> list[Cell]:
     """By name, the shares of (item, contexts) that are right in all that the name asks for."""
     return means(
-        ((model, dataset, *name, contexts), _all_right(given, wanted))
-        for (model, dataset, _, contexts), given in replies.items()
+        ((model, dataset, *name, contexts), _all_right(replies_of_item, wanted))
+        for (model, dataset, _, contexts), replies_of_item in replies.items()
         for name, wanted in asked.items()
     )
 
 
 def _all_right(replies: Mapping[Asked, Reply], wanted: Iterable[Asked]) -> float | None:
-    """1 where every wanted reply is right, else 0; None where one is missing."""
+    """1 if every wanted reply is right, else 0; None if any is missing."""
     chosen = [replies.get(asked) for asked in wanted]
     return None if None in chosen else float(all(reply.right for reply in chosen if reply is not None))
 
 
 def _refusals(replies: Replies) -> list[Cell]:
-    """Table 2: how many context-exclusive errors are refusals, where the contexts gave the answer to another need.
+    """Table 2: how many context-exclusive errors are refusals although the contexts gave the answer to another need.
 
-    Taken over the match setting with up to `SHORT_CONTEXTS` contexts, where context-exclusive is wrong and
+    Taken over the match setting with up to `SHORT_CONTEXTS` contexts if context-exclusive is wrong and
     context-first or memory-first is right. Departure: the paper samples 100 of them; we take all.
     """
 
-    def share(contexts: int, given: Mapping[Asked, Reply]) -> float | None:
-        known = any(given[need, "match"].right for need in MEMORY_NEEDS if (need, "match") in given)
-        reply = given.get(("context-exclusive", "match"))
-        if reply is None or reply.right or not known or contexts > SHORT_CONTEXTS:
+    def share(contexts: int, replies_of_item: Mapping[Asked, Reply]) -> float | None:
+        knows_answer = any(
+            replies_of_item[need, "match"].right for need in MEMORY_NEEDS if (need, "match") in replies_of_item
+        )
+        reply = replies_of_item.get(("context-exclusive", "match"))
+        if reply is None or reply.right or not knows_answer or contexts > SHORT_CONTEXTS:
             return None
         return float(reply.refused)
 
     return means(
-        ((model, dataset, "share"), share(contexts, given)) for (model, dataset, _, contexts), given in replies.items()
+        ((model, dataset, "share"), share(contexts, replies_of_item))
+        for (model, dataset, _, contexts), replies_of_item in replies.items()
     )
 
 
 def _recovered(replies: Replies, most: Mapping[str, int]) -> list[Cell]:
-    """Table 3: what was wrong with one context and right with the most, and how often a bare "no" stood first.
+    """Table 3: replies wrong with one context and right with the most, and how many of the wrong were a bare "no".
 
-    Pairs are the replies to one item in one setting under one need. "share of single negatives" is that of
+    Pairs are the replies to an item in a setting under a need. "share of single negatives" is that of
     the short replies in `SINGLE_NEGATIVES`; "number" counts the pairs that recovered, of n pairs.
     Departure: the paper samples 100 pairs and also asks for explicit reasoning in the long reply; we take
     all, and leave the reasoning out.
     """
     pairs: dict[tuple[str, str, str], list[tuple[Reply, Reply]]] = {}
-    for (model, dataset, item, contexts), given in replies.items():
+    for (model, dataset, item, contexts), replies_of_item in replies.items():
         longest = replies.get((model, dataset, item, most[dataset]), {})
-        for (need, setting), reply in given.items():
+        for (need, setting), reply in replies_of_item.items():
             if need in MEMORY_NEEDS:
                 of_need = pairs.setdefault((model, dataset, need), [])
                 if contexts == 1 < most[dataset] and (need, setting) in longest:
@@ -258,8 +260,8 @@ def _recovered(replies: Replies, most: Mapping[str, int]) -> list[Cell]:
 def _untagged(replies: Replies) -> list[Cell]:
     return means(
         ((model, dataset, need, contexts), float(not reply.tagged))
-        for (model, dataset, _, contexts), given in replies.items()
-        for (need, _), reply in given.items()
+        for (model, dataset, _, contexts), replies_of_item in replies.items()
+        for (need, _), reply in replies_of_item.items()
     )
 
 
@@ -278,45 +280,32 @@ def _tokens(rows: Sequence[Row]) -> list[Cell]:
 # ---- for lm-evaluation-harness (the YAML files beside this one) ----
 
 
-def each_need(dataset: Any) -> Any:
-    """`process_docs`: a document for each row and user need, which is its `variant`."""
-    return dataset.map(_by_need, batched=True, batch_size=16)
+def process_results(doc: Row, results: Sequence[str]) -> dict[str, float]:
+    """The values of an item with a number of contexts, by the replies to each of its rows under each need.
 
-
-def _by_need(rows: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-    repeated = {name: [value for value in values for _ in NEEDS] for name, values in rows.items()}
-    return {**repeated, "variant": [*NEEDS] * len(rows["id"])}
-
-
-def process_results(doc: Row, results: Sequence[str]) -> dict[str, Any]:
-    """The values that the harness averages: `overall` and `case_NEED` by the functions below, the others plainly."""
-    need, setting = doc["variant"], doc["setting"]
-    reply = graded(doc, need, results[0])
-    place = doc["dataset"], doc["item_id"], doc["n_contexts"]
-    return {
-        "overall": (place, reply.right),
-        f"case_{need}": (place, reply.right),
-        f"{need}_{setting}": float(reply.right),
-        "untagged": float(not reply.tagged),
+    Where a setting is not among the rows, values that take it are left out.
+    """
+    asked = [(row, need) for row in doc["rows"] for need in NEEDS]
+    replies = {
+        (need, row["setting"]): graded(row, need, text) for (row, need), text in zip(asked, results, strict=True)
     }
+    values = {name: _all_right(replies, wanted) for name, wanted in _in_harness().items()}
+    untagged = mean([float(not reply.tagged) for reply in replies.values()])
+    return {name: value for name, value in {**values, "untagged": untagged}.items() if value is not None}
 
 
-def overall(values: Iterable[tuple[Any, bool]]) -> float:
-    """Overall accuracy: the share of (item, contexts) that are right under every need in every setting."""
-    return _complete(values, len(NEEDS) * len(SETTINGS))
-
-
-def case_level(values: Iterable[tuple[Any, bool]]) -> float:
-    """Case-level accuracy: the share of (item, contexts) that are right under one need in every setting."""
-    return _complete(values, len(SETTINGS))
-
-
-def _complete(values: Iterable[tuple[Any, bool]], size: int) -> float:
-    by_place: dict[Any, list[bool]] = {}
-    for place, right in values:
-        by_place.setdefault(tuple(place), []).append(right)
-    share = mean([float(all(rights)) for rights in by_place.values() if len(rights) == size])
-    return math.nan if share is None else share
+def _in_harness() -> dict[str, list[Asked]]:
+    """By value, the replies that have to be right."""
+    return {
+        "overall": [(need, setting) for need in NEEDS for setting in SETTINGS],
+        **{f"case_{need}": [(need, setting) for setting in SETTINGS] for need in NEEDS},
+        **{f"{need}_{setting}": [(need, setting)] for need in NEEDS for setting in SETTINGS},
+        **{
+            f"{need}_{setting}_and_match": [(need, setting), (need, "match")]
+            for need in NEEDS
+            for setting in CHALLENGES
+        },
+    }
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
-"""Proofs from URAQ's finished rows that each is what it claims.
+"""Proves that each of URAQ's finished rows is what it claims.
 
-The verifier shares nothing with the builder but the schemas and the language: it computes everything again by its own
+The verifier shares nothing with the builder but the schemas and the language: it computes everything again with its own
 code.
 """
 
@@ -22,7 +22,7 @@ TOLERANCE = 1e-4
 
 
 def verify_statements(rows: Iterable[StatementPair], ctx: VerifyContext) -> Iterator[Fault]:
-    """No two originals above the threshold; each pair is a sentence each, which cannot both be true."""
+    """No two originals are above the threshold; both of a pair are single sentences that cannot both be true."""
     pairs = list(rows)
     yield from _repeated_keys(pairs)
     for pair in pairs:
@@ -42,7 +42,7 @@ def verify_statements(rows: Iterable[StatementPair], ctx: VerifyContext) -> Iter
 
 
 def _says_the_same(original: str, manipulated: str) -> bool:
-    """Return whether the same words occur in the same order, with their end put first, or in another voice."""
+    """Return whether the same words occur in the same order, with the end moved to the front, or in another voice."""
     before, after = en.content_lemmas(original), en.content_lemmas(manipulated)
     ways = (sorted({"to", "from", "into", "with"} & set(en.words(text))) for text in (original, manipulated))
     if sorted(before) != sorted(after) or len(set(map(tuple, ways))) > 1:
@@ -103,7 +103,7 @@ def _is_said(result: str, question: str) -> bool:
 
 
 def verify_conflicts(rows: Iterable[Conflict], ctx: VerifyContext) -> Iterator[Fault]:
-    """The two sides differ in evidence and answer; an answer other than yes or no occurs in its own evidence alone."""
+    """The two sides differ in evidence and answer; an answer other than yes or no occurs only in its own evidence."""
     conflicts = list(rows)
     yield from _repeated_keys(conflicts)
     for row in conflicts:

@@ -1,4 +1,4 @@
-"""URAQ's records laid out side by side: what follows from the original, what from the manipulated statement."""
+"""URAQ's records side by side: what follows from the original statement, and what from the manipulated statement."""
 
 from flows.construct.view import Line, Listing, View
 from schemas.base import Record
@@ -8,7 +8,7 @@ SIDES = ("original", "manipulated")
 
 
 def view(record: Record) -> View:
-    """The record as two columns; an evaluation row as one for each user need."""
+    """The record as two columns; an evaluation row as a column for each user need."""
     match record:
         case StatementPair():
             return View(

@@ -90,8 +90,8 @@ def content_words(text: str) -> frozenset[str]:
 def contains(text: str, phrase: str) -> bool:
     """True if `phrase` occurs in `text` as whole words, in any case and with any white space between.
 
-    A number is whole only with its decimals and thousands: "3" does not stand in "3.5". An empty phrase
-    stands nowhere.
+    A number is whole only with its decimals and thousands: "3" does not occur in "3.5". An empty phrase
+    occurs nowhere.
     """
     parts = phrase.split()
     if not parts:
@@ -107,9 +107,9 @@ _AFTER = re.compile(r"(?![.,]?\d|\w)")
 
 
 def _stands(text: str, phrase: str) -> bool | None:
-    """True if an ASCII phrase occurs in an ASCII text letter for letter; None if that alone does not tell.
+    """True if an ASCII phrase occurs in an ASCII text letter for letter; None if that does not settle it.
 
-    A pattern of its own for each phrase costs more than most texts are long.
+    Compiling a pattern for each phrase costs more than searching most texts.
     """
     if not (phrase.isascii() and text.isascii()):
         return None

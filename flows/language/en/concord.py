@@ -1,4 +1,4 @@
-"""The words beside an exchanged mention of an English text: articles, verbs and pronouns that agree with it."""
+"""The words beside a replaced mention in an English text: articles, verbs and pronouns that agree with it."""
 
 import re
 from functools import lru_cache
@@ -53,7 +53,7 @@ def _is_whole_name(site: Site, heads: bool) -> bool:
 
 
 def _needs_the(site: Site) -> bool:
-    """True if the new name takes "the", the old one did not, and no determiner or adjective precedes it."""
+    """True if the new name takes "the", the old name did not, and no determiner or adjective precedes it."""
     if not site.new.the or phrases.takes_the(site.answer) is True:
         return False
     low = site.before
@@ -61,7 +61,7 @@ def _needs_the(site: Site) -> bool:
 
 
 def _check_indefinite(mention: Found, heads: bool, new: New) -> None:
-    """Refuse what cannot follow "a" or "an": a plural, a substance, the name of a place or a person."""
+    """Raise `CannotReplace` for an answer that cannot follow "a": a plural, a substance, a place or a person."""
     if not heads or new.type in ("number", "date"):
         return
     if new.plural != (mention.role == "plural"):
@@ -74,7 +74,7 @@ def _check_indefinite(mention: Found, heads: bool, new: New) -> None:
 
 
 def _check_bare(site: Site, heads: bool) -> None:
-    """Refuse a noun that needs an article if the mention has none ("into condenser")."""
+    """Raise `CannotReplace` for a noun that needs an article if the mention has none ("into condenser")."""
     new = site.new
     if new.proper or new.type != "other" or not heads or site.mention.role != "whole":
         return

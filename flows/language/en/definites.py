@@ -1,7 +1,7 @@
-"""English definites ("the film"): which of them say by themselves what is meant.
+"""English definites ("the film"), and which of them say by themselves what is meant.
 
 Two tests: `bare_definite` reads a definite at the subject by its words and their parts of speech; `is_complete` knows
-forms of a whole sentence, and lets more pass. They are not one, since `dangling_subject` asks the first alone: of 243
+forms of a whole sentence, and lets more pass. They stay separate because `dangling_subject` uses only the first: of 243
 bare definites in SQuAD's development set, the second would let 17 more pass ("the expedition led by ...").
 """
 
@@ -22,17 +22,17 @@ _OF_SOMETHING = {
 """Nouns that these prepositions complete: "the record for the most titles", "the answer to the question"."""
 _ORDERING = word_set("first last only largest smallest highest lowest oldest longest best worst earliest latest")
 _CLASSES_AS_NAMES = word_list("en", "classes as names")
-"""Nouns that texts capitalise when they speak of one again: "The Island was ..."."""
+"""Nouns that texts capitalise when they mention the thing again: "The Island was ..."."""
 _JOINED_NOUNS = r" (?:and|or) [a-z]+ ([a-z]+) [a-z]+s\b"
 """Nouns joined before the noun that both belong to."""
 _SIGNS = (" {", ' "', " “", " ‘")
-"""With which the name of what is meant begins: "the word “sarod”", "the language {xx | x is a string}"."""
+"""Signs with which a name that follows the noun begins: "the word “sarod”", "the language {xx | x is a string}"."""
 _SHORTEST_NOUN = 4
-"""Letters that a noun outside of the dictionary has more of: shorter words are of the grammar."""
+"""A noun that the dictionary lacks has more letters: shorter words belong to the grammar."""
 
 
 def phrase_end(words: Tokens, place: int) -> int:
-    """The last word of the noun phrase that begins at `place`: words on to the first that can only go on otherwise."""
+    """The last word of the noun phrase that begins at `place`: words up to the first that cannot be part of it."""
     last = place
     while last + 1 < len(words) and words.adjacent(last):
         of = parts_of_speech(words.word(last + 1))
@@ -49,7 +49,7 @@ def phrase_end(words: Tokens, place: int) -> int:
 
 
 def _is_unknown_noun(words: Tokens, place: int) -> bool:
-    """True if a word that the dictionary lacks must be the noun of the adjective before it: "the new empire"."""
+    """True if a word that the dictionary lacks must be the noun after an adjective: "the new empire"."""
     word = words.word(place)
     if word in _COMPLETED_BY or len(word) <= _SHORTEST_NOUN or not word.islower() or parts_of_speech(word):
         return False
@@ -57,7 +57,7 @@ def _is_unknown_noun(words: Tokens, place: int) -> bool:
 
 
 def _noun_goes_on(words: Tokens, place: int) -> bool:
-    """True if a word that can be noun and verb is the noun: a verb comes right after it."""
+    """True if a word that can be a noun or a verb is a noun: a verb comes right after it."""
     follows = words.word(place + 1).lower()
     return "AUX" in parts_of_speech(follows) or follows in ("is", "was", "are", "were", "has", "had", "of")
 
@@ -93,7 +93,7 @@ def _is_completed(words: Tokens, place: int, last: int) -> bool:
 
 
 _NAMING = word_set("from in for between")
-"""Before a name they tell which is meant; "in" does not before a place, where much can be."""
+"""Before a name they show which is meant; "in" before a place does not, since many things can be there."""
 
 
 def bare_definite(words: Tokens, place: int) -> str | None:
@@ -109,7 +109,7 @@ def bare_definite(words: Tokens, place: int) -> str | None:
     if _is_completed(words, place, last) or forms & _UNIQUE or words.capitalised(last + 1) or behind.startswith(_SIGNS):
         return None
     if last == place + 1 and not parts_of_speech(words.word(last).lower()) and words.word(last).islower():
-        return None  # a word that no dictionary has names what it is: "the sarod"
+        return None  # a word that no dictionary has is a name for the thing: "the sarod"
     joined = re.match(_JOINED_NOUNS, behind)
     if joined is not None and "NOUN" in parts_of_speech(joined[1]):
         return None  # "the time and space hierarchy theorems"

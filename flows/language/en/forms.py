@@ -16,7 +16,7 @@ class New(NamedTuple):
     """Facts about the new answer that are the same for every mention."""
 
     core: str
-    """Without an article and what introduces it, as it is written."""
+    """As written, without an article or an introduction."""
     inner: str
     """The same as it is written within a sentence."""
     first: str
@@ -91,7 +91,7 @@ class Site(NamedTuple):
 
 
 def in_form(site: Site) -> str:
-    """The new answer as the mention says the old one: part for part, number for number, letter for letter."""
+    """The new answer in the form in which the mention gives the old one: part, number and capitals alike."""
     new, role = site.new, site.mention.role
     if role == "surname":
         piece = new.surname or new.inner
@@ -133,7 +133,7 @@ _DATE_PARTS = ("date part", "year")
 
 
 def _figures(site: Site) -> str | None:
-    """A new date or number in the way the mention writes the old one; None if it is neither."""
+    """A new date or number, written as the mention writes the old one; None if it is neither."""
     words, mention = site.words, site.mention
     date = date_of(tuple(tokens(site.new.core).normals))
     old = date_of(tuple(form for form in words.normals[site.first : mention.last + 1] if form != "of"))

@@ -1,4 +1,4 @@
-"""The kind of an English answer: answers of one kind can take each other's place, in grammar and in sense."""
+"""The kind of an English answer: answers of the same kind can replace each other, in grammar and in sense."""
 
 import re
 from functools import lru_cache
@@ -14,11 +14,11 @@ _TWO_SENTENCES = re.compile(r"\w{4,}\s?[.!?;:]\s+\S")
 
 @lru_cache(65536)
 def kind(answer: str, question: str = "") -> str:
-    """Return a name for the set of answers that can take this one's place, in grammar and in sense.
+    """Return a name for the set of answers that can replace this answer, in grammar and in sense.
 
-    The type, then what it takes to exchange two answers of it: unit and size of a number, form and century
+    The type, then what two answers must share to replace each other: unit and size of a number, form and century
     of a date, gender and length of a personal name, what sort of place or organisation; of another noun
-    phrase its article, number, capital and class. An answer that is no name and no noun phrase gets a kind of
+    phrase its article, number, capital and class. An answer that is neither a name nor a noun phrase gets a kind of
     its own, which no other answer shares.
     """
     of = types.answer_type(answer, question)
@@ -119,7 +119,7 @@ def _comma(inner: str) -> str:
 def _place_shape(answer: str, question: str) -> str | None:
     inner = phrases.core(answer)
     words = tokens(inner)
-    known, asked, of_head = place_class(inner), questions.focus(question), types.class_of_name(inner, words)
+    class_of_place, asked, of_head = place_class(inner), questions.focus(question), types.class_of_name(inner, words)
     if (
         phrases.is_list(inner)
         or not words.capitalised(0)
@@ -127,15 +127,15 @@ def _place_shape(answer: str, question: str) -> str | None:
         or any(form[0].isdigit() for form in words.normals)
     ):
         return None
-    if known is not None:
-        group: str = known
+    if class_of_place is not None:
+        group: str = class_of_place
     elif of_head is not None:
         group = of_head[1]
     elif asked is not None and asked.type == "place" and asked.group:
         group = asked.group
     else:
         group = "town" if "," in inner else ""
-    if known is None and _is_of_people(words):
+    if class_of_place is None and _is_of_people(words):
         group = "people"
     group = _parted(group, inner, asked)
     if not group:
@@ -144,7 +144,7 @@ def _place_shape(answer: str, question: str) -> str | None:
 
 
 def _article_class(answer: str) -> str:
-    """Return the article that the name takes in a sentence: "the", none, or none for certain."""
+    """Return the article that the name takes in a sentence: "the", none, or certainly none."""
     the = phrases.takes_the(answer)
     if the is None:
         inner = phrases.core(answer)
@@ -175,11 +175,11 @@ def _name_shape(answer: str, question: str) -> str | None:
 
 
 _PARTS = {group: parts for group, *parts in rows("en", "parts")}
-"""Classes of things too different to replace each other: the words that tell their members apart."""
+"""Classes whose members are too different to replace each other, with the words that tell them apart."""
 
 
 def _parted(group: str, inner: str, asked: questions.Focus | None) -> str:
-    """The part of a class that a name is of, by its own words or by what is asked for; empty if neither tells."""
+    """The part of a class that a name belongs to, by its own words or by the question; empty if neither shows it."""
     if group not in _PARTS:
         return group
     words = tokens(inner).normals
@@ -226,7 +226,7 @@ def _other_shape(answer: str, question: str) -> str | None:
 
 
 _TELLING = frozenset(("doctrine", "disease", "field"))
-"""Sorts of things that an ending tells by itself."""
+"""Sorts of things that an ending shows by itself."""
 _ENDINGS = (
     ("doctrine", re.compile(r"ism$")),
     ("abstract", re.compile(r"(?:tion|sion|ment|ance|ence|ity|ness|ship|hood|ty|cy)s?$")),
@@ -262,7 +262,7 @@ def _described(inner: str) -> str:
 
 
 def _can_be_team(inner: str, words: Tokens) -> bool:
-    """True if a name may be a team's: a place's, a plural, or one that ends in a word of the dictionary."""
+    """True if a name may be a team's: it is a place's or a plural, or ends in a word of the dictionary."""
     last = words.word(len(words) - 1)
     if is_familiar_place(inner) or place_class(inner) is not None or types.is_plural_name(last):
         return True

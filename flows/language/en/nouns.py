@@ -1,9 +1,9 @@
 """The entities of an English text: its names, and the heads of its noun phrases, also in lower-cased text.
 
-There is no tagger behind it: what a word can be, the dictionary says; what it is where it stands, the words beside
+It uses no tagger: the dictionary says what a word can be, and the words beside it decide what it
 it. Of "Sugar and flour are used to make cake while bread is baked with water" the entities are sugar, flour, cake,
-bread and water. What a word alone cannot stand for ("time", "way", "kind") is no entity.
-Where a text tells things of one noun apart ("black tea ... green tea"), each of them is one.
+bread and water. Words that name nothing by themselves ("time", "way", "kind") are no entities.
+If a text distinguishes things with the same noun ("black tea ... green tea"), each is an entity.
 """
 
 import re
@@ -24,11 +24,11 @@ _PRONOUNS = word_set("i you he she it we they me him us them who whom which that
 _BEFORE_VERBS = word_list("en", "before verbs")
 _CLOSED = _DETERMINERS | _PRONOUNS | PREPOSITIONS | AUXILIARIES | word_list("en", "closed")
 _LIGHT = word_list("en", "light nouns")
-"""Words that name nothing by themselves, or that half of all idioms have."""
+"""Words that name nothing by themselves, or that occur in half of all idioms."""
 _MOSTLY_VERBS = word_list("en", "mostly verbs")
-"""Base forms that name something only where they are made to: "the look", "a move"."""
+"""Base forms that name something only after an article: "the look", "a move"."""
 _PLURAL_FIRST = word_set("sports sales arms goods news savings works games women men")
-"""Plurals that can precede a noun: "sports teams". Any other word in -s that can be a verb is one there."""
+"""Plurals that can precede a noun: "sports teams". Any other word in -s that can be a verb is a verb there."""
 _PREPOSED = _DETERMINERS | PREPOSITIONS | {"and", "or", "as", "than"}
 _SCALES = frozenset(("hundred", "thousand", "million", "billion", "trillion", "dozen"))
 _ADJECTIVE_ENDINGS = ("ly", "ic", "ical", "al", "ous", "ed", "ive", "able", "ible", "ful", "less", "ish", "like")
@@ -45,7 +45,7 @@ class Entity(NamedTuple):
     """The base form of a noun phrase's head, in lower case; of a name its last word."""
     is_name: bool
     kind: str = ""
-    """The word, in lower case, that tells it from others of the same head in its text: "black" of "black tea"."""
+    """The word, in lower case, that tells it from others with the same head in its text: "black" of "black tea"."""
 
 
 @lru_cache(_KEPT)
@@ -93,7 +93,7 @@ def names(text: str, entity: Entity) -> bool:
 
 
 def _names_by_its_own_word(text: str, entity: Entity) -> bool:
-    """True if the text has the last word of a longer name, and it is no common noun: "Etna" for Mount Etna."""
+    """True if the text has the last word of a longer name, and that word is no common noun: "Etna" for Mount Etna."""
     *before, last = entity.text.split()
     is_own = bool(before) and last[:1].isupper() and not parts_of_speech(last.lower())
     return is_own and re.search(rf"(?<![\w-]){re.escape(last)}(?![\w-])", text) is not None

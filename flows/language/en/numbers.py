@@ -1,4 +1,4 @@
-"""English numbers and dates: what an expression says, and the other ways to write it."""
+"""English numbers and dates: the value of an expression, and the other ways to write it."""
 
 import re
 from functools import lru_cache
@@ -41,7 +41,7 @@ def spelt_ordinal(value: int) -> str | None:
 
 
 def value_of(words: tuple[str, ...]) -> float | None:
-    """Return the number that the words say ("2", "million"; "twenty", "one"; "1,000"); None if they say none."""
+    """Return the number that the words give ("2", "million"; "twenty", "one"; "1,000"); None if they give none."""
     forms = [normal(word) for word in words if word != "and"]
     if not forms:
         return None
@@ -87,7 +87,7 @@ class Date(NamedTuple):
 
 @lru_cache(16384)
 def date_of(forms: tuple[str, ...]) -> Date | None:
-    """The date that the words say, in any order of day, month and year; None if they say anything else."""
+    """The date that the words give, in any order of day, month and year; None if they are anything else."""
     day = month = year = None
     for form in forms:
         if form in MONTHS and month is None:
@@ -106,7 +106,7 @@ def date_of(forms: tuple[str, ...]) -> Date | None:
 
 
 def like(number: float, written: str) -> str:
-    """A number written as `written` is: in words, with thousands, or in plain digits."""
+    """A number in the style of `written`: in words, with thousands, or in plain digits."""
     if written[:1].isalpha() and number == int(number) and 0 <= number <= LARGEST_SPELT:
         return spelt(int(number))
     if number != int(number):

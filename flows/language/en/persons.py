@@ -11,14 +11,14 @@ from flows.language.en.types import answer_type
 from flows.language.tables import word_list
 
 Role = Literal["whole", "plural", "initials", "spelt out", "surname", "first name", "date part", "year", "city"]
-"""The part of the answer that a mention says; `flows.language.en.replace` puts the same part of the new answer."""
+"""The part of the answer that a mention gives; `flows.language.en.replace` takes the same part of the new answer."""
 _MIDDLE_NAMES = 3
 FUNCTION_WORDS = word_list("en", "function words")
-"""Words that, in lower case, are no mention of a lone answer ("us" is not "US")."""
+"""Words that are no mention of a lone answer when in lower case ("us" is not "US")."""
 
 
 class Found(NamedTuple):
-    """A mention by its words: the first and last of them, and what of the answer it says."""
+    """A mention: its first and last words, and the part of the answer that it gives."""
 
     first: int
     last: int
@@ -128,7 +128,7 @@ def _name_before(words: Tokens, place: int, name: PersonalName, taken: set[int])
 
 
 def _is_no_name(words: Tokens, place: int) -> bool:
-    """True if a capitalised word before a surname is no first name: it opens the sentence, or is an adjective."""
+    """True if a capitalised word before a surname is no first name: it begins the sentence, or is an adjective."""
     word = words.word(place)
     if is_first_name(word) or len(word) == 1:
         return False
@@ -147,7 +147,7 @@ _ADVERBS = word_list("en", "adverbs")
 
 
 def _acts(words: Tokens, place: int) -> bool:
-    """True if a name at a sentence's start is followed by what follows a person's name."""
+    """True if the word after a name that begins a sentence can follow a person's name."""
     gap, follows = words.gap(place).strip(), words.word(place + 1).lower()
     if gap == "," or (gap in ("'", "’") and follows == "s"):
         return True
@@ -175,7 +175,7 @@ def _by_first_name(words: Tokens, name: PersonalName, taken: set[int]) -> list[F
 
 
 def _is_second_name(words: Tokens, place: int) -> bool:
-    """True if another name comes before the word, so that both are one person's ("Mary Ada")."""
+    """True if another name comes before the word, so that both belong to one person ("Mary Ada")."""
     before = place - 1
     if before < 0 or not words.adjacent(before) or words.opens_sentence(before):
         return False

@@ -80,7 +80,7 @@ def unintroduced(answer: str) -> str:
 
 @lru_cache(_KEPT)
 def core(answer: str) -> str:
-    """The phrase without what introduces it: a preposition or approximation, and its article."""
+    """The phrase without its introduction (a preposition or approximation) and its article."""
     return split_article(unintroduced(answer))[1]
 
 
@@ -207,7 +207,7 @@ def _is_spelt_out(letters: str) -> bool:
 
 @lru_cache(_KEPT)
 def is_proper(phrase: str) -> bool:
-    """True if the phrase is a name: its words of content are capitalised, and not for a sentence's start only."""
+    """True if the phrase is a name: its content words are capitalised, and not only because they begin a sentence."""
     lead, inner = split_article(unintroduced(phrase))
     words = tokens(inner)
     content = [words.word(place) for place in range(len(words)) if words.word(place).lower() not in SMALL_WORDS]
@@ -245,7 +245,7 @@ _NAMES_WITH_THE = frozenset(("US", "UK", "EU", "UN", "U.S.", "U.K.", "E.U.", "U.
 
 @lru_cache(_KEPT)
 def takes_the(name: str) -> bool | None:  # noqa: PLR0911 - one for each form of a name
-    """True if a name takes "the" as a noun phrase; None if its form does not tell."""
+    """True if a name takes "the" as a noun phrase; None if its form does not show it."""
     inner = core(name)
     words = tokens(inner)
     if not len(words):

@@ -31,7 +31,7 @@ def en_points_outside(sentence: str) -> str | None:
 
 
 def _is_clear_subject(sentence: str, subject: str) -> bool:
-    """True if a subject means something general, or what the introduction named: "As the French empire grew, the new
+    """True if a subject means something general, or a thing in the introduction: "As the French empire grew, the new
     empire", "Although Hart played minor roles, he".
     """
     words, match = tokens(sentence), re.search(rf"\b{re.escape(subject)}\b", sentence)
@@ -62,11 +62,11 @@ _AT_THE_TIME = re.compile(
 )
 _TELLS_TIME = re.compile(r"\d{2}|\b(?:century|when|while|during|after|before|until|age|era|war|reign)\b", re.I)
 _DID_SO = re.compile(r"(?:[A-Z][\w'’.-]*|[Tt]he|[a-z]+) (?:[\w'’.-]+ ){0,2}?(did so)\b")
-""" "Germany did so, and ...": of a subject before which nothing was done."""
+""" "Germany did so, and ...": before this subject nothing was done."""
 
 
 def points_back(sentence: str) -> str | None:
-    """A time or deed that only the text before tells: "at the time" where the sentence tells none, "did so"."""
+    """A time or deed that only the text before gives: "at the time" in a sentence without a time, "did so"."""
     time, deed = _AT_THE_TIME.search(sentence), _DID_SO.match(sentence)
     if time is not None and not _TELLS_TIME.search(sentence):
         return time[0]
@@ -100,14 +100,14 @@ def vague_phrase(sentence: str, answer: str) -> str | None:
         if is_complete(sentence, words.starts[place], phrase):
             continue
         if en.content_words(phrase) <= en.content_words(answer):
-            continue  # the answer itself says what it is: "the therefore sign"
+            continue  # the answer itself is the name: "the therefore sign"
         if not _is_clear(phrase, {en.lemma(words.word(at).lower()) for at in range(place)}):
             return phrase
     return None
 
 
 def _begins_name(words: Tokens, place: int) -> bool:
-    """True if a name begins there that may be a person's: not "the First World War", "in Paris"."""
+    """True if a name that may be a person's begins there: not "the First World War", "in Paris"."""
     before = words.word(place - 1)
     return (
         words.capitalised(place)
@@ -154,7 +154,7 @@ _IN_NAMES = word_set("van von der den de del della da di la le du")
 
 
 def _names_in(question: str, answer: str = "") -> list[set[str]]:
-    """The names of a question, each by its words with capitals; without the answer's own."""
+    """The names of a question, each as its capitalised words; without those of the answer."""
     words = tokens(question)
     answer_words = {word.casefold() for word in re.findall(r"[^\W_]+", answer)}
     names: list[set[str]] = []
@@ -176,7 +176,7 @@ def _names_in(question: str, answer: str = "") -> list[set[str]]:
 
 
 def this(text: str) -> str | None:
-    """ "This" or "these" with a noun, in the first clause; of the same noun before it, or of a time, it is clear."""
+    """ "This" or "these" with a noun, in the first clause; clear if the noun came before, or names a time."""
     match = _THIS.search(text)
     if match is None or text[: match.start()].count('"') % 2:
         return None
@@ -191,7 +191,7 @@ def this(text: str) -> str | None:
 
 
 def unnamed(words: Tokens) -> str | None:
-    """A pronoun for a person before which the sentence names none, and after whose clause none either."""
+    """A pronoun for a person where the sentence names no person before it, nor right after its clause."""
     for place in range(len(words)):
         low = words.word(place).lower()
         if low not in _PERSONAL or words.text[: words.starts[place]].count('"') % 2:
@@ -203,20 +203,20 @@ def unnamed(words: Tokens) -> str | None:
 
 
 _COMMA = re.compile(r",(?! \d)")
-"""One that no year follows: "In his lecture on April 16, 2003, Edward Said"."""
+"""A date that no year follows: "In his lecture on April 16, 2003, Edward Said"."""
 
 
 def _names_after_comma(words: Tokens, place: int) -> bool:
-    """True if the clause behind a pronoun's opens with whom it means: "By the time he died, Lincoln ..."."""
+    """True if the clause after a pronoun's begins with the person it means: "By the time he died, Lincoln ..."."""
     comma = _COMMA.search(words.text, words.ends[place])
     following = (at for at in range(place + 1, len(words)) if comma is not None and words.starts[at] > comma.start())
     return any(_may_be_person(words, at) for at in islice(following, 1))
 
 
 _GRAMMAR = PREPOSITIONS | word_list("en", "grammar")
-"""Words of no name, which open sentences."""
+"""Words that begin sentences and are no names."""
 _LOCATING = frozenset(["in", "at", "near", "from"])
-"""After them a name is rather a place's."""
+"""A name after them is more likely a place's."""
 
 
 def _may_be_person(words: Tokens, place: int) -> bool:
@@ -230,7 +230,7 @@ def _may_be_person(words: Tokens, place: int) -> bool:
     of = parts_of_speech(low)
     if place or not of:
         return place > 0 or low not in _GRAMMAR
-    # "Hazel is forced ..." opens with a name; "Hurt after ..." and "After ..." do not.
+    # "Hazel is forced ..." begins with a name; "Hurt after ..." and "After ..." do not.
     follows = parts_of_speech(words.word(1).lower())
     return low not in _GRAMMAR and "ADV" not in of and (not of & {"VERB", "ADJ"} or "VERB" in follows)
 
@@ -241,7 +241,7 @@ def _is_person_noun(word: str) -> bool:
 
 
 def _is_clear(definite: str, earlier: set[str]) -> bool:
-    """True if the words before a definite name it, or that of which it can only be a part."""
+    """True if the words before a definite name the thing, or the whole that it must be a part of."""
     noun = en.lemma(definite.rpartition(" ")[2].lower())
     return noun in earlier or bool(_WHOLES.get(noun, frozenset()) & earlier)
 
@@ -254,7 +254,7 @@ _WHOLES = {
     **dict.fromkeys(word_set("screenplay script cast soundtrack score plot dialogue"), _FILMS),
     **dict.fromkeys(word_set("lyric vocal melody tune"), _SONGS),
 }
-"""Nouns for what belongs to a thing or person of a kind, with the nouns for these: cricketers play the game."""
+"""Nouns for what belongs to a kind of thing or person, with the nouns for that kind: cricketers play the game."""
 _OF_ALL = word_list("en", "clear with the")
 """Nouns that are clear with "the" in any sentence, like those of a kind: "the texture of the sitar"."""
 
@@ -272,11 +272,11 @@ _INVERTED = re.compile(
     rf"(?:\s+[\w'’-]+){{0,4}}?\s+{_AUX}(?:n['’]t)?\s+(he|she|his|her|that(?=\s+\w+\s+\w))\b(?!['’])",
     re.IGNORECASE,
 )
-""" "When did he die?", "What was her name?"; a name before the pronoun may be whom it means."""
+""" "When did he die?", "What was her name?"; the pronoun may mean a person named before it."""
 _ASKED_OF_THIS = re.compile(
     rf"^(?:in |on |at )?(?:who|whom|what|when|where|why|how|which)\b(?:\s+[\w'’-]+){{0,2}}?\s+{_AUX}\s+th(?:is|ese)\b"
 )
-"""For questions without capitals, which tell no titles: "when did this case ..."; not "i go down with this ship"."""
+"""For questions without capitals, which show no titles: "when did this case ..."; not "i go down with this ship"."""
 _THINGS = re.compile(
     rf"^(?:in |on |at |from |for )?(?:who|whom|what|when|where|why|how|which)\b(?:\s+[\w'’-]+){{0,3}}?\s+{_AUX}\s+"
     r"(it|its|they|their)\b(?!.*\b(?:to|that|if|when|for|takes?|mean|cost|rain|snow|called|like)\b)",

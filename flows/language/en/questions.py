@@ -41,11 +41,11 @@ class Focus(NamedTuple):
 
 @lru_cache(65536)
 def focus(question: str) -> Focus | None:
-    """Return the noun after the question word: the first that tells a type, else the last."""
+    """Return the noun after the question word: the first that shows a type, else the last."""
     match = _FOCUS.search(question)
     if match is None:
         return None
-    known = classes("focus")
+    focuses = classes("focus")
     last = None
     for word in (match.group(1) or match.group(2) or "").lower().split():
         if word in _FOCUS_ENDS:
@@ -54,11 +54,11 @@ def focus(question: str) -> Focus | None:
             return None
         if word in _FOCUS_SKIPPED:
             continue
-        if word.endswith(("'s", "’s", "s'", "s’")):  # "which industry's positions": an owner, not what is asked for
+        if word.endswith(("'s", "’s", "s'", "s’")):  # "which industry's positions": the owner is not asked for
             continue
-        singular = word if word in known else word.removesuffix("s")
-        if singular in known:
-            return Focus(singular, *known[singular])
+        singular = word if word in focuses else word.removesuffix("s")
+        if singular in focuses:
+            return Focus(singular, *focuses[singular])
         if "NOUN" in parts_of_speech(word) and word not in NO_PART_OF_A_PHRASE:
             last = word
         elif last is not None:
@@ -90,8 +90,8 @@ def asked_sort(question: str) -> str:
 
 
 _BROAD = frozenset(("work",))
-"""Classes of which the noun asked for says more: a song is no episode."""
+"""Classes that the noun asked for narrows down: a song is no episode."""
 BAND_QUESTION = re.compile(r"\bwho (?:sings?|sang|sung|performs?|performed|recorded|records)\b", re.IGNORECASE)
 _SAYS_NO_SORT = word_list("en", "vague")
-"""Words after "what" that name nothing of a sort of its own: "what was the first ...", "what is another ..."."""
+"""Words after "what" that name no sort of thing: "what was the first ...", "what is another ..."."""
 NO_PART_OF_A_PHRASE = word_set("not no yes it its they their his her this these those that any some all both each")

@@ -1,4 +1,4 @@
-"""An English text in which every mention of an answer names another one instead, in matching form."""
+"""Replaces every mention of an answer in an English text by another answer, in matching form."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -36,11 +36,11 @@ def replace(text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Re
 _BARE_POSSESSIVE = re.compile(r"['’](?=\s+[a-z])")
 _OPENING_QUOTE = re.compile(r"(?<![^\s(\[])['‘]")
 QUOTED_WITHIN = 80
-"""Characters before a name in which a quotation that ends with it may begin."""
+"""How far before a name a quotation that ends with it may begin, in characters."""
 
 
 def _possessive(text: str, edits: Sequence[Edit]) -> Iterator[Edit]:
-    """ "Thornley's" for "Rawls'": a name without an s at its end is given one. Not at the end of a quotation."""
+    """ "Thornley's" for "Rawls'": a name that does not end in s gets one. Not at the end of a quotation."""
     for edit in edits:
         match = _BARE_POSSESSIVE.match(text, edit.end)
         quoted = _OPENING_QUOTE.search(text, max(0, edit.start - QUOTED_WITHIN), edit.start)
@@ -62,7 +62,7 @@ def _edits_at(words: Tokens, mention: Found, answer: str, new: str) -> list[Edit
 
 
 def _check_alias(site: Site) -> None:
-    """Refuse an alias with another head than the answer's ("power source" of "power"): the new answer has its form."""
+    """Raise `CannotReplace` for an alias whose head is not the answer's ("power source" for "power")."""
     mention, new = site.mention, site.new
     if mention.form != "alias" or mention.role != "whole" or new.proper or new.type != "other":
         return
@@ -72,7 +72,7 @@ def _check_alias(site: Site) -> None:
 
 
 def _without_doubled(words: Tokens, mention: Found, first: int, piece: str) -> str:
-    """The new words without those next to the mention already ("Yukon River" before "River")."""
+    """The new words without those that are already next to the mention ("Yukon River" before "River")."""
     new = tokens(piece)
     follows = words.normals[mention.last + 1] if words.adjacent(mention.last) else ""
     if len(new) > 1 and new.normals[-1] == follows and not follows[0].isdigit():
@@ -90,7 +90,7 @@ _RANGE_GAP = re.compile(r"\s*[-–—]\s*")
 
 
 def _check_range(words: Tokens, first: int, last: int, piece: str) -> None:
-    """Refuse a number that turns a range round ("1775–1795" with 1800 in the first place)."""
+    """Raise `CannotReplace` for a number that would reverse a range ("1775–1795" with 1800 in the first place)."""
     new = tokens(piece)
     value = value_of((new.normals[-1],)) if len(new) else None
     if value is None:

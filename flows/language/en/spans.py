@@ -76,7 +76,7 @@ def _signed(words: Tokens, first: int, last: int) -> tuple[int, int]:
 
 
 def _name_end(words: Tokens, place: int) -> int | None:
-    """The last of a row of capitalised words, joined by small ones; a common word that opens a sentence is no name."""
+    """The last of a row of capitalised words, joined by small ones; a common word that begins a sentence is no name."""
     if not words.capitalised(place) or (words.opens_sentence(place) and _is_common(words, place)):
         return None
     while (end := _next_of_name(words, place)) is not None:

@@ -26,7 +26,7 @@ _CLAUSE = re.compile(r"[,;:()]|\b(?:that|which|who|whom|whose|when|where|while|b
 def statement(question: str, answer: str, sentence: str = "") -> str | None:
     """Return the statement that the answer makes of a plain question; None for other questions.
 
-    `sentence` is one that holds the answer, and tells whether it stands with an article.
+    `sentence` contains the answer, and shows whether it has an article.
     """
     asked = _ASKS.fullmatch(question.strip().rstrip("?").strip())
     if asked is None or _CLAUSE.search(asked["rest"]):
@@ -115,7 +115,7 @@ def _counted(words: list[str], answer: str) -> str | None:
 
 
 LONGEST_COUNTED = 4
-"""Words of what is counted, at most."""
+"""The most words for what is counted."""
 
 
 def _placed(answer: str, asked: str) -> str | None:
@@ -140,7 +140,7 @@ _TIMED = re.compile(
     r"\b(?:in|since|from|until|during) (?:1\d|20)\d\d$|\bduring the [A-Z][^,]*$|"
     r"\bin the Middle Ages$|\bfor about [a-z ]+$"
 )
-"""When it was, at the end of a statement: behind where and with whom."""
+"""The time, at the end of a statement: after the place and the company."""
 
 
 def _auxiliary(words: list[str]) -> int | None:
@@ -148,7 +148,7 @@ def _auxiliary(words: list[str]) -> int | None:
 
 
 def _told(words: list[str], adverbial: str | None) -> str | None:
-    """Auxiliary, subject and verb in the order of a statement, and the adverbial behind all."""
+    """Auxiliary, subject and verb in the order of a statement, followed by the adverbial."""
     if adverbial is None or not words or words[0] not in _AUX or _CLAUSE.search(" ".join(words)):
         return None
     aux, rest = words[0], words[1:]
@@ -281,7 +281,7 @@ def _what_is(words: list[str], who: str, answer: str) -> str | None:
 
 
 def _object(words: list[str], answer: str) -> str | None:
-    """Return what somebody did: the answer after the verb, or after the preposition that ends the question."""
+    """Return a statement of what somebody did: the answer after the verb, or after the question's last preposition."""
     rest = words[1:]
     at = _verb(rest, words[0])
     if at is None:

@@ -64,7 +64,7 @@ def dangling_subject(sentence: str) -> str | None:  # noqa: PLR0911 - one for ea
 
 
 def _leaning(words: Tokens, place: int) -> str | None:
-    """A part of what was named before; a name on the way to it may be what it is a part of."""
+    """A part of what was named before; a name before it in the sentence may be the whole."""
     match = _LEANING.match(words.text, words.starts[place])
     if match is None:
         return None
@@ -77,7 +77,7 @@ def _leaning(words: Tokens, place: int) -> str | None:
 
 
 def _bare_quantity(words: Tokens, place: int, form: str) -> str | None:
-    """ "All declared ...", "Both teams ...": only the text before tells of whom or what."""
+    """ "All declared ...", "Both teams ...": only the text before shows who or what is meant."""
     if form == "both":
         pair = (words.word(at).lower() for at in range(place + 1, min(len(words), place + _LONGEST_PAIR)))
         return None if "and" in pair else words.word(place)
@@ -102,7 +102,7 @@ def _subject(words: Tokens) -> int | None:
 
 
 def _comma_after(words: Tokens, place: int) -> int | None:
-    """The word before the first comma that ends the introduction; commas inside dates and lists are passed."""
+    """The word before the first comma that ends the introduction; commas inside dates and lists are skipped."""
     for at in range(place, min(len(words) - 1, place + _LONGEST_OPENING)):
         if words.gap(at).lstrip().startswith(","):
             follows = words.word(at + 1)

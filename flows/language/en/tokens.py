@@ -1,4 +1,4 @@
-"""The words of an English text with their places, in the form in which two spellings of a word meet."""
+"""The words of an English text with their places, in the form that all spellings of a word share."""
 
 import re
 import unicodedata
@@ -13,9 +13,9 @@ SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s*$|[\n:]\s*$|^\W*$")
 _KEPT_WORDS = 65536
 _NEUTRAL_IN_GAP = str.maketrans("", "", " \t\r\n\u00a0\u200b\u2009\u202f-‐‑‒–—'’‘´`\"“”")
 _INITIAL = 2
-"""Letters of an initial, at most ("Ch.")."""
+"""The most letters of an initial ("Ch.")."""
 _ABBREVIATED = 3
-"""Letters up to which a word may carry a full stop inside a name ("St.", "Jr.", "D.")."""
+"""The most letters of a word with a full stop inside a name ("St.", "Jr.", "D.")."""
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -47,9 +47,9 @@ _SPELLINGS = (
 
 @lru_cache(_KEPT_WORDS)
 def normal(word: str) -> str:
-    """The form in which spellings of one word meet: lower case, no accents, digits for number words.
+    """The form that all spellings of a word share: lower case, no accents, digits for number words.
 
-    "Sept" meets "September", "five" meets "5", "1,000" meets "1000", "Saint" meets "St".
+    "Sept" equals "September", "five" equals "5", "1,000" equals "1000", "Saint" equals "St".
     """
     word = word.casefold()
     if not word.isascii():
@@ -94,15 +94,15 @@ class Tokens:
         return 0 <= place < len(self.starts) and self.text[self.starts[place]].isupper()
 
     def adjacent(self, place: int) -> bool:
-        """True if only white space parts the word at `place` from the next."""
+        """True if only white space separates the word at `place` from the next."""
         return 0 <= place < len(self.starts) - 1 and self.gap(place).isspace()
 
     def before(self, place: int) -> str:
-        """The word before the one at `place`, in lower case; empty unless only white space parts them."""
+        """The word before the one at `place`, in lower case; empty if more than white space separates them."""
         return self.word(place - 1).lower() if self.adjacent(place - 1) else ""
 
     def after(self, place: int) -> str:
-        """The word after the one at `place`, in lower case; empty unless only white space parts them."""
+        """The word after the one at `place`, in lower case; empty if more than white space separates them."""
         return self.word(place + 1).lower() if self.adjacent(place) else ""
 
     def joins_name(self, place: int) -> bool:
@@ -111,7 +111,7 @@ class Tokens:
         return gap.isspace() or gap == "-" or (gap.strip() == "." and self.ends[place] - self.starts[place] <= _INITIAL)
 
     def stretches(self, end: Callable[["Tokens", int], int | None]) -> Iterator[tuple[int, int]]:
-        """Yield the first and last word of each stretch; `end` gives the last word of one that begins at a place."""
+        """Yield the first and last word of each stretch; `end` gives the last word of one from where it begins."""
         place = 0
         while place < len(self):
             last = end(self, place)
@@ -132,7 +132,7 @@ class Tokens:
 
 @lru_cache(256)
 def tokens(text: str) -> Tokens:
-    """The words of `text`; several questions are asked of one text in a row, so the last ones are kept."""
+    """The words of `text`; the last texts are cached, since several questions in a row concern the same text."""
     return Tokens(text)
 
 
@@ -140,8 +140,8 @@ def tokens(text: str) -> Tokens:
 def gap_fits(gap: str, wanted: str, before: str, after: str) -> bool:
     """True if `gap` joins the words `before` and `after` of a text as `wanted` joins those of a phrase.
 
-    White space, hyphens and quotation marks do not count; a full stop only where neither has it after a
-    short word; a comma may lack, or be added beside a number. A blank line parts everything.
+    White space, hyphens and quotation marks do not count; a full stop counts unless it follows a
+    short word; a comma may be missing, or be added beside a number. A blank line separates everything.
     """
     if gap == wanted or (gap == " " and wanted == " "):
         return True

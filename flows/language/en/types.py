@@ -52,7 +52,7 @@ def _is_date(words: Tokens, question: str) -> bool:
 
 
 def _reads_as_date(words: Tokens, question: str) -> bool:
-    """True if a lone word that could be a month or a year is one."""
+    """True if a lone word that could be a month or a year is a date."""
     if len(words) > 1:
         return True
     if words.normals[0] in ("march", "may"):
@@ -76,11 +76,11 @@ def _is_number(inner: str, words: Tokens, question: str) -> bool:
 
 
 class _Name(NamedTuple):
-    """A name that is to be typed, with the question it answers."""
+    """A name whose type is wanted, with the question that it answers."""
 
     answer: str
     inner: str
-    """Without an article and what introduces it."""
+    """Without an article or an introduction."""
     words: Tokens
     question: str
 
@@ -120,7 +120,7 @@ def _by_head(name: _Name) -> AnswerType | None:
 
 
 def _as_who(name: _Name) -> AnswerType | None:
-    """A person for "who", or the team that won or plays."""
+    """A person for "who", or a team if somebody wins or plays."""
     words, question = name.words, name.question
     if (
         not questions.asks_person(question)
@@ -137,7 +137,7 @@ def _by_noun_asked(name: _Name) -> AnswerType | None:
 
 
 def _as_where(name: _Name) -> AnswerType | None:
-    """A place for "where", except a people and its like ("Where ...?": "with the Seljuk Turks")."""
+    """A place for "where", except for peoples and the like ("Where ...?": "with the Seljuk Turks")."""
     if not questions.PLACE_QUESTION.search(name.question) or ACRONYM.fullmatch(name.inner):
         return None
     return "other" if is_plural_name(name.last) and name.place is None else "place"
@@ -154,7 +154,7 @@ def _by_words(name: _Name) -> AnswerType | None:
 
 
 def _is_personal(name: _Name) -> bool:
-    """True if the words are a person's name; that of a place with such a head only where a person is asked for."""
+    """True if the words are a person's name; one that may be a place's counts only if a person is asked for."""
     if split_article(unintroduced(name.answer))[0] or not _is_personal_name(name.words):
         return False
     of_head = class_of_name(name.inner, name.words)
@@ -223,9 +223,9 @@ def _can_be_person(words: Tokens, inner: str) -> bool:
     no_surname = (is_dictionary_word(last) and not names.is_surname(last)) or names.is_familiar_place(last)
     if len(words) > 1 and not names.is_first_name(words.word(0)) and no_surname:
         return False
-    known = names.is_first_name(words.word(0)) and not is_dictionary_word(last)
+    has_first_name = names.is_first_name(words.word(0)) and not is_dictionary_word(last)
     return (
-        (known or not is_plural_name(last))
+        (has_first_name or not is_plural_name(last))
         and not (ACRONYM.fullmatch(inner) and len(inner) > 1)
         and not split_article(inner)[0]
     )

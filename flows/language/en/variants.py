@@ -1,4 +1,4 @@
-"""The rows of words by which an English text may name an answer."""
+"""The sequences of words by which an English text may name an answer."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _SAME_NAMES = (
 
 
 class Variant(NamedTuple):
-    """A row of words by which the answer may be named."""
+    """A sequence of words by which the answer may be named."""
 
     forms: tuple[str, ...]
     gaps: tuple[str, ...]
@@ -37,7 +37,7 @@ class Variant(NamedTuple):
     capitals: bool = False
     """True if the words must be in capitals."""
     explained: bool = False
-    """True if the text must have it in brackets, too short as it is to mean the answer by itself."""
+    """True if the text must have it in brackets, because it is too short to mean the answer by itself."""
 
 
 class Plan(NamedTuple):
@@ -53,10 +53,10 @@ class Plan(NamedTuple):
 @lru_cache(8192)
 def plan_of(answer: str, aliases: tuple[str, ...]) -> Plan:
     names = [(answer, "full"), *((alias, "alias") for alias in aliases if _is_name_too(alias, answer))]
-    known = {_key(name) for name, _ in names}
+    keys = {_key(name) for name, _ in names}
     for group in _same_names():
-        if not known.isdisjoint(group):
-            names.extend((name, "alias") for key, name in group.items() if key not in known)
+        if not keys.isdisjoint(group):
+            names.extend((name, "alias") for key, name in group.items() if key not in keys)
     variants: dict[tuple[tuple[str, ...], str, str], Variant] = {}
     for name, form in names:
         for variant in _variants(name, "full" if form == "full" else "alias"):
@@ -79,7 +79,7 @@ def _same_names() -> tuple[dict[str, str], ...]:
 
 
 def _is_name_too(alias: str, answer: str) -> bool:
-    """True if an alias is another name; not where it only says more around a number, a date or a name."""
+    """True if an alias is another name, and not a number, a date or a name with more words around it."""
     if not len(tokens(alias)):
         return False
     around = f" {_key(answer)} " in f" {_key(alias)} " and _key(alias) != _key(answer)
@@ -147,7 +147,7 @@ def _other_numbers(words: Tokens, forms: tuple[str, ...], gaps: tuple[str, ...])
 
 
 def initials(phrase: str) -> tuple[str, ...]:
-    """The abbreviations that a name of several capitalised words may have, without and with its small words."""
+    """The abbreviations of a name of several capitalised words, without and with its small words."""
     words = tokens(phrase)
     of = [words.word(place) for place in range(len(words))]
     capital = [word for word in of if word[0].isupper()]
@@ -172,8 +172,8 @@ def _city(words: Tokens) -> tuple[str, ...]:
     for place in range(len(words) - 1):
         if words.gap(place).strip() == ",":
             rest = words.text[words.starts[place + 1] :]
-            known = place_class(rest) is not None
-            return tuple(words.normals[: place + 1]) if known and words.capitalised(0) else ()
+            is_place = place_class(rest) is not None
+            return tuple(words.normals[: place + 1]) if is_place and words.capitalised(0) else ()
     return ()
 
 

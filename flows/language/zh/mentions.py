@@ -19,13 +19,13 @@ _SHORT_NAME = re.compile(r"[(（]?[^。；()（）]{0,6}?简称为?[:：]?[\"「
 
 
 class Found(NamedTuple):
-    """A mention, its place, and the part of the answer that it says."""
+    """A mention, its place, and the part of the answer that it gives."""
 
     start: int
     end: int
     form: MentionForm
     role: Role
-    said: str
+    text: str
     """The mention in normal form."""
 
 
@@ -49,7 +49,7 @@ def mentions(text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mentio
 
 @lru_cache(512)
 def find(text: str, answer: str, aliases: tuple[str, ...] = ()) -> tuple[Found, ...]:
-    """The mentions with what they say."""
+    """The mentions with the part of the answer that each gives."""
     plan = _plan(answer, aliases)
     body = normal(text)
     candidates = [
@@ -95,7 +95,7 @@ def _plan(answer: str, aliases: tuple[str, ...]) -> _Plan:
     main = normal(trimmed(answer)).text
     names: list[tuple[str, MentionForm]] = [(main, "full")]
     wider = [normal(trimmed(alias)).text for alias in aliases]
-    # An alias around a noun names it more fully, or says something of it ("出售石油").
+    # An alias that contains a noun names it more fully, or says something about it ("出售石油").
     is_name = answer_type(answer) != "other"
     names.extend(
         (alias, "alias")

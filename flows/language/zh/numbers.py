@@ -1,4 +1,4 @@
-"""Chinese numbers and dates: what an expression says, and the other ways to write it."""
+"""Chinese numbers and dates: the value of an expression, and the other ways to write it."""
 
 import re
 from functools import lru_cache
@@ -19,7 +19,7 @@ DATE = re.compile(
 
 @lru_cache(_KEPT)
 def value_of(figure: str) -> float | None:
-    """The number that Arabic or Chinese figures say; None if they say none."""
+    """The number that Arabic or Chinese figures give; None if they give none."""
     if re.fullmatch(r"\d+(?:,\d{3})*(?:\.\d+)?", figure):
         return float(figure.replace(",", ""))
     if not figure or any(sign not in _DIGITS and sign not in _TENS and sign not in _SCALES for sign in figure):
@@ -74,7 +74,7 @@ def date_of(phrase: str) -> Date | None:
 
 
 def like(value: float, written: str, before_measure: bool) -> str | None:
-    """A number in the figures in which `written` is; None if it cannot be."""
+    """A number in the figures of `written`; None if it cannot be written so."""
     if written[:1].isascii():
         plain = f"{value:,}" if "," in written else f"{value:f}".rstrip("0").rstrip(".")
         return plain.removesuffix(".0")

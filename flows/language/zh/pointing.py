@@ -32,7 +32,7 @@ _DEMONSTRATIVE = patterns("zh")["demonstrative"]
 
 
 def demonstrative_without_name(question: str, answer: str, sentence: str) -> str | None:
-    """A Chinese phrase such as 该站 before which the sentence names nothing of the question, and nothing else."""
+    """A Chinese phrase such as 该站, if the sentence names nothing before it, of the question or otherwise."""
     plain = normal(sentence).text
     match = _DEMONSTRATIVE.search(plain)
     if match is None:

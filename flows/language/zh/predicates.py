@@ -1,8 +1,8 @@
-"""Statements of a Chinese page about its subject, each to be put after the name of the subject.
+"""Statements of a Chinese page about its subject, each in a form that can follow the subject's name.
 
 Such pages name their subject once and then leave it out: "刘燕卿，现职香港申诉专员，毕业于香港中文大学。" says
 "现职香港申诉专员" and "毕业于香港中文大学" of 刘燕卿. A clause is followed to its subject as long as nothing else can
-be meant: the sentence begins with the name, a pronoun for it, or a verb where the sentence before was on it too.
+be meant: the sentence begins with the name, a pronoun for it, or a verb if the sentence before was about it too.
 """
 
 import re
@@ -13,7 +13,7 @@ from flows.language.zh import sentences
 from flows.language.zh.text import tagged
 
 SHORTEST, LONGEST, LONGEST_SENTENCE = 5, 45, 80
-"""Characters of what is said, in a clause and in a sentence."""
+"""The most characters of a statement, as a clause and as a sentence."""
 _ASIDE = re.compile(r"-\{|\}-|[（(][^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*[）)]")
 _NAME = patterns("zh")["name at the beginning of a page"]
 _NO_NAME = patterns("zh")["no name at the beginning of a page"]
@@ -31,7 +31,7 @@ ITSELF = patterns("zh")["the thing itself"]
 """Words for the thing itself when they are alone."""
 _NO_SAYING = patterns("zh")["no statement"]
 _OF_IT_ALONE = patterns("zh")["page on a species or a person"]
-"""In the beginning of a page on a species or a person, which speaks of little else."""
+"""At the beginning of a page on a species or a person, which is about little else."""
 _ROLE = re.compile("(?:运动员|(?<!国)家|演员|歌手|球员|官员|学者|教练|将领)$")
 _LEAD = re.compile("[在于自从以][^，]{1,15}?(?:[时中后前里上下起间]|期间)[就便才即]?(?=[曾被获加参成为开入当担转毕出])")
 """A time or place before a verb."""
@@ -40,7 +40,7 @@ _ONE_LACKING_A_WORD = re.compile("^是一个?(?=位于[^的]*$)|(?<=^是)一(?=[
 _JOINING = re.compile("^(?:并且|并(?!不)|也|亦|还|又|同时|且|更)")
 _OPEN = patterns("zh")["open at an end"]
 _BEGINS_WITHOUT = re.compile("，*(?:是|本[线站片剧作])")
-"""A page that leaves out the name of what it is about."""
+"""A page that leaves out the name of its subject."""
 
 
 def is_unnamed(page: str) -> bool:
@@ -113,7 +113,7 @@ def _after_a_time(text: str) -> bool:
 
 
 def _clauses(text: str, time: str = "", *, first: bool = False) -> Iterator[str]:
-    """The clauses of a sentence, as far as they are of its subject, each with the time before it."""
+    """The clauses of a sentence that are about its subject, each with the time before it."""
     parts = text.split("，")
     for at, part in enumerate(parts):
         clause = _ONE_LACKING_A_WORD.sub("", _JOINING.sub("", part.strip()))
@@ -157,7 +157,7 @@ def _is_had(clause: str) -> bool:
 
 
 def _is_said(clause: str) -> bool:
-    """True if the subject of a clause comes before it: it begins with a verb, or with what precedes one."""
+    """True if the subject of a clause comes before it: it begins with a verb, or with words that precede a verb."""
     if _NO_SAYING.match(clause) or re.match("[以用从对].*的[一-龥]{2,6}$|以[^为]{2,8}与", clause):
         return False
     if _VERB.match(clause):

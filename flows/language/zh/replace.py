@@ -1,4 +1,4 @@
-"""A Chinese text in which every mention of an answer names another one instead, in matching form."""
+"""Replaces every mention of an answer in a Chinese text by another answer, in matching form."""
 
 import re
 from collections.abc import Sequence
@@ -36,13 +36,13 @@ def _said(text: str, mention: Found, new: str) -> str:
         piece = phrase[at : at + len(family)] if family and at >= 0 else phrase
     elif mention.role == "given name":
         piece = _given_as_written(phrase)
-    elif mention.role == "date part" or date_of(mention.said) is not None:
-        dated = _dated(mention.said, normal(phrase).text)
+    elif mention.role == "date part" or date_of(mention.text) is not None:
+        dated = _dated(mention.text, normal(phrase).text)
         if dated is None and mention.role == "date part":
             raise CannotReplace("the new answer lacks a part of the date")
         piece = dated or phrase
     else:
-        piece = _numbered(mention.said, phrase) or phrase
+        piece = _numbered(mention.text, phrase) or phrase
     if mention.form == "abbreviation" and "简称" in text[max(0, mention.start - 8) : mention.start]:
         raise CannotReplace("the text explains a short name")
     _check_range(text, mention, piece)

@@ -1,6 +1,6 @@
 """The script of a Chinese text: simplified or traditional.
 
-Told by the characters that one of the two scripts alone uses, the most frequent of which stand in
+It shows in the characters that only one of the two scripts uses; the most frequent of them are in
 `script.tsv`.
 """
 
@@ -19,11 +19,11 @@ _SURE = 2
 
 
 def script(text: str) -> Script | None:
-    """The script of `text`; None if it is not told: no telling character, or too many of either script.
+    """The script of `text`; None if it is unclear: no distinctive character, or too many of either script.
 
-    Of the development set's paragraphs over 50 characters every one is told, and told right: 1,000 of DRCD
+    Every paragraph of the development sets with over 50 characters is recognised correctly: 1,000 of DRCD
     (traditional), 502 of CMRC and 145 of XQuAD (simplified). Of their questions, some of which are written
-    alike in both, 97 % are told. Of Japanese or any other language it says nothing that means anything.
+    alike in both, 97 % are recognised. The result means nothing for Japanese or any other language.
     """
     characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     _, simplified, traditional = np.bincount(_telling()[characters], minlength=3).tolist()

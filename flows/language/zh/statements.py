@@ -14,7 +14,7 @@ _HOW_LONG = re.compile("多(?:长(?:的?时间)?|久|大|高|重|远|深|宽|厚
 _WHY = patterns("zh")["asks why"]
 _WHICH = patterns("zh")["asks which"]
 _OF_WHAT_SORT = re.compile("(?:运动员|选手)$")
-"""Behind what tells of which sort: "速度滑冰运动员"."""
+"""A word after its modifier: "速度滑冰运动员"."""
 _NAMED_BY_LETTERS = ("频道", "公司", "网站", "主机")
 _NOT_PLAIN = patterns("zh")["no plain question"]
 _SPACED = re.compile(r"(?<=[一-龥]) (?=\d)|(?<=\d) (?=[一-龥])")

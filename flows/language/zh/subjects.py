@@ -15,16 +15,16 @@ _WHOLE_POINTING = frozenset(["该", "其", "这", "那", "此", "本"])
 _DIRECTION = re.compile(r"[东西南北東]{1,2}(?:面|边|侧|部|方)?(?:起|至|临|臨|接|靠|连|連|邻|鄰|到|抵|与|與|距|濒|瀕)")
 """The extent of a road or place that is not named: "西起大莱龙铁路…"."""
 _PROPERTIES = word_list("zh", "properties")
-"""Words for something of a thing; at the subject without it nobody can tell whose: "体长可达46.5公分"."""
+"""Words for a part of a thing; a subject that is only the part leaves open whose it is: "体长可达46.5公分"."""
 _CLASSES = word_list("zh", "classes")
-"""Nouns that point back where nothing says which one: "球队升入俄罗斯足球超级联赛"."""
+"""Nouns that point back if nothing identifies the thing: "球队升入俄罗斯足球超级联赛"."""
 _SUBJECTLESS = word_list("zh", "subjectless")
 
 
 def dangling_subject(sentence: str) -> str | None:
     """The pronoun or bare definite at the subject of `sentence` that needs the text before it; else None.
 
-    Of a sentence that leaves its subject out, the word that it begins with.
+    If a sentence leaves its subject out, its first word.
     """
     text = sentence.strip()
     opening = _OPENING.match(text)

@@ -1,4 +1,4 @@
-"""A Chinese text in the form in which two spellings meet, with the way back to its own characters."""
+"""A Chinese text in the form that all spellings share, with a map back to its own characters."""
 
 import logging
 import re
@@ -20,11 +20,11 @@ NAME_TAGS = (*PERSON_TAGS, "ns", "nt", "nz", "eng")
 
 
 class Normal(NamedTuple):
-    """A text with one width, one case and no white space beside Chinese characters."""
+    """A text in half width and lower case, without white space beside Chinese characters."""
 
     text: str
     places: range | list[int]
-    """The place of each character in the original text; one more for the end."""
+    """The place of each character in the original text, and of the end."""
 
 
 @lru_cache(_KEPT_TEXTS)
@@ -76,7 +76,7 @@ def occurrences(text: str, phrase: str) -> list[tuple[int, int]]:
 
 @cache
 def segmenter() -> Any:
-    """The word segmenter with its tags, loaded at the first question that needs it."""
+    """The word segmenter with its tags, loaded when first needed."""
     import jieba
     import jieba.posseg
 

@@ -1,4 +1,4 @@
-"""The type and kind of a Chinese answer: answers of one kind can take each other's place."""
+"""The type and kind of a Chinese answer: answers of the same kind can replace each other."""
 
 import re
 from functools import lru_cache
@@ -122,7 +122,7 @@ _DIRECTION = re.compile(r"[东西南北中内外上下][部方面边侧]$")
 
 @lru_cache(_KEPT)
 def _ending(phrase: str) -> tuple[AnswerType, str] | None:
-    """The type and class of the longest ending that tells one."""
+    """The type and class that the name's longest known ending shows."""
     if _DIRECTION.search(phrase):
         return "place", "direction"
     fitting = [
@@ -139,7 +139,7 @@ def _ending(phrase: str) -> tuple[AnswerType, str] | None:
 
 @lru_cache(_KEPT)
 def is_personal_name(phrase: str) -> bool:
-    """A foreign name with its dots, or a Chinese one of a surname and one or two characters that the tagger knows."""
+    """A foreign name with its dots, or a Chinese name that the tagger knows: a surname and one or two characters."""
     if "·" in phrase:
         parts = phrase.split("·")
         return (
@@ -170,7 +170,7 @@ def given_name(name: str) -> str:
 
 @lru_cache(_KEPT)
 def gender(name: str) -> Gender | None:
-    """The gender that the characters of a Chinese given name tell; None if they tell none."""
+    """The gender that the characters of a Chinese given name show; None if they show none."""
     if "·" in name or not surname(name):
         return None
     characters = set(name[len(surname(name)) :])
@@ -180,7 +180,7 @@ def gender(name: str) -> Gender | None:
 
 @lru_cache(_KEPT)
 def kind(answer: str, question: str = "") -> str:
-    """Return a name for the set of answers that can take this one's place, in grammar and in sense.
+    """Return a name for the set of answers that can replace this answer, in grammar and in sense.
 
     The type, then measure word and size of a number, form and century of a date, sort of personal name (and
     gender), of place and organisation; of other nouns what the question asks for. An answer that is no name
@@ -264,7 +264,7 @@ def _group_shape(phrase: str, question: str) -> str | None:
 
 
 def _other_shape(phrase: str, question: str) -> str | None:
-    """Titles by what they are titles of; nouns by what the question asks for, or by the last of their words."""
+    """Titles by the kind of work; nouns by what the question asks for, or by their last word."""
     if re.fullmatch(r"《[^》]+》", phrase):
         return f"title:{asked_noun(question)}"
     if len(phrase) > _LONGEST_PHRASE or re.search(r"[、，,;:的了是在()（）]", phrase) or not is_nominal(phrase):
@@ -290,7 +290,7 @@ def is_nominal(phrase: str) -> bool:
 
 @lru_cache(_KEPT)
 def asked_noun(question: str) -> str:
-    """The noun after the question word ("什么颜色", "哪个国家"); empty where none follows."""
+    """The noun after the question word ("什么颜色", "哪个国家"); empty if none follows."""
     match = _QUESTION_NOUN.search(question)
     if match is None:
         return ""
@@ -324,7 +324,7 @@ _NUMBERS_IN_TEXT = re.compile(
 
 
 def _spans_of_tags(text: str, wanted: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Stretches of words with one of the tags; names that a dot joins are one."""
+    """Stretches of words with one of the tags; names joined by a dot are one stretch."""
     spans: list[tuple[int, int]] = []
     at = 0
     for word, tag in tagged(text):

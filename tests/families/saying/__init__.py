@@ -98,6 +98,10 @@ async def shade(line: Line, ctx: Context) -> Shadow:
     return Shadow(key=ctx.key, line_id=line.id, text=f"Shadow of {line.text}", provenance=ctx.provenance(line))
 
 
+def shaded(text: str) -> str:
+    return text.removeprefix("Shadow of ")
+
+
 def verify_lines(rows: Iterable[Line], ctx: VerifyContext) -> Iterator[Fault]:
     for row in rows:
         if row.upper != row.text.upper() or WRONG in row.text:
@@ -144,7 +148,7 @@ FAMILY = Family(
             steps=(each(shout),),
             people=sample(LINES, every(LINES).tasks),
             verify=verify_lines,
-            released=Released("id"),
+            released=Released("id", ("text",)),
         ),
         Part(
             "shadows",
@@ -152,7 +156,12 @@ FAMILY = Family(
             item=Shadow,
             steps=(each(shade),),
             verify=verify_shadows,
-            released=Released("line_id", verification_inputs=("lines",)),
+            released=Released(
+                "line_id",
+                ("text",),
+                rests_on=shaded,
+                verification_inputs=("lines",),
+            ),
         ),
         Part(
             "words",
@@ -169,7 +178,7 @@ FAMILY = Family(
             item=Echo,
             steps=(expand(echo, slots=slots, expected=Expected(slots=lambda settings: 2)),),
             verify=verify_echoes,
-            released=Released("text", configs=("times",), verification_inputs=("words",)),
+            released=Released("text", ("text",), configs=("times",), verification_inputs=("words",)),
         ),
     ),
     evaluation=Evaluation(("lines",), (), lambda row, settings: [], lambda row: row, lambda *a: ScoreTables.of({})),

@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 
 def facts_in(answer: str) -> ConfusingFacts | None:
-    """Return the two facts of an answer; None where it has another form."""
+    """Return the two facts of an answer; None if it has another form."""
     try:
         return ConfusingFacts.model_validate(first_json_object(answer))
     except (ValidationError, Invalid):
@@ -23,7 +23,7 @@ def facts_in(answer: str) -> ConfusingFacts | None:
 
 
 def rules_in(answer: str) -> tuple[Rule, ...]:
-    """Return those rules of an answer that have the form of a rule; none where it is no list of rules."""
+    """Return the rules of an answer that have the form of a rule; none if it is no list of rules."""
     try:
         content = first_json_object(answer)
     except Invalid:

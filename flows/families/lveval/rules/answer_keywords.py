@@ -24,7 +24,7 @@ def answer_keywords(asked: ToMark, rng: random.Random) -> Keywords:
     telling = [word for word in words if language.content_words(word)]
     new = [word for word in telling if not language.content_words(word) <= asked_words]
     if telling and telling[-1] not in new:
-        new = telling  # the question names what there is to choose from
+        new = telling  # the question names the choices
     if not (chosen := new or telling or words):
         raise Invalid("no keyword", asked.answer)
     return Keywords(keywords=" ".join(chosen))

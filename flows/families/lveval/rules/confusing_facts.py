@@ -1,4 +1,4 @@
-"""Confusing facts without a model (section 3.2.2): the first that pass the checks, of those a language's rules make."""
+"""Confusing facts without a model (section 3.2.2): the first of a language's rules that pass the checks."""
 
 import random
 import re
@@ -15,16 +15,16 @@ from flows.language.choices import is_yes_or_no
 from flows.llm.model import Invalid
 from schemas.lveval import Changed
 
-OFFERED = 3  # facts of either kind to choose from
+OFFERED = 3  # facts of each kind to choose from
 LEAST_COMMON = 2
-"""Content words, names aside, that a fact shares with question or original, unless it restates the question."""
+"""Content words, apart from names, that a fact shares with question or original unless it restates the question."""
 MOST_OF_ANSWER, MOST_OF_ORIGINAL = 0.5, 0.75
 """Share of the content words of an answer, and of the original, that a lifted fact may have."""
 _ASIDE = re.compile(r"\s*[(（][^()（）]*[)）]")
 
 
 def confusing_facts(asked: ToConfuse, rng: random.Random) -> ConfusingFacts:
-    """Return the best fact of either kind, empty where there is none. Raises `Invalid` where both are missing."""
+    """Return the best fact of each kind, empty if there is none. Raises `Invalid` if both are missing."""
     subject_facts, object_facts = candidate_facts(asked, random.Random(asked.seed))
     if not subject_facts and not object_facts:
         raise Invalid("nothing parallel to be said", asked.fact)
@@ -54,13 +54,13 @@ def _collection(documents: tuple[str, ...]) -> Collection:
 
 
 def _says_no_more(language: str, fact: str, other: str) -> bool:
-    """Return whether one of two facts has all content words of the other."""
+    """Return whether either fact has all content words of the other."""
     words, others = (language_of(language).content_words(text) for text in (fact, other))
     return words <= others or others <= words
 
 
 def _passing(asked: ToConfuse, change: Changed, candidates: Iterable[CandidateFact]) -> tuple[str, ...]:
-    """Return the first few that pass, each once."""
+    """Return the first few facts that pass, each once."""
     answers = [_ASIDE.sub("", answer).strip(" .。") for answer in asked.answers]
     answers = [answer for answer in answers if not is_yes_or_no(answer)]
     contains = language_of(asked.language).contains
@@ -80,7 +80,7 @@ def _passing(asked: ToConfuse, change: Changed, candidates: Iterable[CandidateFa
 
 
 def _bears_on(asked: ToConfuse, fact: str) -> bool:
-    """Return whether it resembles question or original by more than the names of the question."""
+    """Return whether a fact shares more with question or original than the names of the question."""
     words = language_of(asked.language).content_words
     common = words(fact) & words(f"{asked.question}\n{asked.fact}")
     named = subjects(asked.language, asked.question)
@@ -90,8 +90,8 @@ def _bears_on(asked: ToConfuse, fact: str) -> bool:
 def _tells_again(asked: ToConfuse, change: Changed, answers: Sequence[str], fact: str) -> bool:
     """Return whether it has most words of an answer ("Cobham's thesis": "Cobham–Edmonds thesis"), or the original."""
     words = language_of(asked.language).content_words
-    words_of_fact, known, original = words(fact), words(asked.question), words(asked.fact)
-    new_in_answers = [words(answer) - known for answer in answers]
+    words_of_fact, of_question, original = words(fact), words(asked.question), words(asked.fact)
+    new_in_answers = [words(answer) - of_question for answer in answers]
     return any(
         new and (new <= words_of_fact or len(new & words_of_fact) > MOST_OF_ANSWER * len(new)) for new in new_in_answers
     ) or (change == "object" and len(original & words_of_fact) > MOST_OF_ORIGINAL * len(original))

@@ -1,4 +1,4 @@
-"""English entities and answers: their types, and invented ones that take their place."""
+"""English entities and answers: their types, and invented substitutes."""
 
 import random
 import re
@@ -15,7 +15,7 @@ from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
 from flows.language.en.tokens import word_set
 from flows.language.tables import invented_names
 
-TRIED = 3  # names tried in place of one
+TRIED = 3  # substitutes tried for a name
 _NOUNS_OF_TYPES = vocabulary("nouns_of_types")
 _TYPE_OF_NOUN = {noun: type_ for type_, nouns in _NOUNS_OF_TYPES.items() for noun in nouns.split()}
 _HEADS = vocabulary("types_of_heads")
@@ -31,22 +31,22 @@ DEFINED = re.compile(
 )
 ASIDE = re.compile(r"\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])")
 _NO_NAMES = word_set("along after before name both aside despite though although all most")
-"""Words with a capital at the beginning of a question that begin no name."""
+"""Capitalised words that can begin a question and do not begin a name."""
 _LINKS = word_set("of the and de la von van for in")
 _FIRST = vocabulary("types_of_first_words")
 _ENDS_OF_NOUNS = pattern("ends_of_nouns")
 LEAST_LETTERS = 4
-LONGEST_TITLE = 80  # characters of a first line that is a title
-LEAST_IN_NAME = 2  # words of a name, without a lower-case word behind it
+LONGEST_TITLE = 80  # the most characters of a first line that is a title
+LEAST_IN_NAME = 2  # words of a name, without a lower-case word after it
 _IN_NO_NAME = word_set("body service tank firm station place network organization organisation")
-"""Nouns that tell a type and end few names."""
+"""Nouns that show a type but end few names."""
 _ASKS_WORK = re.compile(
     r"\b(?:what|which)(?: [\w'’-]+){0,4} (?:novel|film|movie|opera|book|song|album|play|poem|journal)\b", re.IGNORECASE
 )
 
 
 class EntityType(NamedTuple):
-    """The type of an entity, and the noun that tells it."""
+    """The type of an entity, and the noun that shows it."""
 
     of: str
     noun: str
@@ -75,7 +75,7 @@ def names(question: str, documents: Sequence[str]) -> list[str]:
 
 
 def whole_names(question: str, documents: Sequence[str]) -> list[str]:
-    """Return the names of the question in order, each whole; "Ed Wood and Jim Beam" one by one."""
+    """Return the names of the question in order, each whole; "Ed Wood and Jim Beam" as two."""
     pages = "\n".join(documents)
     titles = [title for document in documents if (title := _about(document)) and title in question]
     named = dict.fromkeys((*(title for title in titles if title[0].isupper()), *names(question, ())))
@@ -88,7 +88,7 @@ def whole_names(question: str, documents: Sequence[str]) -> list[str]:
 
 
 def stands_whole(text: str, name: str) -> bool | None:
-    """Return whether a name is never part of a longer one in the text; None where it does not stand."""
+    """Return whether a name is never part of a longer name in the text; None if it does not occur."""
     matches = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text))
     return all(_is_whole(text[: match.start()], text[match.end() :]) for match in matches) if matches else None
 
@@ -101,7 +101,7 @@ def _is_whole(before: str, after: str) -> bool:
 
 
 def _is_of_something(name: str) -> bool:
-    """Return whether a name is of somebody or something, not of a people, a language or a belief."""
+    """Return whether a name is a person's or a thing's, not that of a people, a language or a belief."""
     words = name.split()
     if len(words) == 1 and (is_of_a_people(name.removesuffix("s")) or is_of_a_people(name)):
         return False
@@ -125,7 +125,7 @@ def is_opening_name(words: Sequence[str]) -> bool:
 
 
 def _only_begins(words: Sequence[str]) -> bool:
-    """Return whether a question's first word has its capital from its place: "Despite the Presburger problem"."""
+    """Return whether a question's first word is capitalised only by its place: "Despite the Presburger problem"."""
     alone = len(words) == 1 or words[1].islower()
     return alone and is_dictionary_word(words[0].casefold()) and place_class(words[0]) is None and words[1:2] != ["of"]
 
@@ -156,7 +156,7 @@ def entity_type(name: str, documents: tuple[str, ...], question: str = "") -> En
 
 
 def _type_of_word(name: str, pages: str, question: str) -> EntityType | None:
-    """Return the type of an entity named by one word, by the words beside it."""
+    """Return the type of an entity with a one-word name, by the words beside it."""
     called = re.findall(rf"\b(\w+) {re.escape(name)}\b", pages)
     if any(name.casefold() in TITLES or (is_first_name(name) and name[0].isupper()) for name in called):
         return EntityType("person", "surname")
@@ -212,8 +212,8 @@ def type_defined(what: str) -> EntityType | None:
     phrase = _ENDS_OF_NOUNS.split(what)[0]
     nouns = [word.casefold().strip(",") for word in re.split(r"[\s/]+", phrase)]
     nouns = [noun if noun in _TYPE_OF_NOUN else re.sub("ies$", "y", noun).removesuffix("s") for noun in nouns]
-    known = [noun for noun in nouns if noun in _TYPE_OF_NOUN]
-    return EntityType(_TYPE_OF_NOUN[known[-1]], known[-1]) if known else None
+    class_nouns = [noun for noun in nouns if noun in _TYPE_OF_NOUN]
+    return EntityType(_TYPE_OF_NOUN[class_nouns[-1]], class_nouns[-1]) if class_nouns else None
 
 
 def others_than(name: str, type_: EntityType, text: str, rng: random.Random) -> list[str]:
@@ -252,7 +252,7 @@ def _others_than_word(name: str, type_: EntityType, text: str, towns: list[str],
 
 
 def renamed(name: str, town: str) -> str | None:
-    """Return a name of several words with another word for the one that sets it apart from others of its kind."""
+    """Return a name of several words with its distinctive word replaced."""
     words = name.split()
     if words[0].casefold().rstrip(".") in ("st", "saint", "san", "santa"):
         return None
@@ -271,7 +271,7 @@ def renamed(name: str, town: str) -> str | None:
 
 
 def coined(word: str, rng: random.Random) -> str:
-    """Return an invented word with the ending of the given one."""
+    """Return an invented word with the ending of `word`."""
     start = "".join(rng.sample(invented_names("en")["syllable"], 2)).capitalize()
     ending = re.search(r"[aeiouy]+[^aeiouy]*$", word.casefold())
     return start + (ending[0] if ending else "a")

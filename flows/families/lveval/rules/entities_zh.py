@@ -1,4 +1,4 @@
-"""Chinese entities and answers: their types, and invented ones that take their place."""
+"""Chinese entities and answers: their types, and invented substitutes."""
 
 import random
 import re
@@ -20,7 +20,7 @@ from flows.language.zh.types import is_personal_name, surname
 
 LIVING = "鱼-鳣鸟-鹴虫-蠲雀雉雁鹿狐猫狗狼熊猴鼠獴豹虎狮龟贝树草花竹藤果菌藻杉松柏柳榕桃梅菊莲葵麦豆瓜兰"
 """Characters, and the blocks of those for fishes, birds and small animals, that end names of species."""
-LEAST_BEGUN = 3  # characters of a common beginning of question and page that is taken for a name
+LEAST_BEGUN = 3  # characters of a common beginning of question and page that counts as a name
 DOTTED = rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+"
 _FEMALE = re.compile("女(?:演员|作家|歌手|艺人|子[^，。]{0,8}运动员)|之妻|皇后|公主|妃")
 _ANY_OF_A_KIND = re.compile("指(?![挥数标南定导])|(?:概念|方法|术语|现象|总称|统称|通称|学说|理论)$")
@@ -41,7 +41,7 @@ _SPELT = re.compile(
 )
 """A number in Chinese figures."""
 _NAME_IN_ANSWER = re.compile(f"《[^》]+》|{DOTTED}|(?<![A-Za-z-])[A-Za-z]{{3,}}")
-LONGEST_COUNT = 20  # characters of an answer that is a number or a time, at most
+LONGEST_COUNT = 20  # the most characters of an answer that is a number or a time
 _TABLES = vocabulary("zh_answer_tables")
 
 
@@ -70,7 +70,7 @@ def entities(asked: ToConfuse, documents: Sequence[str]) -> list[Entity]:
 
 
 def _topics(question: str, documents: Sequence[str]) -> set[str]:
-    """Return other names in a question: common beginnings with a page, and names whose last word tells their kind."""
+    """Return other names in a question: common beginnings with a page, and names whose last word shows their kind."""
     begun = {common_beginning(question, page) for page in documents} - {""}
     named = {subject for subject in subjects("zh", question) if not re.search("[年月日]$", subject)}
     tagged_names = (word for word, tag in tagged(question) if tag == "nr" and len(word) == 3)
@@ -115,7 +115,7 @@ def is_womans(page: str) -> bool:
 
 
 def entity_type(name: str, page: str) -> str:  # noqa: PLR0911 - one for each kind of evidence
-    """Return the type that the page gives its subject; empty where it does not say."""
+    """Return the type that the page gives its subject; empty if it gives none."""
     start = ASIDE.sub("", page[len(name) : len(name) + 120]).lstrip("，、 ").partition("。")[0]
     clauses = re.split("[，、]", start)
     work = _WORK.search(clauses[0])
@@ -166,7 +166,7 @@ def _next_in_a_series(name: str) -> list[str]:
 
 
 def persons(name: str, rng: random.Random, *, female: bool = False) -> Iterator[str]:
-    """Yield invented persons, written as the given one is."""
+    """Yield invented persons, written like `name`."""
     female = female or zh.gender(name) == "female"
     names = invented_names("zh")
     if "·" in name or (TRANSCRIBED.fullmatch(name) and (len(name) > 2 or not surname(name))):
@@ -193,7 +193,7 @@ def renamed(name: str, rng: random.Random) -> list[str]:
 
 
 def stem_of(name: str) -> str:
-    """Return a name without the last word, which tells the kind of thing."""
+    """Return a name without the last word, which shows the kind of thing."""
     tail = TAILS.search(name)
     last, tag = tagged(name)[-1]
     lengths = (0, len(tail[0]) if tail else 0, len(last) if tag in ("n", "vn", "nt", "nz") and len(last) > 1 else 0)
@@ -254,7 +254,7 @@ def _of_its_kind(answer: str, question: str, rng: random.Random) -> Iterator[str
 
 
 def _named(answer: str, of: str, question: str, rng: random.Random) -> Iterator[str]:
-    """Yield other names of the type that the question asks for, or that the end of the answer tells."""
+    """Yield other names of the type that the question asks for, or that the end of the answer shows."""
     names = invented_names("zh")
     table = next((table for table, form in _TABLES.items() if re.search(form, f"{question}\n{answer}")), "")
     if table:
@@ -297,7 +297,7 @@ def _named(answer: str, of: str, question: str, rng: random.Random) -> Iterator[
 
 
 def _is_person(name: str, question: str) -> bool:
-    """Return whether what looks like a name is a person's; a foreign one without a dot may be a place's."""
+    """Return whether a possible name is a person's; a foreign name without a dot may be a place's."""
     asked = re.search("谁|哪一?位|何人|什么人|[长人员家手后帝母父妻夫女子师主][^，]{0,2}[叫名是]", question) is not None
     foreign = len(name) > 2 and TRANSCRIBED.fullmatch(name) is not None and "谁" in question
     return "·" in name or (bool(surname(name)) and asked) or foreign

@@ -3,13 +3,13 @@
 Subject facts, best first:
 - the supporting sentence or the question's statement about an invented subject, with another answer (figure A7: about
   Fuzhou, where the question asks about Wuzhou);
-- what the collection says of another entity of the same type, or in the same article;
+- what the collection says about another entity of the same type, or in the same article;
 - what the collection says of the subject, under an invented name (figures 2 and A10: a biography of "Albert Beverley").
 
 Object facts, best first:
 - the question's statement with another year (figure A7: sections D to F, where the question asks about A to C);
-- what else the collection says of the subject, the most similar to question and sentence first, or a part of it;
-- what else the page's first sentence says of it;
+- what else the collection says about the subject, those most similar to question and sentence first;
+- what else the page's first sentence says about it;
 - the question's statement with another place or rank.
 
 Departure: the paper's annotators and GPT-4 write every fact; here many are lifted (`sentences_en.py`).
@@ -33,12 +33,12 @@ from flows.language.en.phrases import article
 from flows.language.en.statements import statement, untimed
 from flows.language.tables import invented_names
 
-_ONCE = re.compile(r"\b(?:became|born|died|founded|only|first|last|since|\w{3,}est)\b")  # happens once, or to one alone
+_ONCE = re.compile(r"\b(?:became|born|died|founded|only|first|last|since|\w{3,}est)\b")  # happens once, or to only one
 _YEAR_ASKED = re.compile(r"\b(?:in|around|by|since|during) (?:[A-Z][a-z]+ )?((?:1\d|20)\d\d)(?![\d–'’s-])")
 _DATE_ASKED = re.compile(
     r"When\b|(?:In|On|Since|Until) (?:what|which) (?:year|date|day|month)|What year", re.IGNORECASE
 )
-LEAST_WORDS = 6  # words of a statement without the time asked for, at least
+LEAST_WORDS = 6  # the fewest words of a statement without the time asked for
 _RANK = re.compile(r"\bthe (?:[A-Za-z]+['’]s )?(?P<rank>first|second|third|main|primary|\w{3,}est)\b(?! of)")
 _NEXT = {"first": "second", "second": "third", "third": "fourth"}
 _PLACES = ("city", "country", "region", "island", "continent", "building")
@@ -66,7 +66,7 @@ class EnglishFacts(PairSearch):
         others = [CandidateFact(sentence.text, stated=False, lifted=True) for sentence in self.of_others()]
         yield from others if self.pages or not self.names else ()
         of_it = self.of_the_subject()
-        near = sorted(self.own, key=self.likeness, reverse=True)
+        near = sorted(self.from_documents, key=self.likeness, reverse=True)
         for sentence in dict.fromkeys((*of_it[1:], *of_it[:1], *near)):
             if not UNIQUE.search(sentence.text):
                 led = any(entities_en.stands_whole(sentence.lead, name) for name in self.names)
@@ -80,7 +80,7 @@ class EnglishFacts(PairSearch):
         stated = list(statements(self.asked, self.rng))
         for text in stated:
             yield from (CandidateFact(fact, stated=True) for fact in _of_another_year(text, self.asked, self.rng))
-        lifted = (*self.of_the_subject(), *(sentence for sentence in self.own if sentence.page))
+        lifted = (*self.of_the_subject(), *(sentence for sentence in self.from_documents if sentence.page))
         for text in (*(sentence.text for sentence in lifted), *self._besides()):
             if self._keeps_off(text):
                 yield CandidateFact(text, stated=True, lifted=True)
@@ -88,7 +88,7 @@ class EnglishFacts(PairSearch):
             yield from (CandidateFact(fact, stated=True) for fact in (*self._elsewhere(text), *_of_the_next(text)))
 
     def _elsewhere(self, text: str) -> Iterator[str]:
-        """Yield the question's statement with another place than the last that it names."""
+        """Yield the question's statement with another place instead of the last that it names."""
         for name in reversed(self.asked_names):
             type_ = entities_en.entity_type(name, tuple(self.documents), self.asked.question)
             if type_ is None or type_.of not in _PLACES or len(self.asked_names) == 1:
@@ -106,7 +106,7 @@ class EnglishFacts(PairSearch):
                 yield from sentences_en.clauses(sentence.text, sentence.page)
 
     def _keeps_off(self, text: str) -> bool:
-        """Return whether a sentence tells nothing of what a question for a choice compares."""
+        """Return whether a sentence says nothing about the things that a question for a choice compares."""
         question = self.asked.question
         if not (is_yes_or_no(self.asked.answers[0]) or re.search(r"\bor\b", question)):
             return True
@@ -122,7 +122,7 @@ class EnglishFacts(PairSearch):
         )
 
     def _of_another(self, text: str, *, stated: bool = False) -> Iterator[str]:
-        """Yield the text about an invented entity: its subject, or any that it names if it is `stated`."""
+        """Yield the text about an invented entity in place of its subject, or of any entity if it is `stated`."""
         first = text if stated else sentences_en.lead(text)
         entities_named = _entities(first, self.asked, self.documents)
         if (
@@ -140,7 +140,7 @@ class EnglishFacts(PairSearch):
             if before.endswith((" a ", " an ")) or f'{name} "' in text:
                 return
             if stated and any(named != name and named in before and place_class(named) is None for named in self.names):
-                continue  # of something else that stays, and may be true of this alone
+                continue  # of something else that stays, and may be true only of this
             for other in entities_en.others_than(name, type_, text, self.rng)[: entities_en.TRIED]:
                 bare = type_.of in ("work", "piece", "paper", "band", "country") or name.isupper()
                 the = "(?:[Tt]he )?" if bare else ""
@@ -185,7 +185,7 @@ def _of_another_year(text: str, asked: ToConfuse, rng: random.Random) -> Iterato
 
 
 def _of_the_next(text: str) -> Iterator[str]:
-    """Yield a statement about the first, the largest or the main one, made about the next."""
+    """Yield a statement about the first, the largest or the main thing, changed to be about the next."""
     if len(_RANK.findall(text)) == 1 and (rank := _RANK.search(text)) is not None:
         word = rank["rank"]
         other = _NEXT.get(word, f"second {word}")
@@ -198,7 +198,7 @@ def _tells_place(text: str) -> bool:
 
 
 def _entities(text: str, asked: ToConfuse, documents: Sequence[str]) -> list[tuple[str, entities_en.EntityType]]:
-    """Return the entities of question and page titles that stand in the text, in its order."""
+    """Return the entities of question and page titles that occur in the text, in its order."""
     matches: list[tuple[int, int, str, entities_en.EntityType]] = []
     for name in entities_en.names(asked.question, documents):
         at = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)

@@ -2,10 +2,10 @@
 
 Subject facts are, in this order, the question's statement about an invented subject of the same type, with another
 answer; and a clause of the page about an invented subject. Object facts are clauses of the subject's page, the most
-similar to the question first, that tell nothing of what is asked.
+similar to the question first, that say nothing about what is asked.
 
-Departure: people and GPT-4 write the paper's facts. Here a clause of a page is lifted, with its subject put before it.
-In an object fact it stays true and contradicts nothing; in a subject fact the answer, titles and one number change.
+Departure: people and GPT-4 write the paper's facts. Here a clause of a page is lifted and put after its subject.
+In an object fact it stays true and contradicts nothing; in a subject fact the answer, titles and a number change.
 """
 
 import random
@@ -32,11 +32,11 @@ _KEPT = 4096
 _BODY = re.compile(
     "[国省市县党军队团社会局部院校司行厂所馆台组队室店]$|大学|中学|小学|集团|俱乐部|组织|政府|机构|[王皇]朝"
 )
-"""Names of what can act as a person does."""
+"""Names of things that can act like a person."""
 _DONE_BY_SOMEBODY = pattern("zh_done_by_somebody")
 _ASKED_AND_TOLD = vocabulary("zh_asked_and_told")
 _ALONE = re.compile("最|第.[高大长]|得名|名字|唯一|第一|首[个位次任支条]|[「“]|[前现]任$|原名|改名|更名|命名")
-"""True of one alone, or of its name."""
+"""Words for what is true of only one thing, or of its name."""
 _CALLED = re.compile("(?:又|也|还|还可以|亦)被?[叫称]|(?:俗|别|旧|又|原)[名称]")  # questions for another name
 _OF_MANY = re.compile("[是为的]|位于|属于|分布|毕业|出生|生于|来往|栖息|司职")
 _POINTS_BACK = re.compile("[该此]|本[鱼种线站片剧作校]|这[个些种]|[他她它牠]们?")
@@ -44,7 +44,7 @@ _POINTED = "(?:这一?[个张座部所家首本款条]|[该本此])"
 
 
 class Clause(NamedTuple):
-    """A clause in which a page tells something of its subject."""
+    """A clause in which a page says something about its subject."""
 
     name: str
     text: str
@@ -54,7 +54,7 @@ class Clause(NamedTuple):
 
 @lru_cache(_KEPT)
 def _clauses(page: str, names: tuple[str, ...]) -> tuple[Clause, ...]:
-    """Return what a page tells of the subject that has these names."""
+    """Return what a page says about the subject with these names."""
     name, at = names[0], page.find(names[0])
     told_of = page[at:] if at >= 0 else name + page
     acts = entities_zh.entity_type(name, told_of) in ("person", "japanese") or _BODY.search(name)
@@ -112,7 +112,7 @@ def _names_or_implies(question: str, names: Sequence[str], page: str) -> bool:
 
 
 def _pointing_at_nothing(question: str, documents: Sequence[str]) -> str:
-    """Return the question with the subject's name where it points to it ("这张专辑", "该站")."""
+    """Return the question with the subject's name in place of a phrase that points to it ("这张专辑", "该站")."""
     for page in documents:
         name = about(page)
         if name and name in question:
@@ -127,7 +127,7 @@ def _pointing_at_nothing(question: str, documents: Sequence[str]) -> str:
 
 
 def _tells_of_what_is_asked(clause: str, asked: ToConfuse) -> bool:
-    """Return whether it holds part of an answer, is of the kind asked for, or says no more than the question."""
+    """Return whether a clause has part of an answer, is of the kind asked for, or says no more than the question."""
     if zh.content_words(clause) <= zh.content_words(asked.question):
         return True
     answer_parts = (part for answer in asked.answers for part in re.split("[，、；。和与及]", answer))
@@ -194,7 +194,7 @@ def _of_another(asked: ToConfuse, clauses: Sequence[Clause], rng: random.Random)
 
 
 def _bears_on(clause: Clause, asked: ToConfuse) -> bool:
-    """Return whether it is on the question's matter, or part of the supporting sentence."""
+    """Return whether a clause concerns the question's matter, or is part of the supporting sentence."""
     matter = {
         word
         for word, tag in tagged(asked.question)
@@ -204,7 +204,7 @@ def _bears_on(clause: Clause, asked: ToConfuse) -> bool:
 
 
 def _answered(clause: str, asked: ToConfuse, others: Sequence[str]) -> Iterator[str]:
-    """Yield a clause, with another answer if it holds the answer."""
+    """Yield a clause, with another answer if it contains the answer."""
     if not any(zh.contains(clause, answer) for answer in asked.answers):
         yield clause
         return
@@ -216,7 +216,7 @@ def _answered(clause: str, asked: ToConfuse, others: Sequence[str]) -> Iterator[
 
 
 def _of_it(clauses: Sequence[Clause]) -> Iterator[CandidateFact]:
-    """Yield the page's clauses about its subject, unless the sentence stands in the page."""
+    """Yield the page's clauses about its subject, unless the page has the sentence."""
     for text in clauses:
         if (fact := f"{text.name}{text.text}。") not in text.page:
             yield CandidateFact(fact, stated=True)

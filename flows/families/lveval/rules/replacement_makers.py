@@ -11,7 +11,7 @@ from flows.language.en.numbers import spelt
 from flows.language.en.tokens import MONTHS
 from schemas.lveval import Rule
 
-_NEIGHBOUR_YEARS = 3  # years by which a year moves, at most: nobody should play for his country at thirteen
+_NEIGHBOUR_YEARS = 3  # the most years by which a year moves: nobody should play for his country at thirteen
 _YEAR = re.compile(r"(?<![\d.,])(?:1[0-9]{3}|20[0-2][0-9])(?![\d.,]*\d|s|年代)")
 _ONLY_DATE_ZH = re.compile(r"(?:约|于|在)?[0-9]{4}年(?:[0-9]{1,2}月)?(?:[0-9]{1,2}[日号])?")
 _ONLY_DATE_EN = re.compile(
@@ -26,13 +26,13 @@ _YEARS_LONG = re.compile(
     r"(?<![\d,.-])(\d{1,3}|[a-z]+(?:-[a-z]+)?)(?: [a-z-]+)?[ -]years?\b|(?<!\d)(\d{1,3})(?:周年|年[后前来间])",
     re.IGNORECASE,
 )
-Maker = Callable[[random.Random], list[Rule]]  # makes rules for one name, different ones each time
+Maker = Callable[[random.Random], list[Rule]]  # makes rules for a name, different rules each time
 
 
 def asked_years(asked: ToRename) -> list[str]:
     """Return the year that is the answer, with or without day and month.
 
-    None where a sentence has it beside what happened when everybody knows, or the texts count years from it.
+    None if a sentence has it beside an event whose year everybody knows, or the texts count years from it.
     """
     answer = asked.answers[0].strip(" .。")
     years = _YEAR.findall(answer)
@@ -69,7 +69,7 @@ def moved(year: str, unit: str, texts: str, rng: random.Random) -> list[Rule]:
 
 
 def gender_of(texts: str, patterns: tuple[str, str]) -> str | None:
-    """Return the gender that pronouns tell, if they are all of one."""
+    """Return the gender of the pronouns, if all have the same."""
     male, female = (len(re.findall(pattern, texts, re.IGNORECASE)) for pattern in patterns)
     return "male" if male and not female else "female" if female and not male else None
 

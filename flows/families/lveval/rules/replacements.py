@@ -9,7 +9,7 @@ from flows.families.lveval.rules.replacements_zh import in_chinese
 from flows.llm.model import Invalid
 from schemas.lveval import Rule
 
-THINGS = 3  # names replaced for one pair, at most
+THINGS = 3  # the most names replaced for a pair
 TRIED = 6  # substitutes tried for a name
 
 

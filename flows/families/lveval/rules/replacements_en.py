@@ -33,15 +33,15 @@ _RUN = rf"{_NAME_WORD}(?: {_LINK})*"
 _SOMEBODY = re.compile(r"(?<!\w)(?:[Bb]orn|he|He|she|She|his|His|her|Her)(?!\w)|\(\d{4} ?[–-] ?\d{4}\)")
 _MALE = r"\b(?:he|his|him|king|son|father|brother|actor)\b"
 _FEMALE = r"\b(?:she|her|hers|queen|daughter|mother|sister|actress)\b"
-_OPENING = 80  # characters in which a text names its subject
+_OPENING = 80  # characters within which a text names its subject
 _OF_NAME = pattern("told_of_a_name")
 _OTHER_SCRIPT = "[\u0370-\u1dff\u3040-\ud7ff]"
-_NEARLY = 0.7  # similarity from which two words may be two spellings of one name
+_NEARLY = 0.7  # similarity from which two words may be spellings of the same name
 _ALIKE_LETTERS = 4
 
 
 def in_english(asked: ToRename, texts: str) -> Iterator[Maker]:
-    """Yield what can be replaced, the names of the question first, longest first."""
+    """Yield the names that can be replaced, those of the question first, longest first."""
     done: list[str] = []
     for name in _names_of(asked):
         if any(name in other or other in name for other in done):
@@ -76,7 +76,7 @@ def _names_of(asked: ToRename) -> list[str]:
 
 
 def _told_of_name(name: str, documents: Sequence[str]) -> bool:
-    """Return whether a text speaks of the name itself: its meaning, its origin, another spelling."""
+    """Return whether a text is about the name itself: its meaning, its origin, another spelling."""
     for text in documents:
         about = name in text[:_OPENING]
         spoken = [sentence for sentence in en.sentences(text) if about or name in sentence]
@@ -91,7 +91,7 @@ def _in_another_script(name: str, texts: str) -> bool:
 
 
 def _acts(name: str, documents: Sequence[str]) -> bool:
-    """Return whether what looks like a town is a person: "Baran developed it during his research"."""
+    """Return whether a seeming town is a person: "Baran developed it during his research"."""
     of_somebody = re.compile(rf"(?:^|\n){re.escape(name)} [^\n]*\b(?:his|her|he|she|himself|herself)\b")
     return any(of_somebody.search(sentence) for text in documents for sentence in en.sentences(text))
 
@@ -122,16 +122,16 @@ def _is_born(name: str, texts: str) -> bool:
 
 
 def _of_somebody(name: str, asked: ToRename) -> bool:
-    """Return whether a document with the name speaks of a person, who is born or called he or she."""
+    """Return whether a document with the name is about a person, who is born or called he or she."""
     texts = asked.texts
     nicknamed = re.search(rf'{re.escape(name)} ["“]', "\n".join((asked.question, *asked.answers, *texts)))
     return not nicknamed and any(name.rpartition(" ")[2] in text and _SOMEBODY.search(text) for text in texts)
 
 
 def _stands_alone(word: str, texts: str) -> bool:
-    """Return whether the word is always a name by itself, and nothing is spelt nearly like it.
+    """Return whether the word is always a name by itself, and no other word is spelt nearly like it.
 
-    Beside it stand at most words that say what kind of thing it is ("Galata Bridge").
+    Only words for its kind may stand beside it ("Galata Bridge").
     """
     if re.search(rf"(?<!\w){re.escape(word)}(?:\w|['’-]\w{{2}})", texts) or re.search(rf"\w-{re.escape(word)}", texts):
         return False
@@ -163,7 +163,7 @@ def _telling(words: Sequence[str]) -> str | None:
     (word,) = rest
     fit = len(word) > 3 and word.isalpha() and word[:1].isupper() and word[1:].islower()
     low = word.casefold()
-    known = (
+    has_meaning = (
         is_dictionary_word(low)
         or low in FUNCTION_WORDS | PREPOSITIONS | _JOINING
         or not {low, low.removesuffix("s")}.isdisjoint(_TIMES_AND_TONGUES | _PEOPLES)
@@ -171,18 +171,18 @@ def _telling(words: Sequence[str]) -> str | None:
         or place_class(word)
         or _DEMONYM.search(word)
     )
-    return word if fit and not known else None
+    return word if fit and not has_meaning else None
 
 
 def _telling_town(name: str) -> bool:
     low = name.casefold()
-    known = low in _TIMES_AND_TONGUES | _PEOPLES or is_dictionary_word(low)
+    has_meaning = low in _TIMES_AND_TONGUES | _PEOPLES or is_dictionary_word(low)
     somebody = is_first_name(name) and not is_familiar_place(name)
-    return name.isalpha() and not known and not somebody
+    return name.isalpha() and not has_meaning and not somebody
 
 
 def _coined(word: str, rng: random.Random) -> list[Rule]:
-    """Return a rule with an invented word that has the ending of the given one."""
+    """Return a rule with an invented word that has the ending of the keyword."""
     start = "".join(rng.sample(invented_names("en")["syllable"], 2)).capitalize()
     ending = re.search(r"(?:[aeiou]{1,2}(?:[lmnrst]|ns?|rs?)?|ard|and|ell|ist|ing)$", word.casefold())
     return [Rule(old=word, new=start + (ending[0] if ending else "en"))]
@@ -225,7 +225,7 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
         bare = bare.replace(rule.old, " ")
     if occurs(bare, [last], "en"):
         if is_familiar_place(last):
-            return []  # what is called so elsewhere would be renamed too: Washington
+            return []  # other things of that name would be renamed too: Washington
         made.append(Rule(old=last, new=new_last))
     for rule in made:
         bare = re.sub(rf"(?<!\w){re.escape(rule.old)}(?!\w)", " ", bare)

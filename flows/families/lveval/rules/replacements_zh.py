@@ -73,7 +73,7 @@ def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # n
     if not (_always_before_kind(stem, texts) and _spelt_in_chinese(stem, texts)):
         return None
     if "谁" in asked.question and any(name in answer for answer in asked.answers):
-        return None  # somebody whose name looks like that of a place: 滨田省吾
+        return None  # a person whose name looks like a place's: 滨田省吾
     foreign = TRANSCRIBED.fullmatch(stem) is not None
     titled = any(text.startswith(name) for text in asked.texts)
     place = titled or [tag for _, tag in tagged(stem)] in (["ns"], ["nt"], ["nz"])
@@ -84,7 +84,7 @@ def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # n
 
 
 def _spelt_in_chinese(name: str, texts: str) -> bool:
-    """Return whether the texts have no short form of the name, and no other script in brackets behind it."""
+    """Return whether the texts have no short form of the name, and no other script in brackets after it."""
     short = _SHORT_CITIES.get(name)
     if short is not None and short in texts.replace(name, ""):
         return False
@@ -101,7 +101,7 @@ def _always_before_kind(stem: str, texts: str) -> bool:
 
 
 def _is_chinese_person(name: str, asked: ToRename, texts: str) -> bool:
-    """Return whether a page tells of a person of that name, or the question asks who it was."""
+    """Return whether a page is about a person of that name, or the question asks who it was."""
     if len(name) not in (2, 3) or not zh_surname(name) or TRANSCRIBED.fullmatch(name):
         return False
     if not _spelt_in_chinese(name, texts):
@@ -110,7 +110,7 @@ def _is_chinese_person(name: str, asked: ToRename, texts: str) -> bool:
         return False
     around = [texts[match.end() : match.end() + 1] for match in re.finditer(name, texts)]
     if len(set(around)) == 1 and around[0].isalpha() and len(around) > 1:
-        return False  # what goes on in the same way everywhere is a longer name
+        return False  # a stem that always continues in the same way is part of a longer name
     born = any(text.startswith(name) and _BORN.search(text[:120]) for text in asked.texts)
     return born or ("谁" in asked.question and name in asked.answers)
 
@@ -123,10 +123,10 @@ def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
     family = rng.choice([surname for surname in names["surname"] if surname != name[0]])
     gender = gender_of(texts, _PRONOUNS)
     given_names = [*names["given"], *names[f"given-{gender}"]] if gender else names["given"]
-    given = "".join(rng.sample(given_names, len(name) - 1))
-    made = [Rule(old=name, new=family + given)]
+    given_name = "".join(rng.sample(given_names, len(name) - 1))
+    made = [Rule(old=name, new=family + given_name)]
     if len(name) == 3 and name[1:] in bare:
-        made.append(Rule(old=name[1:], new=given))
+        made.append(Rule(old=name[1:], new=given_name))
     return made
 
 

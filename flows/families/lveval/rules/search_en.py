@@ -16,17 +16,17 @@ from flows.language.en.nouns import entities
 from flows.language.en.phrases import parts_of_speech
 from flows.language.en.tokens import word_set
 
-NEAR = 40  # documents searched for one pair, those nearest to the question
-IN_ARTICLE = 12  # documents nearest to one without a page, taken to be of the same article
+NEAR = 40  # documents searched for a pair, those nearest to the question
+IN_ARTICLE = 12  # documents nearest to a document without a page, taken to be of the same article
 LEAST_TOLD = 8.0  # least weight of a question or sentence (`Collection.weight`)
 LEAST_LIKE = 0.1  # share of the weight of question or supporting sentence in a lifted sentence on another subject
-LEAST_OF_IT, LEAST_FAR = 0.01, 0.2  # the same, if it is of the subject; if it has but one word in common
+LEAST_OF_IT, LEAST_FAR = 0.01, 0.2  # the same, if it is about the subject; if it shares only one word
 UNIQUE = pattern("unique")
 _TIMES = word_set("year month week day date time century decade age period war begin start end last first")
 
 
 class PairSearch:
-    """The sentences of the documents and of the collection that bear on one pair."""
+    """The sentences of the documents and of the collection that bear on a pair."""
 
     def __init__(self, asked: ToConfuse, documents: Sequence[str], collection: Collection, rng: random.Random) -> None:
         self.asked, self.documents, self.rng = asked, documents, rng
@@ -36,8 +36,8 @@ class PairSearch:
             if not any(answer and answer <= en.content_words(name) for answer in map(en.content_words, asked.answers))
             and (" " in name or not parts_of_speech(name) & {"ADJ", "ADV", "AUX"} or place_class(name))
         ]
-        self.own = [sentence for document in documents for sentence in sentences_en.sentences(document)]
-        self.pages = {sentence.page for sentence in self.own if sentence.page}
+        self.from_documents = [sentence for document in documents for sentence in sentences_en.sentences(document)]
+        self.pages = {sentence.page for sentence in self.from_documents if sentence.page}
         paged = [name for name in self.names if any(is_part(name, page) or is_part(page, name) for page in self.pages)]
         named = en.content_words(" ".join(whole_names(asked.question, documents)))
         self.asked_names = list(self.names)
@@ -57,7 +57,7 @@ class PairSearch:
             sentence for document in documents for sentence in collection.near(en.content_words(document), IN_ARTICLE)
         ]
         self.near = list(dict.fromkeys((*near, *article)))
-        self.beside = self.near if self.pages else list(dict.fromkeys((*article, *self.own)))
+        self.beside = self.near if self.pages else list(dict.fromkeys((*article, *self.from_documents)))
 
     def _topics(self) -> list[frozenset[str]]:
         """Return the words of the noun phrases that a question without names asks about, longest first."""
@@ -69,26 +69,26 @@ class PairSearch:
 
     def openings(self) -> list[Sentence]:
         firsts: dict[str, Sentence] = {}
-        for sentence in self.own:
+        for sentence in self.from_documents:
             if sentence.page:
                 firsts.setdefault(sentence.page, sentence)
         return list(firsts.values())
 
     def likeness(self, sentence: Sentence) -> float:
-        """Return the share of what question or supporting sentence tells, names aside, that a sentence has."""
+        """Return the share of the weight of question or supporting sentence, without names, that a sentence has."""
         weight = self.collection.weight
         return max(
             weight(sentence.words & wanted) / max(weight(wanted), LEAST_TOLD) for wanted in (self.question, self.fact)
         )
 
     def of_the_subject(self) -> list[Sentence]:
-        """Return sentences about the subject of the question, or what belongs to it, the most similar first."""
+        """Return sentences about the subject of the question, or a thing that belongs to it, the most similar first."""
         ranked: list[tuple[bool, float, Sentence]] = []
         of = leading_name(lead(self.asked.fact)) if self.names and not self.pages else ""
-        beside = frozenset((*self.beside, *self.own))
-        for sentence in dict.fromkeys((*self.near, *self.own)):
+        beside = frozenset((*self.beside, *self.from_documents))
+        for sentence in dict.fromkeys((*self.near, *self.from_documents)):
             if sentence.page and sentence.page in self.names and sentence.page not in self.pages:
-                continue  # of another that is called so
+                continue  # about another thing of that name
             if self.names:
                 called = [name for name in self.names if not is_of_a_people(name)]
                 led = any(stands_whole(sentence.lead, name) for name in (*called, of) if name in called or " " in name)
@@ -97,18 +97,18 @@ class PairSearch:
                 )
             else:
                 led = any(topic <= sentence.leads for topic in self.topics)
-                fits = sentence in self.own or (
+                fits = sentence in self.from_documents or (
                     not sentence.page
                     and (led or (sentence in beside and any(topic <= sentence.words for topic in self.topics)))
                 )
             likeness = self.likeness(sentence)
-            if fits and likeness >= (0 if led else LEAST_OF_IT if sentence in self.own else LEAST_FAR):
+            if fits and likeness >= (0 if led else LEAST_OF_IT if sentence in self.from_documents else LEAST_FAR):
                 ranked.append((not led, -likeness, sentence))
         return [sentence for *_, sentence in sorted(ranked, key=lambda entry: entry[:2])]
 
     def of_others(self) -> list[Sentence]:
-        """Return sentences about another entity of the same type, or of any type where no page tells it."""
-        types = {sentence.type.of for sentence in self.own if sentence.type is not None}
+        """Return sentences about another entity of the same type, or of any type if no page shows it."""
+        types = {sentence.type.of for sentence in self.from_documents if sentence.type is not None}
         ranked: list[tuple[float, Sentence]] = []
         for sentence in self.beside:
             words, told_of = sentence.words, sentence.words if sentence.page else sentence.leads
@@ -141,12 +141,15 @@ class PairSearch:
         return type_ is None or not types or type_.of in types
 
     def supporting(self) -> list[str]:
-        """Return the sentences of the documents that hold the answer, the supporting sentence first."""
+        """Return the sentences of the documents that contain the answer, the supporting sentence first."""
         answer, fact = self.asked.answers[0].strip(" ."), without_asides(self.asked.fact)
         of_fact = [fact, *sentences_en.parts(fact)]
         if not stands_alone(fact):
             of_fact = list(filter(stands_alone, of_fact))
-        candidates = (*of_fact, *(sentence.text for sentence in sorted(self.own, key=self.likeness, reverse=True)))
+        candidates = (
+            *of_fact,
+            *(sentence.text for sentence in sorted(self.from_documents, key=self.likeness, reverse=True)),
+        )
         if all(map(is_yes_or_no, self.asked.answers)):
             return []
         return [

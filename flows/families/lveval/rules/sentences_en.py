@@ -1,7 +1,7 @@
-"""The sentences of an English collection that make sense alone, each with its subject.
+"""The sentences of an English collection that make sense alone, with their subjects.
 
 Departure from the paper, whose annotators and GPT-4 write their confusing facts (section 3.2.2): the rules lift such
-sentences, as they stand or with a name changed. A document that holds one is no distractor of its pair.
+sentences, unchanged or with a name changed. A document with such a sentence is no distractor of its pair.
 """
 
 import heapq
@@ -20,16 +20,16 @@ from flows.language.en.statements import is_finite
 from flows.language.pointing import points_outside
 
 LEAST_WORDS = 6
-LONGEST = 45  # words of a lifted sentence, at most
-COMMON = 0.2  # share of the documents from which a word in them is uninformative
-RARE = 100  # documents that may hold an informative word in any case
-LONGEST_LEAD = 12  # words before the verb of a sentence, at most
+LONGEST = 45  # the most words of a lifted sentence
+COMMON = 0.2  # share of the documents from which a word is uninformative
+RARE = 100  # number of documents that may always have an informative word
+LONGEST_LEAD = 12  # the most words before the verb of a sentence
 _KEPT = 8192
 _PRONOUN = pattern("pronouns", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:its|his|her|their|it|he|she|they|also|later|other|both|former)\b", re.IGNORECASE)
-"""Words that may stand behind the name that a sentence begins with."""
+"""Words that may follow the name that a sentence begins with."""
 _GARBLED = re.compile(r',,|""|;|\[|\]|\n|\(|\bor ,|^[^"]*"[^"]*(?:"[^"]*"[^"]*)*$')
-"""Leftovers of brackets, and quotation marks without their other half."""
+"""Leftovers of brackets, and unpaired quotation marks."""
 _LEANS = pattern("leaning_openings")
 _INTRODUCED = pattern("introductions")
 _TRAILING_DATE = re.compile(r" (?:in|on) (?:[A-Z][a-z]+ )?(?:\d{1,2} )?(?:1\d|20)\d\d\.$")
@@ -38,16 +38,16 @@ _JOINED = re.compile(r",| (?:and|is|are|has|have|that|which|who|but|or) ")
 _LINKED = pattern("removable_links")
 _CLAUSE_ENDS = pattern("clause_ends")
 _SET_OFF = re.compile(rf"(?P<of>(?:The )?{entities_en.NAME.pattern}), [^,]+, (?P<verb>[a-z]+)(?= )")
-"""A name, what is set off behind it, and its verb."""
+"""A name, the phrase set off after it, and its verb."""
 _WHO = re.compile(rf"{entities_en.NAME.pattern}, who (?P<verb>[a-z]+)(?P<said> [^,;]+)(?=,|\.$)")
 _JOINS = re.compile(r", (?:and|but|while|whereas) (?=(?:the |an? )?[A-Z])")
-"""Where a sentence goes on with another of another subject."""
+"""The place where a sentence continues with a clause on another subject."""
 _DONE, _STATE = ("|".join(vocabulary(name).split()) for name in ("done", "lasting"))
 _AFTER_NOUN = re.compile(
     rf",| (?:that|which|who|whose|where|in|from|best|most|widely|starring|featuring|located|(?:{_DONE}|{_STATE})"
     rf"(?: and (?:{_DONE}))?(?= (?:by|in|at|on|for|to|from|as)\b))(?= )"
 )
-"""Where the noun that a definition has first is at its end."""
+"""The end of the first noun phrase of a definition."""
 _PARTICIPLE = re.compile(
     rf"(?:^|,(?: and)?|(?<=[a-z]) and) (?P<said>(?:(?P<done>{_DONE})(?: and (?:{_DONE}))?|(?:{_STATE})) "
     rf"(?:by|in|at|on|for|to|from|as) (?:(?!(?: and)? (?:that|which|who|whose|where|starring|featuring|with|"
@@ -61,7 +61,7 @@ class Sentence(NamedTuple):
 
     text: str
     lead: str  # the words before its verb: its subject
-    page: str  # the title of its page; empty where its document has none
+    page: str  # the title of its page; empty if its document has none
     type: entities_en.EntityType | None  # the type of the page's subject
     words: frozenset[str]
     leads: frozenset[str]  # the content words of the sentence, and of its lead
@@ -81,11 +81,11 @@ class Collection:
         self._most = log(1 + number)
 
     def weight(self, words: Iterable[str]) -> float:
-        """Return how informative words are: the fewer documents hold one, the more."""
+        """Return how informative words are: the fewer documents have a word, the more informative it is."""
         return sum(self._weights.get(word, self._most) for word in words)
 
     def near(self, words: frozenset[str], most: int) -> list[Sentence]:
-        """Return the sentences of the documents most similar to the words; words that stand everywhere do not count."""
+        """Return the sentences of the documents most similar to the words; words that occur everywhere do not count."""
         scores: dict[int, float] = defaultdict(float)
         for word in sorted(words):
             places = self._places.get(word, ())
@@ -106,7 +106,7 @@ def sentences(document: str) -> tuple[Sentence, ...]:
 
 
 def _standing_alone(page: str, text: str) -> Iterator[Sentence]:
-    """Yield sentence by sentence; the subject of the one before replaces a pronoun that begins one."""
+    """Yield the sentences; a pronoun at the beginning is replaced by the subject of the sentence before."""
     type_: entities_en.EntityType | None = None
     of = ""
     for number, sentence in enumerate(en.sentences(text)):
@@ -127,7 +127,7 @@ def _standing_alone(page: str, text: str) -> Iterator[Sentence]:
 
 
 def _named_again(name: str, sentence: str, type_: entities_en.EntityType | None) -> str:
-    """Return a sentence about that entity with its name in place of the first word."""
+    """Return the sentence with the entity's name in place of the first word."""
     personal = type_.of == "person" if type_ else entities_en.is_personal(name)
     pronoun, possessive, last = ("He|She", "His|Her", name.rsplit(maxsplit=1)[-1]) if personal else ("It", "Its", name)
     begins = re.match(rf"(?:(?:{pronoun}|{re.escape(last)})(?= [a-z]+)|(?P<own>{possessive})(?= [a-z]))", sentence)
@@ -177,7 +177,7 @@ def stands_alone(sentence: str, of: str = "") -> bool:
 
 
 def _has_a_verb(sentence: str) -> bool:
-    """Return whether it has a verb outside a relative clause behind its first noun: "A court that deals with cases"."""
+    """Return whether it has a verb outside a relative clause after its first noun: "A court that deals with cases"."""
     first = lead(sentence)
     rest = sentence[sentence.index(first) + len(first) :].rstrip(".")
     if first.endswith((", which", ", who", " whose")) or " – " in first or " whose " in first:
@@ -199,7 +199,7 @@ def leading_name(text: str) -> str:
 
 
 def lead(sentence: str) -> str:
-    """Return what stands before the verb, behind an introducing time or place; else the first words."""
+    """Return the words before the verb, after an introductory time or place; else the first words."""
     introduced = _INTRODUCED.match(sentence)
     words = sentence[introduced.end() if introduced else 0 :].split()
     verb = next((at for at, word in enumerate(words[:LONGEST_LEAD]) if at and is_verb(word)), LONGEST_LEAD // 2)
@@ -207,12 +207,12 @@ def lead(sentence: str) -> str:
 
 
 def is_verb(word: str) -> bool:
-    """Return whether a word is the verb that a subject goes on with."""
+    """Return whether a word is the verb that follows a subject."""
     return word in AUXILIARIES or is_finite(word)
 
 
 def parts(sentence: str) -> Iterator[str]:
-    """Yield sentences that are part of one, or reorder it: its first clause, its last, one about a person in it."""
+    """Yield parts and reorderings of a sentence: its first clause, its last, a statement about a person in it."""
     plain = entities_en.without_asides(sentence)
     first = _INTRODUCED.match(plain)
     start = len(first[0]) if first else 0
@@ -237,7 +237,7 @@ def parts(sentence: str) -> Iterator[str]:
 
 
 def definition(sentence: str, page: str) -> str:
-    """Return what a page's first sentence says its subject is; empty if it does not say."""
+    """Return the definition of its subject that a page's first sentence gives; empty if there is none."""
     begins = _defining(sentence, page)
     if begins is None:
         return ""
@@ -246,7 +246,7 @@ def definition(sentence: str, page: str) -> str:
 
 
 def clauses(sentence: str, page: str) -> Iterator[str]:
-    """Yield what else a page's first sentence says of its subject, clause by clause; the definition last."""
+    """Yield what else a page's first sentence says about its subject, clause by clause; the definition last."""
     begins = _defining(sentence, page)
     if begins is None:
         return
@@ -256,8 +256,8 @@ def clauses(sentence: str, page: str) -> Iterator[str]:
         yield f"{begins['of']} {relative['said']}."
     for part in _PARTICIPLE.finditer(rest):
         be = {"is": "was", "are": "were"}.get(begins["be"], begins["be"]) if part["done"] else begins["be"]
-        if _is_whole(said := f"{begins['of']} {be} {part['said']}"):
-            yield f"{said}."
+        if _is_whole(candidate := f"{begins['of']} {be} {part['said']}"):
+            yield f"{candidate}."
     if rest and _is_whole(alone):
         yield f"{alone}."
 
@@ -274,7 +274,7 @@ def _is_whole(text: str) -> bool:
 
 
 def within(text: str) -> str:
-    """Return a sentence as it goes on from other words: with a small letter, unless it begins with a name."""
+    """Return a sentence in the form that continues other words: with a small letter, unless it begins with a name."""
     low = text.split(maxsplit=1)[0].lower()
     if low not in en.STOP_WORDS and (not is_dictionary_word(low) or text.split()[1][:1].isupper()):
         return text

@@ -20,5 +20,5 @@ def words(name: str) -> frozenset[str]:
 
 
 def pattern(name: str, flags: int = 0) -> re.Pattern[str]:
-    """Compile a pattern, which is written in one piece or several."""
+    """Compile a pattern, which may be written in several pieces."""
     return re.compile("".join(_VOCABULARY[name]), flags)

@@ -1,4 +1,4 @@
-"""Proves of LV-Eval's finished rows that each is what it claims.
+"""Proves that each of LV-Eval's finished rows is what it claims.
 
 The verifier shares nothing with the builder but the schemas, the language, the scorer's words and the list of
 datasets. It computes everything again with its own code. It reads rows one at a time and forgets a context before

@@ -37,7 +37,7 @@ def answer_problems(case: Case, distracting: SearchableTexts) -> Iterator[str]:
 def _answered_elsewhere(
     answer: str, asked: frozenset[str] | None, case: Case, distracting: SearchableTexts
 ) -> Iterator[str]:
-    """Yield the confusing facts that hold the answer, and the first distracting document that answers."""
+    """Yield the confusing facts that contain the answer, and the first distracting document that answers."""
     for fact in case.row.confusing_facts:
         if case.language.contains(fact, answer):
             yield f"the confusing fact {short(fact)} holds the answer {answer!r}"
@@ -53,13 +53,13 @@ def _answered_elsewhere(
 
 
 def _asked(case: Case) -> frozenset[str]:
-    """Return the content words of the question before replacement that are in no answer."""
+    """Return the content words of the question, before replacement, that are in no answer."""
     answers = (case.language.content_words(case.undone(answer)) for answer in case.row.answers)
     return case.language.content_words(case.undone(case.row.input)).difference(*answers)
 
 
 def _answering(text: str, answer: str, asked: frozenset[str], case: Case) -> str | None:
-    """Return the first sentence that holds the answer and a word asked for, before replacement."""
+    """Return the first sentence, before replacement, that contains the answer and a word asked for."""
     text, answer, language = case.undone(text), case.undone(answer), case.language
     for start, end in pairwise((0, *boundaries(text, case.code), len(text))):
         if _answer_stands(text[start:end], answer, case) and asked & language.content_words(text[start:end]):
@@ -68,7 +68,7 @@ def _answering(text: str, answer: str, asked: frozenset[str], case: Case) -> str
 
 
 def _answer_stands(text: str, answer: str, case: Case) -> bool:
-    """Return whether the answer stands in a distracting text as whole words: "Neal" does not in "O'Neal"."""
+    """Return whether the answer occurs in a distracting text as whole words: "Neal" does not in "O'Neal"."""
     if case.code == "zh":
         return case.language.contains(text, answer)
     return bool(keywords.occurs(text, [answer], case.code))
@@ -110,7 +110,7 @@ def _half_renamed(rules: Sequence[tuple[str, str]], text: str, language: Languag
 
 
 def replacement_problems(case: Case, distracting: SearchableTexts) -> Iterator[str]:
-    """Check that no keyword is left, and that every substitute stands where the rules put it."""
+    """Check that no keyword is left, and that every substitute is where the rules put it."""
     row, rules = case.row, case.rules
     if not rules:
         return

@@ -1,4 +1,4 @@
-"""One row with what several checks of it need, and how the verifier reads texts."""
+"""A row with the values that several checks need, and how the verifier reads texts."""
 
 import hashlib
 import re
@@ -19,8 +19,8 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 _WIDE = re.compile("[０-９Ａ-Ｚａ-ｚ]")
 _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 LONGEST_SENTENCE = {"en": 60, "zh": 120}  # words (characters) by which a short context may miss its level
-CLOSING = r"[\"'”’」』）)》〉\]*_]*"  # quotation marks and brackets behind the end of a sentence
-BORDER = "\n\0\n"  # between texts that are searched together: no phrase stands across it
+CLOSING = r"[\"'”’」』）)》〉\]*_]*"  # quotation marks and brackets after the end of a sentence
+BORDER = "\n\0\n"  # between texts that are searched together: no phrase crosses it
 
 
 def count(text: str, code: str) -> int:
@@ -30,7 +30,7 @@ def count(text: str, code: str) -> int:
 
 
 def plain(text: str) -> str:
-    """Return the text without difference of case and white space."""
+    """Return the text in a form that ignores case and white space."""
     return " ".join(text.split()).casefold()
 
 
@@ -47,7 +47,7 @@ def short(text: str) -> str:
 
 
 def around(text: str, phrase: str) -> str:
-    """Return what stands around the phrase, or around its first word."""
+    """Return the surroundings of the phrase, or of its first word."""
     at = text.casefold().find(phrase.split(maxsplit=1)[0].casefold())
     return repr(" ".join(text[max(0, at - 30) : at + len(phrase) + 30].split()))
 
@@ -69,7 +69,7 @@ def units(text: str, code: str) -> Sequence[str]:
 
 
 def folded(units: Sequence[str], code: str) -> str:
-    """Return a form in which spellings meet: no case or width, one kind of white space (in Chinese, no punctuation)."""
+    """Return the form that all spellings share: no case or width, equal white space (in Chinese, no punctuation)."""
     if code == "zh":
         letters = _NO_LETTERS.sub("", str(units))
         return (letters.translate(_NARROW) if _WIDE.search(letters) else letters).lower()
@@ -83,15 +83,15 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """A row with what its checks need again and again."""
+    """A row with the values that its checks need repeatedly."""
 
     row: LongContext
     dataset: Dataset
     language: Language
     spans: Sequence[Span]
-    """Where the documents stand, each from the end of its header to the next; a book is one document."""
+    """The documents' places, each from the end of its header to the next header; a book is a single document."""
     within: Sequence[int | None]
-    """For each of the row's positions, the number of the document that it stands in."""
+    """For each of the row's positions, the number of the document that contains it."""
 
     @property
     def code(self) -> str:

@@ -1,4 +1,4 @@
-"""Proves that each context has its length, holds what it says where it says, and holds no other answer."""
+"""Proves that each context has its length, contains what it claims where it claims, and contains no other answer."""
 
 import re
 from bisect import bisect_right
@@ -37,7 +37,7 @@ _GOES_ON = {
 
 
 def verify_contexts(rows: Iterable[LongContext], ctx: VerifyContext) -> Iterator[Fault]:
-    """Check that contexts have their length, hold what they say and no other answer, and agree with other rows."""
+    """Check that contexts have their length, contain what they claim and no other answer, and agree with other rows."""
     levels, origins = Levels(), Origins.of(ctx)
     for row in rows:
         released, _, level = row.dataset.rpartition("_")
@@ -138,7 +138,7 @@ def header_problems(context: str, headers: Sequence[_Header]) -> Iterator[str]:
 
 
 def passages(context: str, headers: Sequence[_Header]) -> list[Span]:
-    """Return where the documents stand, each from the end of its header to the next."""
+    """Return the documents' places, each from the end of its header to the next header."""
     starts = [header.start for header in headers] + [len(context)]
     return [Span(header.end, end) for header, end in zip(headers, starts[1:], strict=True)]
 
@@ -185,7 +185,7 @@ def source_problems(case: Case) -> Iterator[str]:
 def support_problems(case: Case) -> Iterator[str]:
     """Check that each supporting document is a whole passage, and that those of a unit follow each other.
 
-    A recalled fact stands between two sentences of the book.
+    A recalled fact is between two sentences of the book.
     """
     numbers = []
     for position, number in case.of_kind("support"):
@@ -207,7 +207,7 @@ def support_problems(case: Case) -> Iterator[str]:
 
 
 def fact_problems(case: Case) -> Iterator[str]:
-    """Check that each confusing fact stands once, between two sentences of a distracting document."""
+    """Check that each confusing fact occurs once, between two sentences of a distracting document."""
     row = case.row
     if row.confusing_facts and not case.dataset.confusing_facts:
         yield f"{case.dataset.released} has no confusing facts, and the row has {len(row.confusing_facts)}"
@@ -237,7 +237,7 @@ def fact_problems(case: Case) -> Iterator[str]:
 
 
 def _stands(context: str, fact: str, others: Sequence[Position]) -> int:
-    """Return how often `fact` stands in the context, not counting inside another fact."""
+    """Return how often `fact` occurs in the context, not counting inside another fact."""
     times, at = 0, context.find(fact)
     while at >= 0:
         times += not any(other.start <= at and at + len(fact) <= other.end for other in others)
@@ -246,7 +246,7 @@ def _stands(context: str, fact: str, others: Sequence[Position]) -> int:
 
 
 def _between_sentences(case: Case, position: Position, span: Span) -> bool:
-    """Return whether a sentence ends before the position, if text stands there, and one begins behind it."""
+    """Return whether a sentence ends before the position, if text precedes it, and another begins after it."""
     context = case.row.context
     before = context[max(span.start, position.start - _WINDOW) : position.start].rstrip()
     after = context[position.end : min(span.end, position.end + _WINDOW)].lstrip()

@@ -29,7 +29,7 @@ _Place = tuple[str, str, str]  # dataset, level and pair
 
 
 class Levels:
-    """The rows so far: which pairs stand at which levels, and what they share."""
+    """The rows so far: which pairs have which levels, and what they share."""
 
     def __init__(self) -> None:
         self.shared: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}
@@ -39,7 +39,7 @@ class Levels:
         self.places: dict[_Place, list[tuple[int, int, str]]] = defaultdict(list)
         """The depth of each recalled fact, the words before it, and its row's id."""
         self.contexts: dict[_Place, dict[str, int]] = defaultdict(dict)  # checksum of a context -> its depth
-        self.depths: dict[_Place, frozenset[int]] = {}  # the depths that are to be there
+        self.depths: dict[_Place, frozenset[int]] = {}  # the expected depths
 
     def add(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
         """Remember the row; yield where it disagrees with those before it."""
@@ -63,7 +63,7 @@ class Levels:
             yield from self._place(row, row.depth, dataset)
 
     def _place(self, row: LongContext, depth: int, dataset: Dataset) -> Iterator[str]:
-        """Check that the fact stands in its share of the book, as evenly as the sentences allow.
+        """Check that the fact is at its share of the book, as closely as the sentences allow.
 
         Measured without what was put into the book; by words or by characters, whichever is closer.
         """
@@ -93,11 +93,11 @@ class Levels:
         """Yield the rows that are missing at a level, and facts that do not move forward with their depth."""
         for name, levels in self.rows.items():
             recalls = datasets.BY_NAME[name].recalls_fact
-            known: dict[str, str] = {}
+            row_ids: dict[str, str] = {}
             for pairs in levels.values():
-                known.update((pair, next(iter(depths.values()))) for pair, depths in pairs.items())
+                row_ids.update((pair, next(iter(depths.values()))) for pair, depths in pairs.items())
             for level, pairs in levels.items():
-                for pair, id_ in known.items():
+                for pair, id_ in row_ids.items():
                     wanted = self.depths.get((name, level, pair), range(datasets.DEPTHS)) if recalls else (None,)
                     missing = set(wanted) - pairs.get(pair, {}).keys()
                     at = f" at depths {listed(missing)}" if recalls and pair in pairs else ""
@@ -136,7 +136,7 @@ class Origins:
     marked: frozenset[str]  # the pairs whose answer has keywords
     sources: Mapping[str, list[tuple[str, str]]]  # id and checksum of a pair's documents
     needed: Mapping[str, Sequence[Rule]]
-    """The rules of a pair that nothing is known to speak against: none may be missing."""
+    """The rules of a pair without a known conflict: none may be missing."""
 
     @classmethod
     def of(cls, ctx: VerifyContext) -> "Origins":
@@ -148,7 +148,7 @@ class Origins:
         verdicts = ctx.verdicts("conflicts") if ctx.verdicts is not None else None
         for record in ctx.rows("conflicts"):
             rules[record.pair_id] = {(rule.old, rule.new) for rule in record.rules}
-            # The conflicts are of the rules as people were shown them: what speaks against theirs is not told.
+            # The conflicts concern the rules that people were shown; conflicts of corrected rules are not recorded.
             if verdicts is not None and not is_corrected(record, verdicts):
                 harmful = {conflict.old for conflict in record.conflicts}
                 needed[record.pair_id] = [rule for rule in record.rules if rule.old not in harmful]
@@ -201,22 +201,22 @@ def is_corrected(row: RuleConflicts, verdicts: Mapping[str, Verdict]) -> bool:
 
 
 def missing_rules(rules: Iterable[Rule], present: Iterable[Rule]) -> list[Rule]:
-    """Return the rules that `present` lacks; of two that differ in case only, one is enough."""
-    known = {(rule.old.casefold(), rule.new.casefold()) for rule in present}
-    return [rule for rule in rules if (rule.old.casefold(), rule.new.casefold()) not in known]
+    """Return the rules that `present` lacks; of two that differ only in case, one is enough."""
+    present_rules = {(rule.old.casefold(), rule.new.casefold()) for rule in present}
+    return [rule for rule in rules if (rule.old.casefold(), rule.new.casefold()) not in present_rules]
 
 
 def verify_sources(rows: Iterable[LongContext], documents: Mapping[str, str]) -> Iterator[Fault]:
     """Check the checksums of the supporting documents against `documents`: id to text, as read again."""
-    known: dict[str, str] = {}
+    checksums: dict[str, str] = {}
     for row in rows:
         for source in row.sources:
             if source.id not in documents:
                 yield Fault(id=row.id, problem=f"the source document {source.id!r} is not among those read")
                 continue
-            if source.id not in known:
-                known[source.id] = sha256(documents[source.id])
-            if (checksum := known[source.id]) != source.sha256:
+            if source.id not in checksums:
+                checksums[source.id] = sha256(documents[source.id])
+            if (checksum := checksums[source.id]) != source.sha256:
                 problem = f"the source document {source.id!r} has SHA-256 {checksum}, expected {source.sha256}"
                 yield Fault(id=row.id, problem=problem)
 

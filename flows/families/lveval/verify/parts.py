@@ -1,4 +1,4 @@
-"""Proves of pairs, documents, facts, rules and keywords that each is what it claims."""
+"""Proves that each pair, document, fact, rule and keyword is what it claims."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ from flows.language.matter import speaks_of_another
 from schemas.base import content_hash, key_of
 from schemas.lveval import AnswerKeywords, ConfusingFact, Pair, PoolDocument, Replacements, RuleConflicts
 
-LEAST_IN_COMMON = 2  # content words (characters) of question or original fact that a confusing fact holds
+LEAST_IN_COMMON = 2  # content words (characters) of question or original fact that a confusing fact has
 LONGEST_FACT = {"en": 120, "zh": 240}  # words (characters) of a confusing fact
 _HAN = re.compile(r"[㐀-鿿豈-﫿]")
 _EMPTY_HAN = frozenset(
@@ -28,7 +28,7 @@ _DECLARED = {"en": re.compile(rf"[.!…]{CLOSING}\Z"), "zh": re.compile(rf"[。�
 
 
 def verify_pairs(rows: Iterable[Pair], ctx: VerifyContext) -> Iterator[Fault]:
-    """Check that each is a question whose documents hold an answer, and that none stands twice in a dataset."""
+    """Check that each is a question whose documents contain an answer, and that none occurs twice in a dataset."""
     seen = Seen()
     for row in rows:
         problems = [*seen.twice("key", row.key), *dataset_problems(row.dataset, row.language)]
@@ -88,8 +88,8 @@ def verify_replacements(rows: Iterable[Replacements], ctx: VerifyContext) -> Ite
 def verify_conflicts(rows: Iterable[RuleConflicts], ctx: VerifyContext) -> Iterator[Fault]:
     """Check that each conflict is of a rule and shows where, and that the rules come from those proposed.
 
-    Where their decisions are there, they tell a rule that people left out from one that was lost, and a pair whose
-    rules people rejected from one that is missing.
+    If people's decisions are there, they distinguish a rule that people left out from a lost rule, and a pair whose
+    rules people rejected from a missing pair.
     """
     proposed = {proposal.pair_id: proposal for proposal in ctx.rows("replacements")}
     verdicts = ctx.verdicts("conflicts") if ctx.verdicts is not None else None
@@ -117,7 +117,7 @@ def verify_conflicts(rows: Iterable[RuleConflicts], ctx: VerifyContext) -> Itera
 
 
 def verify_keywords(rows: Iterable[AnswerKeywords], ctx: VerifyContext) -> Iterator[Fault]:
-    """Check that each keyword is a word of the answer, and that they stand in its order."""
+    """Check that each keyword is a word of the answer, and that they are in its order."""
     seen = Seen()
     for row in rows:
         problems = [*seen.twice("key", row.key), *dataset_problems(row.dataset, row.language, "keywords")]
@@ -156,7 +156,7 @@ class Seen:
         self._before: set[str] = set()
 
     def twice(self, what: str, *values: object) -> Iterator[str]:
-        """Yield a problem if the values came before under that name."""
+        """Yield a problem if the same values came before under that name."""
         name = content_hash(what, *values)
         if name in self._before:
             yield f"its {what} stands twice"
@@ -164,7 +164,7 @@ class Seen:
 
 
 def verify_facts(rows: Iterable[ConfusingFact], ctx: VerifyContext) -> Iterator[Fault]:
-    """Check that each fact is near the question and does not answer it; a pair has at most one of each kind."""
+    """Check that each fact is near the question and does not answer it; a pair has at most one fact of each kind."""
     seen = Seen()
     for row in rows:
         problems = [*seen.twice("key", row.key), *dataset_problems(row.dataset, row.language, "confusing_facts")]
@@ -203,7 +203,7 @@ def _meaningful(text: str, code: str, language: Language) -> frozenset[str]:
 def _subject_problems(row: ConfusingFact, language: Language) -> Iterator[str]:
     """Check names: a subject fact with the question's names says less than is asked; an object fact has one of them.
 
-    To the object fact the name that the original begins with will do, since a question may only describe its subject.
+    For an object fact, the name that begins the original also counts: a question may only describe its subject.
     """
     asked, words = _names(row.question), _folded_words(row.fact)
     begins = _NAME_AT_FIRST.match(row.original_fact)
@@ -215,8 +215,8 @@ def _subject_problems(row: ConfusingFact, language: Language) -> Iterator[str]:
         return
     named = [name for name in asked if not is_of_a_people(name)]
     leading = language.content_words(begins[0]) if begins else frozenset()
-    known = asked | frozenset(_folded_words(" ".join(leading)))
-    if row.changes == "object" and named and not any(same_name(name, word) for name in known for word in words):
+    names = asked | frozenset(_folded_words(" ".join(leading)))
+    if row.changes == "object" and named and not any(same_name(name, word) for name in names for word in words):
         yield "the fact with another object names nothing that the question names"
 
 

@@ -1,4 +1,4 @@
-"""The distracting texts of a context, made ready for many searches; proves that none repeats a supporting one."""
+"""The distracting texts of a context, prepared for many searches; proves that none repeats a supporting text."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,14 +29,14 @@ class SearchableTexts:
         self.whole = BORDER.join(self.folded)
 
     def holding(self, phrase: str) -> list[str]:
-        """Return all texts that hold the phrase, and some that only hold its letters."""
+        """Return all texts that contain the phrase, and some that only contain its letters."""
         wanted = folded(units(phrase, self.code), self.code)
         if not wanted or wanted not in self.whole:
             return []
         return [text for text, folded in zip(self.texts, self.folded, strict=True) if wanted in folded]
 
     def like(self, text: str) -> list[str]:
-        """Return all texts with half of their shingles in common with `text`, or half of its, and some with fewer."""
+        """Return all texts that share half of their own or of `text`'s shingles, and some that share fewer."""
         size = SHINGLE[self.code]
         wanted = units(text, self.code)
         if len(wanted) < size or not self.texts:
@@ -54,7 +54,7 @@ class SearchableTexts:
 
     @cached_property
     def _marks(self) -> NDArray[np.uint64]:
-        """For each shingle of all texts, one after the other, its place in a table."""
+        """For each shingle of all texts, in order, its place in a table."""
         return _rolled(_values(self.units, self.code), SHINGLE[self.code]) >> np.uint64(64 - _TABLE_BITS)
 
 
@@ -75,7 +75,7 @@ def _rolled(values: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
 
 
 def duplicate_problems(case: Case, distracting: SearchableTexts) -> Iterator[str]:
-    """Check that no distracting document nearly repeats a supporting one, and none stands twice."""
+    """Check that no distracting document nearly repeats a supporting one, and none occurs twice."""
     times = Counter(text.strip() for text in distracting.texts)
     if not case.dataset.recalls_fact and len(times) != len(distracting.texts):
         yield f"a distracting document stands twice: {short(times.most_common(1)[0][0])}"
@@ -96,6 +96,6 @@ def _common(text: str, other: str, code: str) -> float:
 
 
 def _shingles(text: str, code: str) -> frozenset[tuple[str, ...]]:
-    """Return each run of so many words (characters); of a shorter text, the whole."""
+    """Return each run of `size` words (characters); of a shorter text, the whole."""
     words = units(text, code)
     return frozenset(tuple(words[at : at + SHINGLE[code]]) for at in range(max(1, len(words) - SHINGLE[code] + 1)))

@@ -1,4 +1,4 @@
-"""Which answers can take the place of a case's answer (section 3.1)."""
+"""Checks which answers can replace a case's answer (section 3.1)."""
 
 import re
 from difflib import SequenceMatcher
@@ -11,7 +11,7 @@ from flows.llm.model import Problem
 from schemas.base import odd_character
 
 LEAST_SHARED = 3
-"""A Chinese answer and its question name one thing if they have this many characters in a row in common."""
+"""A Chinese answer and its question name the same thing if they share this many characters in a row."""
 
 _MARKUP = re.compile(r"<[^<>]*>|\[/?\w+\]")
 _HAN = re.compile(r"[㐀-鿿豈-﫿]")
@@ -46,18 +46,18 @@ class Answered(Protocol):
 
 
 def alternative_problem(case: Answered, alternative: str) -> Problem:
-    """Return why `alternative` cannot take the place of the answer.
+    """Return why `alternative` cannot replace the answer.
 
-    It must be short plain text. It names something else than the answer or its aliases: each has a word that the
+    It must be short plain text. It names something other than the answer and its aliases: each has a word that the
     other lacks ("South Goa" for "North Goa"). It is neither in the evidence nor in the question, unless that asks
-    which of the two it is. What the question names too stays in it ("Goa"). A number replaces a number alone, a date
-    a date.
+    to choose between the two. A word that the question has too stays in it ("Goa"). A number replaces only a number,
+    a date a date.
     """
     return _form_problem(case, alternative) or _meaning_problem(case, alternative) or _place_problem(case, alternative)
 
 
 def _form_problem(case: Answered, alternative: str) -> Problem:
-    """Return why it is no short plain text of the passage's language."""
+    """Return why it is not a short plain text in the passage's language."""
     limits = LANGUAGES[case.language]
     markup = _MARKUP.search(alternative)
     if (unfit := markup[0] if markup else odd_character(alternative)) is not None:
@@ -74,7 +74,7 @@ def _form_problem(case: Answered, alternative: str) -> Problem:
 
 
 def _meaning_problem(case: Answered, alternative: str) -> Problem:
-    """Return why it does not name another thing of the answer's type."""
+    """Return why it does not name a different thing of the answer's type."""
     language = language_of(case.language)
     old, new = (language.answer_type(answer, case.question) for answer in (case.answer, alternative))
     counted = old in ("number", "date")
@@ -101,7 +101,7 @@ def _place_problem(case: Answered, alternative: str) -> Problem:
 
 
 def _named_in_question(case: Answered, alternative: str) -> str | None:
-    """A word of a name (in Chinese, characters) that answer and question share and the alternative lacks."""
+    """A word of a name (in Chinese, characters) that the answer shares with the question and the alternative lacks."""
     if case.language == "zh":
         match = SequenceMatcher(None, case.answer, case.question, autojunk=False).find_longest_match()
         shared = case.answer[match.a : match.a + match.size]
@@ -113,7 +113,7 @@ def _named_in_question(case: Answered, alternative: str) -> str | None:
 
 
 def _names_the_same(language: Language, name: str, alternative: str, *, counted: bool) -> bool:
-    """Return whether two answers may mean one thing: one holds or names the other, or no word tells them apart."""
+    """Return whether two answers may mean the same: one contains or names the other, or no word distinguishes them."""
     if language.contains(name, alternative) or language.contains(alternative, name):
         return True
     named = [*language.mentions(alternative, name), *language.mentions(name, alternative)]

@@ -1,6 +1,6 @@
-"""Passages that a model made: whether one condenses several, and holds the supporting fact once it is merged (table 9).
+"""Checks of passages that a model made: condensed from several, and merged with the supporting sentence (table 9).
 
-Also where a passage of the collection opens, and whether it answers the question otherwise.
+Also: where a passage of the collection begins, and whether it gives the question another answer.
 """
 
 import re
@@ -20,23 +20,23 @@ from flows.llm.model import Problem
 MOST_CONDENSED = 0.5
 """Length of a condensed text, as a share of the passages'."""
 LEAST_DRAWN = 3
-"""Content words of a passage alone that a condensed text must hold, so that it draws on each."""
+"""Content words found only in one passage that a condensed text must have, so that it draws on each."""
 RIVAL_ABOVE, UNSURE_ABOVE = 0.6, 0.4
 """Shares of the question's content words in a sentence that names something of the answer's type: above the
-first it may well answer the question otherwise; above the second it is for people to look at."""
+first it may well give another answer; above the second people should look at it."""
 _SHOWN = 8
-"""Words of a passage by which a complaint tells what a condensed text lacks."""
+"""Words of a passage that a complaint lists as missing from a condensed text."""
 SAME_ABOVE = 0.9
-"""Share of words in the same order above which a text repeats another. Of 21 pairs of expansions, four were above it,
-which differed in one sentence at the most; the next, at 0.86, had its sentences in another order."""
+"""Share of words in the same order above which a text repeats another. Of 21 pairs of expansions, four were above it
+and differed in at most one sentence; the next, at 0.86, had its sentences in another order."""
 _DEFINES = re.compile(r"(?:An? |The )?([A-Za-z][\w-]*(?: [\w-]+){0,3}?) (?:is|are|was|were) (?:an?|any|one of) ")
 
 
 def opening(language_code: str, passage: str, title: str | None) -> int | None:
-    """Place of the passage's first sentence that is whole and stands on its own; None if there is none.
+    """Place of the passage's first sentence that is whole and can be understood alone; None if there is none.
 
     It has at most half of the passage's length, or the passage could not be condensed. A passage is of its page's
-    title: a sentence that has less than half of it does not say what it speaks of.
+    title: a sentence that has less than half of it does not say what it is about.
     """
     language = language_of(language_code)
     most = MOST_CONDENSED * language.count(passage)
@@ -47,7 +47,7 @@ def opening(language_code: str, passage: str, title: str | None) -> int | None:
 
 
 def _stands_alone(language_code: str, sentence: str, title: str | None) -> bool:
-    """Return whether a sentence names its page ("The cheetah" is the Cheetah), and leans on nothing else."""
+    """Return whether a sentence names its page ("The cheetah" is the Cheetah), and needs no other text."""
     words = language_of(language_code).content_words
     titled = words(page_name(title))
     if titled and 2 * len(titled & words(sentence)) < len(titled):
@@ -62,7 +62,7 @@ def most_condensed(language_code: str, passages: Sequence[str]) -> int:
 
 
 def condensed_problem(language_code: str, passages: Sequence[str], condensed: str) -> Problem:
-    """Return why `condensed` is no text of the passages: it is too long, leaves one out, or begins with a pronoun."""
+    """Return why `condensed` does not condense the passages: too long, one left out, or a pronoun at the start."""
     language = language_of(language_code)
     length, most = language.count(condensed), most_condensed(language_code, passages)
     if not 0 < length <= most:
@@ -76,7 +76,7 @@ def condensed_problem(language_code: str, passages: Sequence[str], condensed: st
 
 
 def undrawn_problem(language: Language, passages: Sequence[str], text: str) -> Problem:
-    """The first of the passages of which a text made of them says nothing."""
+    """The first passage that the text made from them leaves out."""
     held = language.content_words(text)
     words = [language.content_words(passage) for passage in passages]
     for place, of_passage in enumerate(words):
@@ -93,10 +93,10 @@ def undrawn_problem(language: Language, passages: Sequence[str], text: str) -> P
 
 
 def rival(case: Answered, passage: str) -> tuple[str, float] | None:
-    """The sentence of a passage that comes nearest to answering the question otherwise, and how near; 0..1.
+    """The sentence of a passage that comes nearest to giving another answer, and how near; 0..1.
 
-    It names something of the answer's type which is not the answer and not in the question; nearness is
-    the share of the question's content words that it holds.
+    It names something of the answer's type that is neither the answer nor in the question; nearness is
+    the share of the question's content words that it has.
     """
     language = language_of(case.language)
     asked = language.content_words(case.question)
@@ -131,7 +131,7 @@ def merged_problem(
     most: int | None = None,
     objected: Sequence[str] = (),
 ) -> Problem:
-    """Return why `merged` does not hold both the supporting fact and the condensed text, each sentence in its place.
+    """Return why `merged` does not contain both the supporting fact and the condensed text, each sentence in place.
 
     Sentences that an editor `objected` to may go.
     """
@@ -170,7 +170,7 @@ def _order_problem(language_code: str, sentence: str, condensed: str, merged: st
 
 
 def _parted(language_code: str, sentence: str, condensed: str, merged: str) -> str | None:
-    """The sentence after the supporting one, if it goes on from a sentence of the condensed text."""
+    """The sentence after the supporting one, if it continues a sentence of the condensed text."""
     at = merged.find(sentence)
     if at < 0:
         return None
@@ -180,7 +180,7 @@ def _parted(language_code: str, sentence: str, condensed: str, merged: str) -> s
 
 
 def _defined_late(language: Language, sentence: str, merged: str) -> str | None:
-    """The thing whose kind the supporting sentence tells, if more than one sentence before it speaks of that thing."""
+    """The thing that the supporting sentence defines, if more than one sentence before it mentions that thing."""
     defined = _DEFINES.match(sentence)
     if defined is None or (at := merged.find(sentence)) < 0:
         return None
@@ -189,7 +189,7 @@ def _defined_late(language: Language, sentence: str, merged: str) -> str | None:
 
 
 def _support_in(language: Language, text: str, sentence: str) -> float:
-    """Share of the sentence's content words that stand in two neighbouring sentences of the text; 0..1."""
+    """Share of the sentence's content words that occur in two neighbouring sentences of the text; 0..1."""
     wanted = language.content_words(sentence)
     if not wanted or sentence in text:
         return 1.0
@@ -199,7 +199,7 @@ def _support_in(language: Language, text: str, sentence: str) -> float:
 
 
 def objection_problem(passage: str, quoted: str) -> Problem:
-    """Return why an objection is to nothing that the passage says."""
+    """Return why an objection quotes nothing from the passage."""
     if stretch_of(passage, quoted) is not None:
         return None
     return "objection to what the passage does not say", f"it nowhere has {quoted!r}: copy the sentence as it stands"

@@ -1,4 +1,4 @@
-"""Checks of a sentence: it supports the answer and is understood alone (section 3.2, "proper decontextualization")."""
+"""Checks of a sentence: it supports the answer and makes sense alone (section 3.2, "proper decontextualization")."""
 
 import re
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from flows.language.quotes import holds, stretch_of
 from flows.llm.model import Problem
 
 LEAST_SUPPORT = 0.8
-"""Share of the supporting sentence's content words that must stand together in the new evidence."""
+"""Share of the supporting sentence's content words that must occur together in the new evidence."""
 LEAST_KNOWN = 0.6
-"""Share of the content words of each sentence, condensed or merged, that stand in what it was made of."""
+"""Share of each condensed or merged sentence's content words that must occur in its sources."""
 
 _ENDS = re.compile(r"[.!?。！？．…][\"'”’）)」』\]]*$")
 _STARTS = re.compile(r"^[\"'“‘(（「『]*[A-Z0-9À-Þ㐀-鿿豈-﫿]")
@@ -33,11 +33,11 @@ _MAY_GO = {
         r"^[^，。：；]{1,8}：|^(?:不同于|与|和|除)[^，。；]{1,20}，|另一个?|另外|其他|然而|最终|后来|此外|还"
     ),
 }
-"""Words that a sentence may lose to stand alone: a heading, a comparison with what preceded it, a link to it."""
+"""Words that a sentence may lose to stand alone: a heading, or a comparison with or link to the text before it."""
 
 
 def sentence_problem(language_code: str, evidence: str, answer: str, quoted: str) -> Problem:
-    """Return why `quoted` is no sentence of the evidence with the answer. Empty, it says that none supports it."""
+    """Return why `quoted` is not a sentence of the evidence with the answer; an empty text means there is none."""
     language = language_of(language_code)
     if not quoted.strip():
         return None
@@ -70,7 +70,7 @@ def sentence_before(language_code: str, evidence: str, sentence: str) -> str:
 
 
 def is_whole(sentence: str) -> bool:
-    """Return whether it begins and ends as a sentence does: passages are cut anywhere, and lists have none."""
+    """Return whether it begins and ends like a sentence: passages are cut anywhere, and lists have no sentences."""
     return bool(_STARTS.search(sentence) and _ENDS.search(sentence))
 
 
@@ -86,7 +86,7 @@ def begins_leaning(language_code: str, text: str) -> str | None:
 
 
 def short_name(language_code: str, sentence: str, title: str | None) -> re.Match[str] | None:
-    """The last name alone, if a sentence calls the person of its page so, as texts do that go on."""
+    """The last name alone, if a sentence calls the page's person by it, as texts do after the first mention."""
     name = page_name(title)
     language, last = language_of(language_code), name.rpartition(" ")[2]
     if language_code != "en" or " " not in name or language.contains(sentence, name):
@@ -140,10 +140,10 @@ def resolved_problem(
 
 
 def unknown_problem(language: Language, text: str, sources: Sequence[str]) -> Problem:
-    """A sentence of `text` of which the sources say too little for it to come from them."""
-    known = frozenset().union(*map(language.content_words, sources))
+    """A sentence of `text` with too few words from the sources."""
+    source_words = frozenset().union(*map(language.content_words, sources))
     for sentence in language.sentences(text):
         words = language.content_words(sentence)
-        if len(words & known) < LEAST_KNOWN * len(words):
+        if len(words & source_words) < LEAST_KNOWN * len(words):
             return "text adds what the passages do not say", f"leave this out: {sentence}"
     return None

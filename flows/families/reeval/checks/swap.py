@@ -1,4 +1,4 @@
-"""Checks of a rewritten evidence: it is the old one with another answer in the answer's place (section 3.1).
+"""Checks of a rewritten evidence: it is the old evidence with another answer in place of the answer (section 3.1).
 
 The two are compared word by word: what was replaced, what else changed, and where the answer stands.
 """
@@ -20,7 +20,7 @@ from schemas.base import odd_character
 from schemas.reeval import AnswerPosition, Edit
 
 MOST_UNEXPLAINED, MOST_UNEXPLAINED_WORDS = 0.02, 6
-"""Share of the evidence's words that may change though the swap does not explain it, and how many at the most."""
+"""Share of the evidence's words that may change without the swap explaining it, and the most such words."""
 
 _ARTICLE = re.compile(r"\b([Aa]n?)\s+$")
 _STRETCHES = re.compile(r"[㐀-鿿豈-﫿]|[^㐀-鿿豈-﫿]+")
@@ -29,7 +29,7 @@ _STRETCHES = re.compile(r"[㐀-鿿豈-﫿]|[^㐀-鿿豈-﫿]+")
 def swap_problem(
     language_code: str, old: str, answer: str, aliases: Sequence[str], alternative: str, new: str
 ) -> Problem:
-    """Return why `new`, as `restored` gives it, is not the evidence `old` with `alternative` in the answer's place."""
+    """Return why `new`, as `restored` gives it, is not the evidence `old` with `alternative` in place of the answer."""
     language = language_of(language_code)
     if not holds(language, new, alternative):
         return "new answer is not in the new evidence", f"the passage must hold {alternative!r}"
@@ -70,7 +70,7 @@ def _change_problem(
 
 
 def _new_signs(old: str, new: str) -> str | None:
-    """An invisible sign that came with a rewrite: a control or format character, a blank, a line break."""
+    """An invisible character that a rewrite added: a control or format character, a blank, a line break."""
     for sign in sorted(sign for sign in set(new) - {" "} if sign.isspace() or odd_character(sign)):
         if new.count(sign) > old.count(sign):
             return sign
@@ -78,7 +78,7 @@ def _new_signs(old: str, new: str) -> str | None:
 
 
 def _left_over(language: Language, text: str, answer: str, aliases: Sequence[str], alternative: str) -> str | None:
-    """A mention of the old answer that is no part of a mention of the new one."""
+    """A mention of the old answer that is not part of a mention of the new answer."""
     old = language.mentions(text, answer, aliases)
     new = language.mentions(text, alternative) if old else []
     left = (mention for mention in old if not any(now.start <= mention.start and mention.end <= now.end for now in new))
@@ -105,7 +105,7 @@ class Compared:
     """Two versions of an evidence side by side."""
 
     replacements: tuple[Edit, ...]
-    """Mentions of the old answer, with what stands in their place."""
+    """Mentions of the old answer, with their replacements."""
     agreement: tuple[Edit, ...]
     """All other differences."""
     tokens: int
@@ -113,7 +113,7 @@ class Compared:
 
 
 class _Difference(NamedTuple):
-    """A stretch of tokens of the old text, and of the new one, that differ."""
+    """A stretch of tokens that differs between the old text and the new."""
 
     of_mention: bool
     start: int
@@ -141,7 +141,7 @@ def compare(language_code: str, old: str, answer: str, aliases: tuple[str, ...],
 
 
 def restored(old: str, new: str) -> str:
-    """A rewritten evidence with the blanks, line breaks, quotation marks and dashes of the old where it says the same.
+    """A rewritten evidence with the old blanks, line breaks, quotation marks and dashes where the words are the same.
 
     Models typeset a text anew: they straighten quotation marks, and take out the blanks of tokenised text.
     """
@@ -177,7 +177,7 @@ def restored(old: str, new: str) -> str:
 def answer_position(language_code: str, evidence: str, answer: str) -> AnswerPosition | None:
     """Third of the evidence, in characters, in which the answer starts; None unless it occurs once (table 14).
 
-    White space beside a Chinese character says nothing: "1944 年" is found in "1944年".
+    White space beside a Chinese character means nothing: "1944 年" is found in "1944年".
     """
     folded = evidence.casefold()
     stretches = [stretch.strip() for stretch in _STRETCHES.findall(answer.casefold())]
@@ -190,7 +190,7 @@ def answer_position(language_code: str, evidence: str, answer: str) -> AnswerPos
 
 
 def _differing(old: str, new: str, mentions: Sequence[Mention]) -> tuple[int, int, int]:
-    """Where the texts begin to differ, and where in each they are the same again: between words, outside mentions."""
+    """Where the texts begin to differ, and where in each they agree again: between words, outside mentions."""
     start = old.rfind(" ", 0, int(Prefix.similarity(old, new))) + 1
     start = min([start, *(mention.start for mention in mentions if mention.start < start < mention.end)])
     end = old.find(" ", len(old) - int(Postfix.similarity(old[start:], new[start:])))
@@ -203,7 +203,7 @@ def _differing(old: str, new: str, mentions: Sequence[Mention]) -> tuple[int, in
 def _differences(
     before: Sequence[re.Match[str]], after: Sequence[re.Match[str]], mentions: Sequence[Mention]
 ) -> Sequence[_Difference]:
-    """Every difference, in order. A mention in which anything differs is one as a whole, with all that touches it."""
+    """Every difference, in order. A mention in which anything differs is one difference, with all that touches it."""
     opcodes = list(Levenshtein.opcodes([token.group() for token in before], [token.group() for token in after]))
     spans = [_tokens_of(before, mention) for mention in mentions]
     differences: list[_Difference] = []
@@ -222,13 +222,13 @@ def _differences(
     return differences
 
 
-def _joined(one: _Difference, other: _Difference) -> _Difference:
+def _joined(left: _Difference, right: _Difference) -> _Difference:
     return _Difference(
-        one.of_mention,
-        min(one.start, other.start),
-        max(one.end, other.end),
-        min(one.to_start, other.to_start),
-        max(one.to_end, other.to_end),
+        left.of_mention,
+        min(left.start, right.start),
+        max(left.end, right.end),
+        min(left.to_start, right.to_start),
+        max(left.to_end, right.to_end),
     )
 
 
@@ -248,7 +248,7 @@ def _edits(opcodes: Sequence[Opcode]) -> Iterator[_Difference]:
 
 
 def _aligned(opcodes: Sequence[Opcode], token: int) -> tuple[int, int]:
-    """Start and end, in the new text, of the counterpart of a token of the old one."""
+    """Start and end, in the new text, of the counterpart of a token of the old text."""
     code = next(code for code in opcodes if code.src_start <= token < code.src_end)
     place = min(code.dest_start + token - code.src_start, code.dest_end)
     return place, min(place + 1, code.dest_end)

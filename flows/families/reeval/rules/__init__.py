@@ -1,7 +1,7 @@
 """ReEval without a model: span replacement and extraction by rules. A floor to measure models against.
 
 Every rule works on the given text alone, and its output passes the same checks as a model's answer.
-None answers a question: the rules are no pivot that knows anything.
+None answers a question: as a pivot, the rules know nothing.
 """
 
 from flows.families.reeval.rules.enriching import condense, merge, read_passage, resolve_sentence, select_sentence

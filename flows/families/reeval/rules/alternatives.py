@@ -1,8 +1,8 @@
 """Alternative answers for the rules to choose from (ReEval, section 3.1).
 
-The paper's model thinks of its own. The rules take one that the passage fits as well as the old answer: persons,
-places, organisations and titles are invented, because what a passage tells of a known one is not true of another;
-countries are of the same region, years and quantities are near. A passage about anything else fits that alone.
+The paper's model invents alternatives. The rules take those that fit the passage as well as the old answer: persons,
+places, organisations and titles are invented, because what a passage says about a real one is not true of another;
+countries are from the same region, years and quantities are near. A passage about anything else fits only that.
 """
 
 import random
@@ -28,9 +28,9 @@ from flows.language.zh.types import is_personal_name, surname
 from schemas.base import content_hash
 
 CANDIDATES = 24
-"""How many are offered for a case."""
+"""The number of alternatives offered for a case."""
 LEAST_WORDS = 2
-"""Words of a name that says what kind of thing it is."""
+"""The fewest words of a name that says what kind of thing it is."""
 
 
 def candidates_for(case: Answered, others: Sequence[str], rng: random.Random) -> Sequence[str]:
@@ -67,12 +67,12 @@ def _counted(case: Answered, others: Sequence[str], rng: random.Random) -> Itera
 
 
 def is_alone(kind: str) -> bool:
-    """Return whether a kind holds one answer only: no words told what else could stand in its place."""
+    """Return whether a kind has only one answer: no words showed what else could replace it."""
     return kind.partition(":")[2].startswith("alone:")
 
 
 def _counted_anew(case: Answered, rng: random.Random) -> Iterator[str]:
-    """Not where the evidence has the number elsewhere too: it may count the same things."""
+    """Yield other numbers, unless the evidence has the number elsewhere too: it may count the same things."""
     rest = re.sub(re.escape(case.answer), " ", case.evidence, flags=re.IGNORECASE)
     words = {word.casefold() for word in re.findall(r"\w+", rest)}
     for other in counted_anew(case.answer, rng):
@@ -89,11 +89,11 @@ def _persons(case: Answered, shape: Sequence[str], rng: random.Random) -> Iterat
 
 
 BESIDE = 60
-"""Characters before a person's name in which a text says of which people he or she is: "the Danish architect"."""
+"""Characters before a person's name in which a text may give a nationality: "the Danish architect"."""
 
 
 def _country_of(case: Answered) -> Country | None:
-    """Where a person is from, as the words beside the name say, or of one with a rare name the text's first country."""
+    """The country of a person, from the words beside the name; for a rare name, the first country in the text."""
     beside = re.search(
         rf"([^.;()]{{0,{BESIDE}}}){re.escape(case.answer)}(?: (?:from|of|in) (?:[A-Z][\w ]*))?", case.evidence
     )
@@ -104,7 +104,7 @@ def _country_of(case: Answered) -> Country | None:
 
 
 def _chinese_persons(case: Answered, rng: random.Random) -> Iterator[str]:
-    """Persons whom nobody knows: of the same family, for fathers and sons share its name; foreign for foreign ones."""
+    """Invented persons: of the same family, because fathers and sons share its name; foreign for foreign persons."""
     names, parts = invented_names("zh"), case.answer.split("·")
     if len(parts) > 1:
         of = "female" if "她" in case.evidence and not re.search("他(?!们)", case.evidence) else "male"
@@ -117,7 +117,7 @@ def _chinese_persons(case: Answered, rng: random.Random) -> Iterator[str]:
 
 
 def _is_in_question(case: Answered) -> bool:
-    """Return whether the question speaks of what the answer names, by a name that only the answer has."""
+    """Return whether the question mentions the answer's thing by a name that only the answer has."""
     names = {word.casefold() for word in case.answer.split() if _is_own(word)} or {case.answer.casefold()}
     return bool(names & {word.casefold() for word in re.findall(r"[\w'’-]+", case.question)})
 
@@ -141,7 +141,7 @@ def is_person(answer: str, question: str, evidence: str, language_code: str) -> 
 
 
 def _places(case: Answered, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
-    """Countries of the same region; towns that are nowhere, and other places with the words that say what they are."""
+    """Countries of the same region; invented towns, and other places with the words that say what they are."""
     words = case.answer.split()
     if re.match(r"(?:who|whom|whose)\b", case.question, re.IGNORECASE):
         return  # George Strait sings
@@ -156,7 +156,7 @@ def _places(case: Answered, shape: Sequence[str], rng: random.Random) -> Iterato
 
 
 def _towns(case: Answered) -> Sequence[str]:
-    """Names of towns that sound like those of the country that the answer is in, as far as it is known."""
+    """Names of towns that sound like those of the answer's country, if it is known."""
     sentences = language_of(case.language).sentences(case.evidence)
     beside = " ".join(sentence for sentence in sentences if case.answer in sentence)
     named = [*named_in(beside), *named_in(case.evidence)]
@@ -167,7 +167,7 @@ def _towns(case: Answered) -> Sequence[str]:
 
 
 def _countries(case: Answered, rng: random.Random) -> Iterator[str]:
-    """Others of the region, where nothing else in the evidence is of the country: neither its people nor its cities."""
+    """Other countries of the region, if nothing else in the evidence belongs to the country: no people, no cities."""
     country = countries().get(case.answer)
     if country is None or not country.region or _has_more_of(country, case.evidence):
         return
@@ -191,7 +191,7 @@ _TITLED = {
     "opera": "title-opera", "song": "title-song", "single": "title-song",
     "journal": "title-periodical",
 }  # fmt: skip
-"""The kinds of works that are asked for, and the invented titles that they may bear."""
+"""The kinds of works that questions ask for, and invented titles for them."""
 
 
 _PLAYS_ON_NAME = (
@@ -200,7 +200,7 @@ _PLAYS_ON_NAME = (
 
 
 def _titles(case: Answered, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
-    """Works that do not exist, where the page is not about the work and nothing else in the evidence plays on it."""
+    """Invented works, if the page is not about the work and nothing else in the evidence alludes to it."""
     kind = _TITLED.get(shape[2]) if shape[1:2] == ["one"] and len(shape) > 2 else None
     language = language_of(case.language)
     if kind is None or (case.title and language.contains(case.title, case.answer)):
@@ -215,35 +215,35 @@ def _titles(case: Answered, shape: Sequence[str], rng: random.Random) -> Iterato
 
 
 def _article(title: str) -> str:
-    """The article that a title begins with; titles take each other's place where they have the same."""
+    """The article that a title begins with; titles with the same article can replace each other."""
     first = title.partition(" ")[0]
     return first if first in ("The", "A", "An") else ""
 
 
 _SCOPES = {"International": "World", "World": "International", "National": "Federal", "Federal": "National"}
-"""Words at the beginning of an organisation's name that may stand for each other."""
+"""Words at the beginning of an organisation's name that may replace each other."""
 
 
 def _with_its_kind(case: Answered, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
-    """The name with an invented word for its own one, where the others say what kind of thing it is."""
+    """The name with an invented word in place of its distinctive word, if the others say what kind of thing it is."""
     words = case.answer.split()
     if "," in case.answer or words[-1] in ("Sea", "Ocean"):
         return  # there are so few seas that everybody knows them
     if words[0] in _SCOPES and len(words) > LEAST_WORDS:
         yield " ".join([_SCOPES[words[0]], *words[1:]])
         return
-    own = [place for place, word in enumerate(words) if _is_own(word)]
-    if not own and len(words) == LEAST_WORDS and _is_named_after(words, shape) and not _is_spoken_of(case, words[0]):
-        own = [0]
-    if len(words) < LEAST_WORDS or len(own) != 1 or len(own) == len(words):
+    places = [place for place, word in enumerate(words) if _is_own(word)]
+    if not places and len(words) == LEAST_WORDS and _is_named_after(words, shape) and not _is_spoken_of(case, words[0]):
+        places = [0]
+    if len(words) < LEAST_WORDS or len(places) != 1 or len(places) == len(words):
         return
-    others = [word for place, word in enumerate(words) if place != own[0]]
-    if own[0] == len(words) - 1 and not {"of", "for"} & set(words):
-        return  # "Lush Ltd.": what it is stands last
+    others = [word for place, word in enumerate(words) if place != places[0]]
+    if places[0] == len(words) - 1 and not {"of", "for"} & set(words):
+        return  # "Lush Ltd.": the kind of thing comes last
     if any(word in ("New", "v") or is_common_surname(word.removesuffix("s'")) for word in others if not _is_head(word)):
-        return  # "New Mexico", "Roger Dean Stadium": more than one word is its own
+        return  # "New Mexico", "Roger Dean Stadium": more than one word is distinctive
     for name in rng.sample(_towns(case), min(FEW, len(_towns(case)))):
-        yield " ".join([*words[: own[0]], name, *words[own[0] + 1 :]])
+        yield " ".join([*words[: places[0]], name, *words[places[0] + 1 :]])
 
 
 def _is_head(word: str) -> bool:
@@ -255,14 +255,14 @@ def _is_spoken_of(case: Answered, word: str) -> bool:
 
 
 def _is_named_after(words: Sequence[str], shape: Sequence[str]) -> bool:
-    """Return whether the first of two words only tells things of a kind apart: "Elephant Island", "Smith College"."""
+    """Return whether the first of two words only distinguishes things of a kind: "Elephant Island", "Smith College"."""
     if words[-1].casefold() not in classes("head") or not words[0][:1].isupper():
         return False
     return shape[0] in ("island", "mountain") or is_common_surname(words[0])
 
 
 def _is_own(word: str) -> bool:
-    """Return whether a word of a name is what it is called, not what it is."""
+    """Return whether a word of a name is distinctive, and does not say what kind of thing it is."""
     folded = word.casefold()
     if not word[:1].isupper() or folded in classes("head"):
         return False

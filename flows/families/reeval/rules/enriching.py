@@ -1,4 +1,4 @@
-"""Context enriching by rules (ReEval, section 3.2): sentences and passages taken as they stand."""
+"""Context enriching by rules (ReEval, section 3.2): sentences and passages are used unchanged."""
 
 import random
 import re
@@ -15,25 +15,25 @@ from flows.llm.model import Invalid
 EXTRACTED = {"en": 50, "zh": 90}
 """Words (characters in Chinese) that the rules take of a passage, beyond its opening sentence."""
 LEAST_ASKED = {"en": 0.4, "zh": 0.5}
-"""Share of the question's content words that a sentence must hold to support its answer by itself. Chinese sentences
-leave their subject out more often."""
+"""Share of the question's content words that a sentence must have to support its answer by itself. Chinese sentences
+leave out their subject more often."""
 POSSESSIVES = frozenset(["his", "her", "its"])
 PERSONAL = frozenset(["he", "she", "his", "her", "him", "他", "她"])
 NAMEABLE = PERSONAL | {"it", "its", "the"}
-"""The words that a name may replace. They, these, both and most of them may be anybody; "a year later" is no one."""
+"""The words that a name may replace; not they, these, both and most of them (anybody) or "a year later" (nobody)."""
 NAMED_IN_CHINESE = frozenset(["他", "她", "它"])
-"""Subjects that a name can stand for as it is; sentences without a subject are left alone."""
+"""Subjects that a name can replace as they are; sentences without a subject are left alone."""
 _HAN = re.compile(r"[㐀-鿿]")
 POINTING = frozenset(["the", "this", "these", "that", "those"])
 _EARLIER = {
     pronoun: re.compile(rf"\b{subject}\b")
     for pronoun, subject in (("his", "he"), ("her", "she"), ("its", "it"), ("he", "he"), ("she", "she"))
 }
-"""For a pronoun in the main clause, the one that a clause before it has for the same: "When he died, his Requiem"."""
+"""For a pronoun in the main clause, that of the same person in a clause before it: "When he died, his Requiem"."""
 
 
 def select_sentence(asked: prompts.ToSelect, rng: random.Random) -> prompts.Sentence:
-    """Of the sentences that hold the answer, the one that shares most content words with the question."""
+    """Of the sentences with the answer, the one that shares the most content words with the question."""
     language = language_of(asked.language)
     wanted = language.content_words(asked.question)
     holding = [sentence for sentence in language.sentences(asked.evidence) if language.contains(sentence, asked.answer)]
@@ -48,7 +48,7 @@ def select_sentence(asked: prompts.ToSelect, rng: random.Random) -> prompts.Sent
 
 
 def resolve_sentence(asked: prompts.ToResolve, rng: random.Random) -> prompts.Sentence:
-    """What leans on the text before it named: by the page's title, if the page is about it, or the sentence before."""
+    """Replace a phrase that needs earlier text by a name: the page's title, or a name from the sentence before."""
     if asked.leaning is None:
         if (titled := _titled(asked)) is not None:
             return prompts.Sentence(sentence=titled)
@@ -78,7 +78,7 @@ def resolve_sentence(asked: prompts.ToResolve, rng: random.Random) -> prompts.Se
 
 
 def _titled(asked: prompts.ToResolve) -> str | None:
-    """The sentence with the page's title for what its own noun calls: "the tower" of the page on the Eiffel Tower."""
+    """The sentence with the page's title in place of its noun: "the tower" of the page on the Eiffel Tower."""
     language, title = language_of(asked.language), page_name(asked.title)
     vague = leans_on_what_is_asked(asked.language, asked.question, asked.answer, asked.sentence, asked.title)
     if asked.language != "en" or vague is None or not vague.lower().startswith("the "):
@@ -107,9 +107,9 @@ def condense(asked: prompts.ToCondense, rng: random.Random) -> prompts.Passage:
 
 
 def merge(asked: prompts.ToMerge, rng: random.Random) -> prompts.Passage:
-    """The sentence put before, between or after the paragraphs of the condensed text, and all made one.
+    """The condensed text with the sentence before, between or after its paragraphs, as one passage.
 
-    Where the wanted place does not do, or was objected to, the first that does is taken.
+    If the wanted place does not work, or was objected to, the first place that works is taken.
     """
     paragraphs = asked.condensed.splitlines()
     wanted = min(int(asked.place * (len(paragraphs) + 1)), len(paragraphs))
@@ -127,7 +127,7 @@ def merge(asked: prompts.ToMerge, rng: random.Random) -> prompts.Passage:
 
 
 def read_passage(asked: prompts.ToRead, rng: random.Random) -> prompts.Reading:
-    """Sentences that lean on what stands nowhere before them, and those that say again what another said."""
+    """Sentences that need something no sentence before them says, and sentences that repeat another."""
     language = language_of(asked.language)
     before = ""
     earlier: list[frozenset[str]] = []
@@ -145,7 +145,7 @@ def read_passage(asked: prompts.ToRead, rng: random.Random) -> prompts.Reading:
 
 
 def _tells_of(language: Language, before: str, leaning: str) -> bool:
-    """Return whether the text before says what a phrase leans on; "the blue whale", of several words, names its kind.
+    """Return whether the text before explains a phrase; "the blue whale", of several words, names its kind.
 
     A person is needed for "he", the noun for "the tower", any sentence for "it".
     """
@@ -178,16 +178,16 @@ def _joined(language_code: str, sentences: Sequence[str]) -> str:
     return ("" if language_code == "zh" else " ").join(sentences)
 
 
-# ---- the name that a subject stands for: who "he" is, and what "the film" is ----
+# ---- the name that a subject stands for: who is "he", which is "the film" ----
 
 
 def referent(language: Language, subject: str, title: str | None, before: str) -> str | None:
     """The name that a subject stands for; None if it is not clear.
 
-    The title's, where the sentence before speaks of it too, or there is none before, or that one leans on
-    what came before it as well; for a person also the name that the sentence before begins with. Only a
+    The title's, if the sentence before is about it too, or there is none before, or that sentence needs
+    earlier text as well; for a person also the name that the sentence before begins with. Only a
     person is he or she, and no person is it; they and these may be anybody; "the film" is the title's
-    where the title or the sentence before says that it is one.
+    if the title or the sentence before says that it is a film.
     """
     word = subject.split(maxsplit=1)[0].casefold()
     chinese = language is language_of("zh")
@@ -205,13 +205,13 @@ def referent(language: Language, subject: str, title: str | None, before: str) -
 
 
 def _person(language: Language, names: Sequence[str], before: str) -> str | None:
-    """The first of the names that is a person's, where the sentence before speaks of nobody else."""
+    """The first of the names that is a person's, if the sentence before mentions nobody else."""
     fitting = [name for name in names if language.answer_type(name) == "person"]
     return fitting[0] if fitting and len(_persons(language, before, fitting)) == 1 else None
 
 
 def _speaks_of(language: Language, before: str, name: str) -> bool:
-    """Return whether a sentence is about `name`, as far as can be seen: it leans on earlier text, or opens with it."""
+    """Return whether a sentence may be about `name`: it needs earlier text, or begins with the name."""
     if not before or language.dangling_subject(before) is not None:
         return True
     return any(mention.start <= len("The ") for mention in language.mentions(before, name))
@@ -221,17 +221,17 @@ def _opening_names(language: Language, sentence: str) -> list[str]:
     return [sentence[start:end] for start, end in language.spans_of_type(sentence, "person")[:1] if start == 0]
 
 
-def _persons(language: Language, sentence: str, known: Sequence[str]) -> set[str]:
-    """The persons that a sentence speaks of, beside those known."""
+def _persons(language: Language, sentence: str, names: Sequence[str]) -> set[str]:
+    """The persons that a sentence speaks of; mentions of the first of `names` count as that name."""
     named = {sentence[start:end] for start, end in language.spans_of_type(sentence, "person")}
-    known_as = {mention for name in known[:1] for mention in named if language.mentions(name, mention)}
-    return named - known_as | set(known[:1])
+    others_names = {mention for name in names[:1] for mention in named if language.mentions(name, mention)}
+    return named - others_names | set(names[:1])
 
 
 def _is_a(language: Language, subject: str, title: str, before: str) -> bool:
-    """Return whether the title's bracket, or what the sentence before says it is, calls it what the subject does."""
+    """Return whether the title's bracket, or the definition in the sentence before, uses the subject's noun."""
     called = language.content_words(subject)
     bracket = BRACKET.search(title)
     kind = re.search(r"\b(?:is|was|are|were)\b.*", before)
-    known = language.content_words(f"{bracket[0] if bracket else ''} {kind[0] if kind else ''}")
-    return bool(called) and called <= known
+    kind_words = language.content_words(f"{bracket[0] if bracket else ''} {kind[0] if kind else ''}")
+    return bool(called) and called <= kind_words

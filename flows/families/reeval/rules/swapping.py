@@ -19,13 +19,13 @@ _SHARE = re.compile(r"per\s?cent|%|百分之|％")
 
 
 def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
-    """The first of the candidates that can take the answer's place in the evidence."""
+    """The first candidate that can replace the answer in the evidence."""
     # Seeded by the case, not by the prompt: a candidate does not change when the prompt's inputs do.
     return first_fitting(asked, candidates_for(asked, asked.others, random.Random(asked.seed)))
 
 
 def first_fitting(asked: ToAlter, candidates: Sequence[str]) -> Alternative:
-    """The first of the candidates, in their order, that can take the answer's place in the evidence."""
+    """The first candidate, in order, that can replace the answer in the evidence."""
     language = language_of(asked.language)
     names = names_of(asked.language, asked.answer, asked.aliases, asked.evidence)
     kind = language.kind(asked.answer, asked.question)
@@ -60,7 +60,7 @@ def first_fitting(asked: ToAlter, candidates: Sequence[str]) -> Alternative:
 def _left(asked: ToAlter, candidate: str, evidence: str) -> str | None:
     """A part of the name of a person or place, or the year of a date, that the rewritten evidence still has.
 
-    "Guy" of Guy de Lusignan is a word like others, and 2012 stands in "Rio 2012": nobody tells that they are mentions.
+    "Guy" of Guy de Lusignan is a word like others, and 2012 stands in "Rio 2012": nothing shows that they are mentions.
     "Otto Frisch" is another Otto.
     """
     if asked.language != "en":
@@ -76,7 +76,7 @@ def _left(asked: ToAlter, candidate: str, evidence: str) -> str | None:
 
 
 def _dates_meet(asked: ToAlter, candidate: str) -> bool:
-    """Return whether another month would stand among other days of its year: no order of months is looked at."""
+    """Return whether another month would occur among other days of its year, whose order is not checked."""
     months, others = (re.findall(_MONTHS, date) for date in (asked.answer, candidate))
     if asked.language != "en" or not months or months == others:
         return False
@@ -93,7 +93,7 @@ def _is_converted(evidence: str, answer: str) -> bool:
 
 
 def _is_reckoned_with(language: Language, evidence: str, answer: str) -> bool:
-    """Return whether a sentence gives a share beside the answer, which is none: "74 per cent, or 260 of 352 votes"."""
+    """Return whether a sentence gives a share beside an answer that is no share: "74 per cent, or 260 of 352 votes"."""
     if _SHARE.search(answer):
         return False
     number = re.escape(next(iter(re.findall(r"\d[\d.,]*", answer)), answer))
@@ -102,7 +102,7 @@ def _is_reckoned_with(language: Language, evidence: str, answer: str) -> bool:
 
 
 def _keeps_order(evidence: str, answer: str, candidate: str) -> bool:
-    """Return whether a year lies between the same years of the text as the answer's: texts tell things in order."""
+    """Return whether a year lies between the same years of the text as the answer's: texts keep the order of events."""
     old, new = (_YEAR.findall(date) for date in (answer, candidate))
     if len(old) != 1 or len(new) != 1:
         return True
@@ -112,7 +112,7 @@ def _keeps_order(evidence: str, answer: str, candidate: str) -> bool:
 
 
 def replace_answer(asked: ToReplace, rng: random.Random) -> Replaced:
-    """Every mention replaced, with the words that must agree."""
+    """The evidence with every mention replaced, and the words that must agree."""
     try:
         replaced = language_of(asked.language).replace(asked.evidence, asked.answer, asked.alternative, asked.aliases)
     except CannotReplace as error:

@@ -1,7 +1,7 @@
 """The model without a model for URAQ: statements, questions and answers computed from packaged facts.
 
-Texts outside the table of facts are handled by surface rules where these suffice (`manipulate`, `contradict`), and
-refused elsewhere.
+Texts outside the table of facts are handled by surface rules if these suffice (`manipulate`, `contradict`), and
+otherwise refused.
 """
 
 from flows.families.uraq.rules.questions import answer_single_hop, answer_with_context, ask_question

@@ -17,14 +17,14 @@ SERIES: Mapping[str, tuple[str, ...]] = {
 EARLIEST_LEAD = 40
 """Years before the first games from which "the first games after" would be odd."""
 NORTH_BY = 2
-"""Degrees of latitude between two capitals of which whole degrees tell the northern one."""
+"""Degrees of latitude between two capitals from which whole degrees show which is farther north."""
 
 
 class Blocked(Exception):  # noqa: N818 - it names the state of a program, not a fault of ours
     """A program cannot be run: it needs something that is not known."""
 
 
-def known(result: Result | None) -> Result:
+def required(result: Result | None) -> Result:
     """The result; raises `Blocked` if it is missing."""
     if result is None or result == "":
         raise Blocked("not known")
@@ -40,8 +40,8 @@ def yes(condition: bool) -> str:
 
 
 def looked_up(table: str, key: str, field: str, name: Result) -> Result:
-    """A cell of the column `field`, where the column `key` has `name`; a whole number as one."""
-    cell = known(column(table, key, field).get(str(name)))
+    """A cell of the column `field` in the row whose column `key` has `name`; a whole number as an integer."""
+    cell = required(column(table, key, field).get(str(name)))
     return int(cell) if re.fullmatch(r"-?\d+", str(cell)) else cell
 
 
@@ -55,7 +55,7 @@ def at_place(series: str, place: int) -> Result:
     names = members(series)
     if not 1 <= place <= len(names):
         raise Blocked(f"no place {place}")
-    return known(names[place - 1])
+    return required(names[place - 1])
 
 
 def place_in(series: str, name: str) -> Result:
@@ -72,7 +72,7 @@ def place_in(series: str, name: str) -> Result:
 def in_office(table: str, year: int) -> Result:
     """Who was in office in a year; blocked in a year of a change."""
     names = [row["name"] for row in rows(table) if int(row["start"]) < year < int(row["end"])]
-    return known(names[0] if len(names) == 1 else None)
+    return required(names[0] if len(names) == 1 else None)
 
 
 def successor(table: str, name: str) -> Result:
@@ -82,7 +82,7 @@ def successor(table: str, name: str) -> Result:
     if len(places) != 1 or places[0] + 1 == len(order):
         raise Blocked(f"no single successor of {name}")
     now, after = order[places[0]], order[places[0] + 1]
-    return known(after["name"] if now["end"] == after["start"] else None)
+    return required(after["name"] if now["end"] == after["start"] else None)
 
 
 # ---- games and countries ----
@@ -94,14 +94,14 @@ def next_in(table: str, year: int) -> Result:
     # Before the first games and in a year of games, "the first after" is open to doubt.
     if year in years or year < years[0] - EARLIEST_LEAD:
         raise Blocked(f"no games clearly follow {year}")
-    return known(min((other for other in years if other > year), default=None))
+    return required(min((other for other in years if other > year), default=None))
 
 
 def first_of(table: str, field: str, country: str) -> Result:
     """The first year in which a country appears in a column of a table."""
     if any(row[field] == f"West {country}" for row in rows(table)):
         raise Blocked("some count those of West Germany as well")
-    return known(min((int(row["year"]) for row in rows(table) if row[field] == country), default=None))
+    return required(min((int(row["year"]) for row in rows(table) if row[field] == country), default=None))
 
 
 latitude = partial(looked_up, "known_countries", "capital", "latitude")
@@ -109,7 +109,7 @@ capital_of = partial(looked_up, "known_countries", "name", "capital")
 
 
 def further_north(capital: str, other: str) -> Result:
-    """Return whether a capital lies north of another; blocked where whole degrees cannot tell."""
+    """Return whether a capital lies north of another; blocked if whole degrees do not show it."""
     north, south = int(latitude(capital)), int(latitude(other))
     if abs(north - south) < NORTH_BY:
         raise Blocked("about as far north")
@@ -117,16 +117,16 @@ def further_north(capital: str, other: str) -> Result:
 
 
 def cradle(language: str, country: str) -> Result:
-    """The country that a language comes from, if it is another one."""
+    """The country that a language comes from, if it is another country."""
     origin = column("known_languages", "name", "country").get(language)
-    return known(origin if origin != country else None)
+    return required(origin if origin != country else None)
 
 
 # ---- arithmetic and comparison ----
 
 
 def strictly(condition: Callable[..., bool]) -> Callable[..., Result]:
-    """A comparison that is blocked where the first number equals another one."""
+    """A comparison that is blocked if the first number equals another number."""
 
     def compare(first: int, *rest: int) -> Result:
         if first in rest:
@@ -137,14 +137,14 @@ def strictly(condition: Callable[..., bool]) -> Callable[..., Result]:
 
 
 def apart(first: int, second: int) -> Result:
-    """The difference; blocked where there is none."""
+    """The difference; blocked if there is none."""
     if first == second:
         raise Blocked("no difference")
     return abs(first - second)
 
 
 def after(later: int, earlier: int) -> Result:
-    """How much later `later` is; blocked where it is not."""
+    """How much later `later` is; blocked if it is not later."""
     if later <= earlier:
         raise Blocked("not after")
     return later - earlier
@@ -200,7 +200,7 @@ def _lookups() -> Mapping[str, Callable[..., Result]]:
 def run(
     program: Program, fact: Fact, slots: Mapping[str, Slot], value: str, without: int | None = None
 ) -> tuple[Result, ...]:
-    """Every step's result if the fact's value is `value`; raises `Blocked` where a step has none.
+    """Every step's result if the fact's value is `value`; raises `Blocked` if a step has none.
 
     `without` leaves out a step (counted from 1).
     """

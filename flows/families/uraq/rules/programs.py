@@ -22,7 +22,7 @@ UNIT_VERBS = {
     "years": ("did", "last"),
     "symphonies": ("did", "complete"),
 }
-"""How a question says that something has a number of a unit, where it is not "does ... have"."""
+"""How a question says that something has a number of a unit, if not by "does ... have"."""
 ANSWER_TYPES: Mapping[Kind, AnswerType] = {"count": "number", "year": "number", "yesno": "boolean"}
 """Types of the answer to the question for a fact alone; of the other kinds an entity."""
 _STEP = re.compile(r"(\w+) ([\w ]+)\((.*)\)")
@@ -40,7 +40,7 @@ class ProgramStep:
 
 @dataclass(frozen=True)
 class Program:
-    """The steps of a question on a fact of one kind, with its wordings."""
+    """The steps of a question on a fact of a kind, with its wordings."""
 
     name: str
     kind: Kind
@@ -50,16 +50,16 @@ class Program:
     slots: Mapping[str, str] = field(default_factory=dict)
     """Slot -> what fills it: a name in `slots.CANDIDATES`, or `threshold:N`."""
     unit: str = ""
-    """Of counts: the unit that the wordings speak of."""
+    """For counts: the unit in the wordings."""
     land: str = ""
-    """Of events and people: whose rulers the wordings speak of. Nobody dates by those of another land."""
+    """For events and people: the country whose rulers the wordings mention. Nobody dates by those of another."""
 
     @property
     def hops(self) -> int:
         return len(self.steps)
 
     def suits(self, fact: Fact) -> bool:
-        """Return whether the wordings can be said of a fact of the program's kind."""
+        """Return whether the wordings suit a fact of the program's kind."""
         if self.kind == "person" and self.land:
             return people()[fact.value].country == self.land
         return self.unit in ("", fact.unit) and (not self.land or self.land in fact.land.split())
@@ -113,7 +113,7 @@ def _operation(text: str) -> tuple[Any, str, tuple[int | str, ...]]:
 
 
 def _of_unit(name: str, entry: Mapping[str, Any], unit: str) -> Program:
-    """The program on counts of one unit."""
+    """The program on counts of a unit."""
     does, has = UNIT_VERBS.get(unit, ("does", "have"))
     wording = entry["wording"].replace("{unit}", unit).replace("{has}", has)
     wording = wording.replace("{does}", does).replace("{Does}", does.capitalize())

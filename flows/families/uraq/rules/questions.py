@@ -1,7 +1,7 @@
 """How a question is computed from a fact: a program of typed steps, run with the true and the manipulated value.
 
 A program reads the fact's value, recalls what else it needs, and computes, compares or concludes. Both answers are
-right by construction, and each step feeds a later one, so that none can be taken away. A fact without a natural
+right by construction, and each step feeds a later step, so that none can be removed. A fact without a natural
 question has none, and is dropped.
 """
 
@@ -25,7 +25,7 @@ DRAWS = 60
 COMMON_HOPS = 4
 """Steps of the questions that are kept by default (appendix A.5)."""
 MAX_USES = 6
-"""Uses of a pattern among the questions of `COMMON_HOPS` steps, at most."""
+"""The most uses of a pattern among the questions of `COMMON_HOPS` steps."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _fill_slots(fact: Fact, program: Program, value: str, rng: random.Random) ->
 
 
 def _goes_back(program: Program, original: Sequence[Result], manipulated: Sequence[Result]) -> bool:
-    """Return whether a step recalls what an earlier one gave: Italy, Italian, the country that Italian comes from."""
+    """Return whether a step recalls what an earlier step gave: Italy, Italian, the country that Italian comes from."""
     seen: set[tuple[Result, Result]] = set()
     for step, pair in zip(program.steps, zip(original, manipulated, strict=True), strict=True):
         if pair in seen and pair[0] != pair[1] and step.kind == "recall" and not {*pair} & {"yes", "no"}:
@@ -193,7 +193,7 @@ def ask_question(asked: ToAsk, rng: random.Random) -> Question:
 def _questions_on(fact: Fact, value: str, asked: ToAsk) -> Iterator[ComputedQuestion | None]:
     """The fact's questions of the type asked for, the most wanted first.
 
-    Where the wrong value is not the table's, they have the same pattern, or another one.
+    If the wrong value is not the table's, they have the same pattern or another.
     """
     yes_no_first = asked.answer_type == "boolean"
     for yes_no in (yes_no_first, not yes_no_first):
@@ -222,7 +222,7 @@ def _values_by_question() -> dict[str, str]:
 def answer_with_context(asked: ToRead, rng: random.Random) -> Text:
     """The answer to a question of the table under a user need; "I don't know" to any other.
 
-    The reader knows the table by heart. Of the contexts it understands the statement that the question is on, in the
+    The reader knows the table by heart. Of the contexts it understands only the statement behind the question, in the
     original or any manipulated wording.
     """
     return Text(text=f"<output>{_read(asked)}</output>")  # the form that appendix C asks for

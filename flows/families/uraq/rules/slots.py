@@ -1,4 +1,4 @@
-"""Candidates for the slots of a wording: for each source, what somebody would ask together with the fact."""
+"""Candidates for the slots of a wording: for each source, what somebody would ask about together with the fact."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,16 +21,16 @@ from flows.language import en
 from flows.language.en.tokens import word_set
 
 FEW_PLACES = 25
-"""Places of the periodic table within which two elements are compared."""
+"""The greatest distance in the periodic table between two elements that are compared."""
 COUNTED_LEGS = ("insect", "arachnid")
 REACH = 110
-"""Years: nobody connects an event with people born longer before it."""
+"""In years: nobody connects an event with people born longer before it."""
 EVENT_REACH = 120
-"""Years around an event, or a state's admission, in which another event is sought."""
+"""The years around an event, or a state's admission, in which another event is sought."""
 AGE_OF_NEWS = 10
 """Age from which somebody is said to have lived to see an event."""
 ARTS = frozenset(["literature", "painting", "music"])
-"""Topics whose people and events somebody would connect; in the others few have to do with each other."""
+"""Topics whose people and events somebody would connect; in other topics few have to do with each other."""
 AFTERLIFE = frozenset(["literature", "painting"])
 """Topics whose events somebody would connect with people who were dead by then."""
 ORDINALS = ("next", "second", "third")
@@ -95,12 +95,12 @@ def telling_words(text: str) -> frozenset[str]:
 
 
 def words_of(fact: Fact) -> frozenset[str]:
-    """Words of a fact's phrase: facts that share one are too close to be put side by side."""
+    """Words of a fact's phrase: facts that share a word are too close to be put side by side."""
     return telling_words(fact.phrase) - COMMON_WORDS
 
 
 def far_from(fact: Fact, kind: Kind) -> list[Fact]:
-    """The facts of a kind that share no telling word with `fact`."""
+    """The facts of a kind that share no distinctive word with `fact`."""
     words = words_of(fact)
     return [other for other in of_kind(kind) if other.id != fact.id and not words_of(other) & words]
 
@@ -145,7 +145,7 @@ def events(fact: Fact) -> Sequence[Slot]:
 
 
 def events_of_their_time(fact: Fact) -> Sequence[Slot]:
-    """Events of their art that the fact's person and the wrong ones lived to see."""
+    """Events of their art that the fact's person and the wrong people lived to see."""
     lives = [people()[name] for name in (fact.value, *fact.others)]
     grown = max((life.birth + AGE_OF_NEWS for life in lives if life.birth is not None), default=0)
     dead = min((life.death for life in lives if life.death is not None), default=0)
@@ -153,7 +153,7 @@ def events_of_their_time(fact: Fact) -> Sequence[Slot]:
 
 
 def contemporaries(fact: Fact) -> Sequence[Slot]:
-    """People of the fact's time, and of a person's calling, with known dates; neither its answer nor a wrong one."""
+    """People of the fact's time, and of a person's calling, with known dates; neither its answer nor a wrong value."""
     middle = centre(fact)[0] - 50
     return [
         person.name
@@ -207,13 +207,13 @@ def things(fact: Fact) -> Sequence[Slot]:
 
 
 def names_in(table: str, fact: Fact) -> Sequence[str]:
-    """Names of a table that are neither the fact's answer nor a wrong one."""
+    """Names of a table that are neither the fact's answer nor a wrong value."""
     taken = (fact.value, *fact.others)
     return [row["name"] for row in rows(table) if row["name"] not in taken and row["name"] not in fact.phrase]
 
 
 def elements_nearby(fact: Fact) -> Sequence[Slot]:
-    """Elements that a reader has heard of, not far from the fact's and the wrong ones."""
+    """Elements that a reader has heard of, not far from the fact's and the wrong elements."""
     places = {name: place for place, name in enumerate(members("element"))}
     taken = (fact.value, *fact.others)
     return [

@@ -1,6 +1,6 @@
 """Statements and their manipulated variants (appendix A.1 to A.3), and conflicting evidence (section 4.1).
 
-A statement outside the table of facts gets another number, another word of a row, or a negation.
+A statement outside the table of facts gets another number, another word from a list, or a negation.
 """
 
 import random
@@ -37,21 +37,21 @@ SWAPS: tuple[tuple[str, ...], ...] = (
     ("above", "below"),
     ("summer", "winter"),
 )
-"""Rows of words: a substitution takes the next word of a row, and the first after the last."""
+"""Lists of words: a substitution takes the next word of a list, and the first after the last."""
 AUXILIARIES = re.compile(r"\b(is|are|was|were|can|could|will|would|must|should|has|have|had)\b")
 BOUND = re.compile(
     r"\b(?:more than|less than|fewer than|at least|at most|over|under|above|below|up to|nearly)\s+$", re.IGNORECASE
 )
-"""Before a number: words that make it a bound. Both of two such statements can be true."""
+"""Words before a number that make it a bound. Two such statements can both be true."""
 FULL_VERBS = {"has": "does not have", "have": "do not have", "had": "did not have"}
-"""How `has` is negated where it is not the auxiliary of the perfect."""
+"""How `has` is negated if it is not the auxiliary of the perfect."""
 PARTICIPLE = re.compile(r"\s+(been|\w+ed|\w+en|become|begun|come|done|found|gone|had|led|lost|made|met|run|set|won)\b")
 SEVERAL_CLAUSES = re.compile(
     r"[,;:]|\b(when|while|if|although|though|because|since|until|unless|after|before|that|who|which|where|but|only)\b",
     re.IGNORECASE,
 )
 MAX_SUBJECT_WORDS = 6
-"""Words before the auxiliary: a longer subject mostly hides a clause."""
+"""The most words before the auxiliary: a longer subject mostly hides a clause."""
 NEGATED = re.compile(r"\b(not|never|no|cannot|none|neither|nor|without|nothing|nobody)\b|n't\b", re.IGNORECASE)
 
 
@@ -60,9 +60,9 @@ def write_statements(wanted: StatementsWanted, rng: random.Random) -> Statements
 
     If no statement is known, earlier rounds are assumed to have taken the slices before.
     """
-    known = {" ".join(statement.split()) for statement in wanted.known}
-    rest = [statement for statement in statements_of(wanted.topic) if statement not in known]
-    start = 0 if known else wanted.round * wanted.count
+    earlier = {" ".join(statement.split()) for statement in wanted.known}
+    rest = [statement for statement in statements_of(wanted.topic) if statement not in earlier]
+    start = 0 if earlier else wanted.round * wanted.count
     return Statements(statements=tuple(rest[start : start + wanted.count]))
 
 
@@ -75,11 +75,11 @@ def statements_of(topic: str) -> tuple[str, ...]:
 
 
 def manipulate(asked: ToManipulate, rng: random.Random) -> Manipulated:
-    """The wrong variant of a fact of the table; of any other statement, what the surface rules give."""
+    """The wrong variant of a fact of the table; for any other statement, the result of the surface rules."""
     statement = asked.statement
     if (fact := fact_of(statement)) is not None:
         manipulation = "negation" if fact.kind == "yesno" else "substitution"
-        return Manipulated(manipulated=fact.said(fact.wrong), manipulation=manipulation)
+        return Manipulated(manipulated=fact.statement_with(fact.wrong), manipulation=manipulation)
     if (substituted := with_other_number(statement) or with_other_word(statement)) is not None:
         return Manipulated(manipulated=substituted, manipulation="substitution")
     if (negated := with_negation(statement)) is not None:
@@ -91,7 +91,7 @@ def manipulate(asked: ToManipulate, rng: random.Random) -> Manipulated:
 
 
 def with_other_number(statement: str) -> str | None:
-    """The statement with its number changed, written as before; None unless it has exactly one that can change."""
+    """The statement with its number changed, written as before; None unless exactly one number can change."""
     match = re.search(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w.,]*\w)", statement)
     if match is None or len(re.findall(r"\d+(?:[.,]\d+)*", statement)) > 1:
         return None  # no number, a range, or figures that belong together
@@ -101,7 +101,7 @@ def with_other_number(statement: str) -> str | None:
 
 
 def other_number(text: str) -> str:
-    """Another number, written alike: a year some years off, anything else about half as much again."""
+    """Another number in the same style: a year moves by some years, anything else grows by about half."""
     value = float(text.replace(",", ""))
     if re.fullmatch(r"1\d{3}|20\d\d", text):
         return str(int(value) + (17 if value < 2000 else -17))
@@ -111,7 +111,7 @@ def other_number(text: str) -> str:
 
 
 def with_other_word(statement: str) -> str | None:
-    """The statement with its first word of `SWAPS` swapped; None where there is none."""
+    """The statement with its first word of `SWAPS` swapped; None if there is none."""
     following = {word: row[(place + 1) % len(row)] for row in SWAPS for place, word in enumerate(row)}
     for match in re.finditer(r"\w+", statement):
         # "May" at the start of a sentence is seldom the month.
@@ -123,7 +123,7 @@ def with_other_word(statement: str) -> str | None:
 def with_negation(statement: str) -> str | None:
     """The statement with its auxiliary negated.
 
-    None where there is no auxiliary, a negation already, or more than one clause: surface rules cannot tell which
+    None if there is no auxiliary, a negation already, or more than one clause: surface rules cannot know which
     clause to negate.
     """
     match = AUXILIARIES.search(statement)
@@ -141,7 +141,7 @@ def with_negation(statement: str) -> str | None:
 
 
 def contradict(asked: ToContradict, rng: random.Random) -> Contradiction:
-    """Another answer of the same kind, put in place of the old one throughout the evidence."""
+    """Another answer of the same kind, put in place of the old answer throughout the evidence."""
     if asked.answer.lower() in ("yes", "no"):
         raise Invalid("no rule for a yes/no answer", asked.answer)
     if not en.contains(asked.evidence, asked.answer):

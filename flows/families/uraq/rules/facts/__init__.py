@@ -1,7 +1,7 @@
 """The facts that the rules know, read from the tables beside this file.
 
 Each kind of fact has a table (`count.tsv`, `year.tsv`, ...): `value` is the key element of `statement`, `phrase` names
-it in a question, and `others` are wrong values. The `known_*.tsv` tables hold what a question may need besides: birth
+it in a question, and `others` are wrong values. The `known_*.tsv` tables hold further facts for questions: birth
 years, capitals, atomic numbers. All of it is common knowledge, written for this project, and nothing in it changes with
 time (no records, no populations, no holders of an office).
 """
@@ -46,13 +46,13 @@ class Fact:
     clause: str
     """Of an event: what happened, as a clause ("the Titanic sank")."""
     land: str
-    """Of an event: whose rulers it can be dated by ("us", "uk", both or neither)."""
+    """Of an event: the countries whose rulers can date it ("us", "uk", both or neither)."""
     unit: str
-    """Of a count: what is counted ("strings"); empty where nobody would compare it with another count."""
+    """Of a count: what is counted ("strings"); empty if nobody would compare it with another count."""
     holder: str
-    """Of a count with a unit: what has so many of them ("a violin")."""
+    """Of a count with a unit: the thing that has this many of them ("a violin")."""
 
-    def said(self, value: str) -> str:
+    def statement_with(self, value: str) -> str:
         """The statement with `value` as its key element; for a yes/no fact, affirmed or negated."""
         if self.kind == "yesno":
             return re.sub(r"\[(\w+)\]", lambda match: _auxiliary(match[1], value), self.template)
@@ -68,11 +68,13 @@ class Fact:
     def value_in(self, sentence: str) -> str | None:
         """The value that a sentence gives this fact; None if it is no statement of the fact with a known value."""
         plain = _plain(sentence)
-        return next((value for value in (self.value, *self.others) if self.said(value).rstrip(".") == plain), None)
+        return next(
+            (value for value in (self.value, *self.others) if self.statement_with(value).rstrip(".") == plain), None
+        )
 
     @property
     def statement(self) -> str:
-        return self.said(self.value)
+        return self.statement_with(self.value)
 
     @property
     def wrong(self) -> str:
@@ -90,7 +92,7 @@ class Fact:
             case "person":
                 return f"Who was {self.phrase}?"
             case "yesno":
-                return f"Is it right to say: “{self.said('yes').rstrip('.')}”?"
+                return f"Is it right to say: “{self.statement_with('yes').rstrip('.')}”?"
             case _:
                 return f"What is {self.phrase}?"
 
@@ -119,14 +121,14 @@ class Holder:
     unit: str
     clue: str
     told: str
-    """The thing that the clue stands for, where that is not the clue itself ("a team in the sport that ...")."""
+    """The thing that the clue stands for, if that is not the clue itself ("a team in the sport that ...")."""
     name: str
     number: int
 
 
 @dataclass(frozen=True)
 class Property:
-    """A property: as a plural predicate, as a group, and things that have it or lack it."""
+    """A property: as a plural predicate, as a group, and the things that have it or lack it."""
 
     predicate: str
     group: str
@@ -143,7 +145,7 @@ def rows(table: str) -> tuple[Mapping[str, str], ...]:
 
 @cache
 def column(table: str, key: str, field: str) -> Mapping[str, str]:
-    """A column of a table by another one, without empty cells and without keys whose rows differ in it."""
+    """A column of a table by another column, without empty cells and without keys whose rows differ in it."""
     cells: dict[str, set[str]] = {}
     for row in rows(table):
         if row[field]:
@@ -208,7 +210,7 @@ def of_kind(kind: Kind) -> tuple[Fact, ...]:
 
 
 def fact_of(statement: str) -> Fact | None:
-    """The fact whose true statement this is, whatever its white space and full stop."""
+    """The fact whose true statement this is, regardless of white space and full stop."""
     return _facts_by_statement().get(_plain(statement))
 
 

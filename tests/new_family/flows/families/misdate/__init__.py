@@ -36,7 +36,7 @@ FAMILY = Family(
             steps=(each(misdate, prompts=[ASK_YEAR], settings=["shift"]),),
             people=PEOPLE,
             verify=verify_items,
-            released=Released("id"),
+            released=Released("id", ("question",)),
         ),
     ),
     view=view,
