@@ -20,6 +20,7 @@ from flows.families.lveval.material import PairMaterial, ResolvedPair, collect_m
 from flows.families.lveval.mixing import LACKING, Laid, Measured, Mixture, Seeds, lay_out, measure, mix
 from flows.families.lveval.recall import PARAGRAPHS, Book, Level, level_of, place_of, recalled
 from flows.families.lveval.replacement_checks import sides_of
+from flows.families.lveval.selection import SelectedDocuments
 from flows.families.lveval.settings import LVEvalSettings
 from flows.language import language_of
 from flows.language.choices import is_yes_or_no
@@ -259,6 +260,7 @@ class DatasetAssemblies:
     groups: Mapping[Group, Sequence[Pair]]
     pairs: Mapping[str, tuple[Group, Pair]]  # by id
     materials: Mapping[str, PairMaterial]  # by the pair's id
+    selected: SelectedDocuments
     _assemblies: dict[Group, DatasetAssembly] = field(default_factory=dict)
     _locks: dict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
@@ -278,7 +280,9 @@ class DatasetAssemblies:
         for pair in pairs:
             groups[pair.dataset, step.arrival(pair)].append(pair)
         by_id = {pair.id: (group, pair) for group, members in groups.items() for pair in members}
-        return cls(step.settings, step.seed, documents, groups, by_id, collect_material(step, rules, keywords))
+        selected = SelectedDocuments((pair for _, pair in by_id.values()), step.arrival)
+        materials = collect_material(step, rules, keywords)
+        return cls(step.settings, step.seed, documents, groups, by_id, materials, selected)
 
     def assembly(self, group: Group) -> DatasetAssembly:
         """Return the assembly of a group."""
@@ -286,7 +290,11 @@ class DatasetAssemblies:
             if group not in self._assemblies:
                 name, release = group
                 dataset, pairs = BY_NAME[name], self.groups[group]
-                documents = [document for came, document in self.documents.get(name, ()) if came <= release]
+                documents = [
+                    document
+                    for came, document in self.documents.get(name, ())
+                    if came <= release and self.selected.refusal(document, release) is None
+                ]
                 index = DistractorIndex(documents, dataset.language, self.settings.header)
                 materials = {pair.id: self.materials[pair.id] for pair in pairs if pair.id in self.materials}
                 self._assemblies[group] = DatasetAssembly(dataset, index, pairs, materials, self.settings.longest)

@@ -174,18 +174,12 @@ async def pool_documents(
     documents: Records[PoolDocument], ctx: SetContext[LVEvalSettings]
 ) -> AsyncIterator[PoolDocument]:
     """Section 3.2.1: pool the documents of pairs that were not selected, each once."""
-    supporting: set[tuple[str, str]] = set()  # (dataset, hash of the text)
-    selected: set[tuple[str, str, str]] = set()  # (dataset, source, its row)
-    for pair in ctx.step.used("pairs", Pair):
-        supporting.update((pair.dataset, content_hash(document.text)) for document in pair.documents)
-        selected.update((pair.dataset, source.source, pair.row) for source in pair.provenance.sources)
+    selected = selection.SelectedDocuments(ctx.step.used("pairs", Pair), ctx.step.arrival)
     firsts: dict[tuple[str, str], str] = {}
     for document in documents:
-        text, source = (document.dataset, content_hash(document.text)), document.source
-        if text in supporting:
-            ctx.drop(document, Drop("supports a selected pair"))
-        elif (document.dataset, source.source, source.id.partition(",")[0]) in selected:
-            ctx.drop(document, Drop("of a selected pair"))
+        text = document.dataset, content_hash(document.text)
+        if (reason := selected.refusal(document, ctx.step.arrival(document))) is not None:
+            ctx.drop(document, Drop(reason))
         elif (line := selection.header_in([document], ctx.settings.header)) is not None:
             ctx.drop(document, Drop("looks like a header", line))
         elif text in firsts and not BY_NAME[document.dataset].recalls_fact:  # a book may repeat itself

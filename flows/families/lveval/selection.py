@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from data.sources import SourceSpec
 from flows.construct.engine import Drop, Slot, StepContext
@@ -10,7 +10,7 @@ from flows.families.lveval.datasets import BY_NAME, Dataset
 from flows.families.lveval.facts import packaged_fact, packaged_source
 from flows.families.lveval.settings import LVEvalSettings
 from flows.language import language_of
-from schemas.base import Provenance, SourceRef, key_of
+from schemas.base import Provenance, Record, SourceRef, content_hash, key_of
 from schemas.errors import WrongInput
 from schemas.lveval import Document, FactRecord, Pair, PoolDocument
 from schemas.source import Passage, QASource
@@ -59,6 +59,31 @@ def supporting_documents(source: QASource, dataset: Dataset) -> tuple[Document, 
     if not source.evidence or not source.evidence.strip():
         return ()
     return (Document(id=f"{name}#{source.source.id}", text=cleaned(source.title, source.evidence, dataset)),)
+
+
+class SelectedDocuments:
+    """The documents of selected pairs, which distract in no context of pairs that came with them or later.
+
+    In contexts that were released before, they may: there they stay.
+    """
+
+    def __init__(self, pairs: Iterable[Pair], arrival: Callable[[Record], int]) -> None:
+        """`arrival` returns the number of the release with which a pair came."""
+        self._texts: dict[tuple[str, str], int] = {}  # (dataset, hash of the text) -> release of the first such pair
+        self._rows: dict[tuple[str, str, str], int] = {}  # (dataset, source, its row) -> the same
+        for pair in sorted(pairs, key=arrival):
+            for document in pair.documents:
+                self._texts.setdefault((pair.dataset, content_hash(document.text)), arrival(pair))
+            for source in pair.provenance.sources:
+                self._rows.setdefault((pair.dataset, source.source, pair.row), arrival(pair))
+
+    def refusal(self, document: PoolDocument, release: int) -> str | None:
+        """Return why a document distracts from no pair of a release; None if it may."""
+        source = document.source
+        if self._texts.get((document.dataset, content_hash(document.text)), release + 1) <= release:
+            return "supports a selected pair"
+        row = document.dataset, source.source, source.id.partition(",")[0]
+        return "of a selected pair" if self._rows.get(row, release + 1) <= release else None
 
 
 def cleaned(title: str | None, text: str, dataset: Dataset) -> str:
