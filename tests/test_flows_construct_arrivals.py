@@ -1,0 +1,177 @@
+"""What comes later changes no row that was released: pools as they were, and draws that move no other member."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.store import Store
+from flows.construct.arrivals import History, cohorts
+from flows.construct.dedupe import deduplicate
+from flows.construct.draws import members_of, random_order
+from flows.construct.files_step import FilesStep
+from flows.project.project import Project
+from flows.project.released import RELEASES, MadeOf, released_stages
+from flows.project.settings import sample_path
+from schemas.source import Statement
+from tests.builds import write_config
+from tests.toy import run_all
+
+NAMES = [["uraq/items/people", "uraq/items/prescreen"], ["uraq/statements/manipulate"]]
+
+
+def history(tmp_path: Path, *releases: Mapping[str, str]) -> History:
+    """The history of releases whose stages are all in the store."""
+    store = Store(str(tmp_path))
+    for release in releases:
+        for name, fingerprint in release.items():
+            store.write(f"{store.root}/{name}-{fingerprint}/manifest.json", b"{}")
+    return History(store, lambda: releases)
+
+
+def of_stages(items: str, statements: str, evaluation: str, items_step: str = "prescreen") -> dict[str, str]:
+    return {
+        f"uraq/items/{items_step}": items,
+        "uraq/statements/manipulate": statements,
+        "uraq/evaluation/arrange_contexts": evaluation,
+    }
+
+
+def before(of: History, items: str, statements: str) -> list[tuple[str, ...]]:
+    now = (f"uraq/items/prescreen-{items}", f"uraq/statements/manipulate-{statements}")
+    folders = of.before("uraq/evaluation/arrange_contexts", NAMES, now)
+    return [tuple(folder.rpartition("/")[2] for folder in release) for release in folders]
+
+
+def test_a_build_sees_the_releases_before_the_one_that_was_made_from_it(tmp_path: Path) -> None:
+    first, same, grown = of_stages("i1", "s1", "e1"), of_stages("i1", "s1", "e1"), of_stages("i2", "s2", "e2")
+    of = history(tmp_path, first, same, grown)
+    one = ("prescreen-i1", "manipulate-s1", "arrange_contexts-e1")
+    two = ("prescreen-i2", "manipulate-s2", "arrange_contexts-e2")
+    assert before(of, "i1", "s1") == []
+    assert before(of, "i2", "s2") == [one]
+    assert before(of, "i3", "s2") == [one, two]
+
+
+def test_a_release_counts_with_its_verdicts_and_only_while_its_files_are_there(tmp_path: Path) -> None:
+    of = history(tmp_path, of_stages("i1", "s1", "e1", "people"), of_stages("i2", "s2", "e2"), {"uraq/other/step": "x"})
+    (tmp_path / "uraq" / "items" / "prescreen-i2" / "manifest.json").unlink()
+    assert before(of, "i3", "s3") == [("people-i1", "manipulate-s1", "arrange_contexts-e1")]
+
+
+def test_versions_of_one_dataset_are_in_their_order(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    for number, what in enumerate(["mine 1.10.0", "mine 1.9.0", "other 1.0.0", "mine 1.0.0"]):
+        made = MadeOf(what=what, stages=(f"uraq/items/prescreen-{number}",))
+        store.write(f"{store.root}/{RELEASES}/{number}.json", made.model_dump_json().encode())
+    assert [release["uraq/items/prescreen"] for release in released_stages(store, "mine")] == ["3", "1", "0"]
+
+
+def test_records_draw_from_what_was_there_when_they_came() -> None:
+    came = {"a": 1, "b": 2, "c": 1, "d": 2, "e": 3}
+    records = {name: Statement(key=name, text=f"Fact {name}.", topic="t") for name in came}
+    groups = cohorts(lambda record: came[record.key], map(records.__getitem__, "bae"), map(records.__getitem__, "dc"))
+    assert [("".join(record.key for record in arrived), "".join(member.key for member in pool))
+            for arrived, pool in groups] == [("a", "c"), ("b", "dc"), ("e", "dc")]  # fmt: skip
+
+
+@given(st.lists(st.text(), unique=True, min_size=2, max_size=40), st.integers(0, 2**64 - 1), st.data())
+def test_one_member_less_moves_no_other(texts: list[str], seed: int, data: st.DataObject) -> None:
+    gone = data.draw(st.sampled_from(texts))
+    order = [texts[place] for place in random_order(members_of(texts), seed)]
+    rest = [text for text in texts if text != gone]
+    assert [rest[place] for place in random_order(members_of(rest), seed)] == [text for text in order if text != gone]
+
+
+def test_orders_are_random() -> None:
+    """Of 1,000 seeds, each of ten members comes first about 100 times, and two seeds agree in no more than chance."""
+    members = members_of(range(10))
+    orders = np.array([random_order(members, seed) for seed in range(1000)])
+    assert 60 < np.bincount(orders[:, 0]).min() <= np.bincount(orders[:, 0]).max() < 140
+    assert (orders[1:] == orders[:-1]).mean() < 0.13
+
+
+def test_a_statement_that_is_added_displaces_none() -> None:
+    rng = np.random.default_rng(3)
+    centres = rng.normal(size=(30, 24))
+    vectors = np.concatenate([centre + 0.5 * rng.normal(size=(8, 24)) for centre in centres]).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    ids = [f"{place:03}" for place in rng.permutation(len(vectors))]
+    old = rng.permutation(len(vectors))[:80]
+    alone = deduplicate([ids[place] for place in old], vectors[old], cosine_above=0.8)
+    came = [1 if place in set(old.tolist()) else 2 for place in range(len(ids))]
+    grown = deduplicate(ids, vectors, arrivals=came, cosine_above=0.8)
+    assert set(alone.kept) < set(grown.kept)
+    without = deduplicate(ids, vectors, cosine_above=0.8)
+    assert not set(alone.kept) <= set(without.kept), "the case shows nothing: no statement would be displaced anyway"
+
+
+# ---- whole builds ----
+
+
+@pytest.fixture
+def grow(tmp_path: Path) -> Callable[..., dict[tuple[str, str], Any]]:
+    """Builds and releases a dataset of three families; returns its rows by part and key."""
+    sources = sample_path().parent
+    versions = iter(range(1, 100))
+
+    def build(questions: Sequence[int], pairs: int, context_counts: Sequence[int], statements: int) -> Any:
+        lines = (sources / "questions.jsonl").read_text().splitlines()
+        (tmp_path / "questions.jsonl").write_text("".join(f"{lines[number]}\n" for number in questions))
+        ours = {"format": "jsonl", "path": "questions.jsonl"}
+        pages = [{"format": "jsonl", "path": str(sources / f"{name}.jsonl")} for name in ("pages", "related")]
+        dataset = {"pairs": pairs, "sources": [ours], "distractors": pages[:1]}
+        config = write_config(
+            tmp_path,
+            families={
+                "reeval": {"seeds": "all", "entailment": "off", "sources": [ours], "passages": pages},
+                "lveval": {"levels": ["1k"], "datasets": {"multifieldqa-en-mixup": dataset}},
+                "uraq": {"statements": statements, "context_counts": context_counts},
+            },
+        )
+        project = Project(config, tmp_path / "out")
+        asyncio.run(run_all(project.build))
+        rows, stages = {}, []
+        for family, part in project.build.parts():
+            refs = project.build.stages(family, part)
+            stages += [f"{ref.family}/{ref.part}/{ref.step}-{project.build.fingerprint(ref)}" for ref in refs]
+            if part.released is not None:
+                long = isinstance(part.steps[-1], FilesStep)
+                for record in project.build.accepted(family.name, part.name):
+                    rows[f"{family.name}-{part.name}", record.key] = record.id if long else record.model_dump_json()
+        made = MadeOf(what=f"test {next(versions)}.0.0", stages=tuple(stages))
+        store = project.store
+        store.write(f"{store.root}/{RELEASES}/{made.what}.json", made.model_dump_json().encode())
+        again = Project(config, tmp_path / "out")
+        unfinished = [ref for family, part in again.build.parts() for ref in again.build.stages(family, part)
+                      if again.build.manifest(ref) is None]  # fmt: skip
+        assert unfinished == [], "a release changes nothing in the build that it was made from"
+        return rows
+
+    return build
+
+
+def changed(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> list[Any]:
+    return sorted(key for key in before.keys() & now.keys() if before[key] != now[key])
+
+
+@pytest.mark.slow
+def test_rows_that_were_released_stay_when_questions_counts_and_statements_are_added(grow: Any) -> None:
+    first = grow(range(30), 20, [1, 10], 60)
+    questions = grow(range(45), 35, [1, 10], 60)
+    assert changed(first, questions) == []
+    for part in ("reeval-category1", "reeval-category2", "lveval-contexts"):
+        assert sum(name == part for name, _ in questions) > sum(name == part for name, _ in first)
+    counts = grow(range(45), 35, [1, 5, 10, 25], 60)
+    assert changed(questions, counts) == []
+    statements = grow(range(45), 35, [1, 5, 10, 25], 75)
+    assert changed(counts, statements) == []
+    assert len(first) < len(questions) < len(counts) < len(statements)
+    fewer = grow(range(2, 45), 33, [1, 5, 10, 25], 75)
+    gone = {name for name, _ in changed(statements, fewer)}
+    assert gone <= {"lveval-contexts", "reeval-category2"}, "only what drew from the pages of the questions that went"
