@@ -35,7 +35,13 @@ def configured(folder: Path, questions: Path, **release: Any) -> Path:
     mixup = {"pairs": 6, "sources": [asked], "distractors": [pages]}
     families = {
         "uraq": {"statements": 30, "context_counts": [1, 3]},
-        "reeval": {"seeds": "all", "entailment": False, "sources": [asked], "passages": [pages, related]},
+        "reeval": {
+            "seeds": "all",
+            "entailment": False,
+            "style": style,
+            "sources": [asked],
+            "passages": [pages, related],
+        },
         "lveval": {"levels": ["1k"], "datasets": {"multifieldqa-en-mixup": mixup}},
         "charpeval": {"sources": [dialogues]},
     }
@@ -157,6 +163,26 @@ def test_a_changed_source_row_is_the_next_version(sample: Path) -> None:
     assert ", exactly?" in told
     assert (sample / "changes.jsonl").read_bytes() == (sample / "releases" / "1.1.0" / "changes.jsonl").read_bytes()
     assert "0 faults" in run("verify", "release", "releases/1.1.0", folder=sample)
+
+
+@pytest.mark.slow
+def test_another_style_of_asking_leaves_no_row_of_that_family_comparable(sample: Path) -> None:
+    (sample / "styled").mkdir()
+    shutil.copytree(sample / "releases" / "1.0.0", sample / "styled" / "releases" / "1.0.0")
+    shutil.copytree(sample / "out" / "verdicts", sample / "styled" / "out" / "verdicts")
+    config = configured(sample, sample / "questions.jsonl", style="alpaca")
+    config = config.rename(sample / "styled.yaml")
+    run("run", config, "--out", "styled/out", folder=sample)
+    told = run("release", "--out", "styled/out", "--to", "styled/releases", "--allow-unreviewed", folder=sample)
+    assert "✓ version 2.0.0, after 1.0.0" in told
+    assert (
+        "A major change of `1.0.0`: scores are comparable with those on it, of `reeval-category1` only on 0 of" in told
+    )
+    manifest = read_release(sample / "styled" / "releases" / "2.0.0").manifest
+    assert {config.name for config in manifest.configs if config.comparable != config.rows} == {
+        "reeval-category1", "reeval-category2",
+    }  # fmt: skip
+    assert all(config.scorer and config.asked for config in manifest.configs if config.name != "uraq-items")
 
 
 @pytest.mark.slow
