@@ -26,7 +26,7 @@ TAKEN_BACK = "taken back by the person"
 
 
 class Counted(NamedTuple):
-    """The annotations that count and those that do not; each annotation is in one of the two."""
+    """The annotations that count and those that do not; each annotation is in exactly one of them."""
 
     counted: list[Annotation]
     excluded: list[Excluded]

@@ -119,7 +119,7 @@ def settle(
 
 
 class _Submissions:
-    """All annotations; each task takes its own, and those that count are told from those that are excluded."""
+    """All annotations; each task takes its own, and annotations that count are separated from excluded ones."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class _Settling:
         self.accepted: list[tuple[str, str]] = []
 
     def follow(self, first: Task, work: Annotation) -> Course:
-        """Return where one person's work on a task has got to, after all its reviews and revisions."""
+        """Return the state of a person's work on a task, after all its reviews and revisions."""
         task = first
         while (course := self._judged(first, task, work)).state == "back":
             self.sent_back.append((task.key, work.by))
@@ -202,7 +202,7 @@ class _Settling:
         return course
 
     def _judged(self, first: Task, task: Task, work: Annotation) -> Course:
-        """Return what the checks and the last review make of a version of the work."""
+        """Return the result of the checks and the last review for a version of the work."""
         if decision_of(work.answers, self.rubric) == "reject":
             return Course(work.by, "done", "", "reject", work, _notes(self.rubric, work), at=work.at)
         findings = self._findings(first, task, work)
@@ -236,7 +236,7 @@ class _Settling:
         ]
 
     def _reviewed(self, first: Task, asked: Task, work: Annotation, review: Annotation) -> Course | None:
-        """Return what a review makes of the work; None if the review contradicts itself and is excluded.
+        """Return the result of a review of the work; None if the review contradicts itself and is excluded.
 
         A part that was accepted and yet corrected counts as corrected. What was fixed beside a rejected part goes back
         to the author as fixed.

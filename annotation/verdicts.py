@@ -103,7 +103,7 @@ def record_verdicts(tasks: Mapping[str, Task], outcomes: Iterable[Outcome]) -> l
 
 
 def _together(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return one verdict made of several that accept a record; of two texts with the same name, the first."""
+    """Return a verdict that combines several that accept a record; of two texts with the same name, the first."""
     if len(verdicts) == 1:
         return verdicts[0]
     backwards = verdicts[::-1]
@@ -131,5 +131,5 @@ def changes_of(task: Task, work: Annotation, rubric: Rubric) -> dict[str, str]:
 
 
 def same_text(text: str, other: str) -> bool:
-    """Return whether two texts are equal but for white space at the ends of lines, which browsers change."""
+    """Return whether two texts are equal except for white space at the ends of lines, which browsers change."""
     return [line.strip() for line in text.strip().splitlines()] == [line.strip() for line in other.strip().splitlines()]

@@ -1,7 +1,7 @@
 """The one Parquet writer: record types as Arrow schemas, and rows as Parquet files. Equal rows give equal bytes.
 
-There are two ways in. `FilesWriter` (and `write_parquet` on top of it) writes tables to the files of one name.
-`LongTextWriter` writes rows that hold one long text: a context of 256k words is 1.5 MB. The text is compressed where
+There are two writers. `FilesWriter` (and `write_parquet` on top of it) writes tables to files that share a name.
+`LongTextWriter` writes rows with one long text: a context of 256k words is 1.5 MB. The text is compressed where
 it was assembled and never passes through a record, and a reader holds one row group of a few rows at a time.
 """
 
@@ -207,7 +207,7 @@ class _HashingFile:
 
 
 class LongTextWriter:
-    """Writes rows of one type to a Parquet file; `long` names the field whose text is passed as UTF-8 bytes.
+    """Writes rows of a type to a Parquet file; `long` names the field whose text is passed as UTF-8 bytes.
 
     The long texts of a row group are gathered in one buffer that every group reuses: allocating that much memory
     anew takes longer than copying.

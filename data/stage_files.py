@@ -181,7 +181,7 @@ class LongTextShardWriter(ShardWriter):
         super().__exit__(*error)
 
     def write(self, values: Mapping[str, Any], text: bytes) -> None:
-        """Write a row: its fields as JSON has them, and the long one as UTF-8."""
+        """Write a row: its fields as JSON values, and the long field as UTF-8."""
         self._rows.write(values, text)
         self.kept += 1
 
@@ -257,7 +257,7 @@ def _parsed(kind: type[D], line: bytes, path: str) -> D:
 
 
 class Joined(Generic[R]):
-    """Several stages read as one, in their order."""
+    """Several stages read as a single stage, in their order."""
 
     def __init__(self, stages: Sequence[Stage[R]]) -> None:
         self.stages = tuple(stages)

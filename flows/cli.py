@@ -14,7 +14,7 @@ from flows.rebuild.command import gc, rebuild
 from flows.release.command import diff, release, verify
 from flows.run.command import explain, run, show
 from flows.serve.command import serve
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Failed, WrongInput, WrongInputs
 
 INTERRUPTED = 130
 STOPPED = "stopped; run the same command again to go on from here"
@@ -41,7 +41,7 @@ def main() -> None:
     """Run the command; exit 0 done, 1 failed, 2 wrong input."""
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    # Schedulers and containers stop a process with SIGTERM; it is handled as Ctrl-C is.
+    # Schedulers and containers stop a process with SIGTERM; it is handled like Ctrl-C.
     signals: list[int] = []
 
     def stop(number: int, frame: object) -> None:
@@ -72,16 +72,19 @@ def main() -> None:
             message, status = f"{error.format_message().rstrip('.')}; `{command} --help` shows what it takes", 2
         else:
             message, status = f"unexpected {type(error).__name__}: {error}; run again with --debug and report it", 1
-    if signals:  # whatever a library made of them, or of a server that was stopped with this process
+    if signals:  # whatever a library turned them, or a server stopped with this process, into
         message, status = STOPPED, INTERRUPTED
     if debug and caught is not None:
         traceback.print_exception(caught)
-    _print_error(message)
+    _print_error(message, caught)
     if status == INTERRUPTED and not debug:
         # Nobody needs what libraries print while a stopped process shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     sys.exit(status)
 
 
-def _print_error(message: str) -> None:
-    typer.echo(f"touchstone: {' '.join(message.split())}", err=True)
+def _print_error(message: str, error: BaseException | None) -> None:
+    """Print a line, or a line for each of several problems."""
+    lines = error.problems if isinstance(error, WrongInputs) and message == str(error) else (message,)
+    for line in lines:
+        typer.echo(f"touchstone: {' '.join(line.split())}", err=True)

@@ -1,6 +1,6 @@
-"""The two ways in which a command can fail. Each error is one line for a person: what, where, what to do."""
+"""The two ways in which a command can fail. Each problem is one line for a person: what, where, what to do."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 
 from pydantic import ValidationError
@@ -10,12 +10,29 @@ class WrongInput(Exception):  # noqa: N818 - names what is wrong
     """The user's input is wrong: a file, a row, a key, a setting. Exit code 2."""
 
 
+class WrongInputs(WrongInput):
+    """Several things are wrong; each has a line of the message."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+    def __reduce__(self) -> tuple[type["WrongInputs"], tuple[tuple[str, ...]]]:
+        return WrongInputs, (self.problems,)
+
+
 class Failed(Exception):  # noqa: N818 - names what happened
     """The work could not be done: a full disk, a network, a damaged file, a ceiling reached. Exit code 1."""
 
 
 class Stopped(Failed):
     """The work stopped because somebody has to look first. Trying again changes nothing."""
+
+
+def raise_all(problems: Sequence[str]) -> None:
+    """Raise `WrongInput` with all the problems; return if there are none."""
+    if problems:
+        raise WrongInput(problems[0]) if len(problems) == 1 else WrongInputs(problems)
 
 
 def first_problem(error: ValidationError, whole: str) -> str:

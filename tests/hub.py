@@ -137,7 +137,9 @@ class HubServer:
     tokens: Mapping[str, str] = field(default_factory=lambda: {"hf_test": "write"})
     """What each token may: `read` or `write`. Others are refused; without one a request is anonymous."""
     owner: str = "acme"
-    """The one name under which datasets can be made."""
+    """The account of all tokens; datasets can be made under its name alone."""
+    orgs: Mapping[str, str] = field(default_factory=dict)
+    """The organisations of the account, each with its role there, as `whoami` tells them."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def __post_init__(self) -> None:
@@ -257,7 +259,14 @@ class HubServer:
     def whoami(self, may: str, *_: Any) -> Answer:
         if may == "nobody":
             raise Refused(401, "Invalid username or password.")
-        return as_json({"type": "user", "name": self.owner, "orgs": [], "auth": {"type": "access_token"}})
+        token = {"displayName": "test", "role": may}
+        auth = {"type": "access_token", "accessToken": token}
+        orgs = [{"type": "org", "name": name, "roleInOrg": role} for name, role in self.orgs.items()]
+        return as_json({"type": "user", "name": self.owner, "orgs": orgs, "auth": auth})
+
+    def auth_check(self, may: str, names: dict[str, str], *_: Any) -> Answer:
+        self._writable(names["repo"], may)
+        return as_json({})
 
     def create(self, may: str, names: dict[str, str], query: Any, headers: Any, body: bytes) -> Answer:
         asked = json.loads(body)
@@ -500,6 +509,7 @@ _ROUTES: list[tuple[str, tuple[str, ...], Callable[..., Answer]]] = [
     (r"/api/whoami-v2", ("GET",), HubServer.whoami),
     (r"/api/repos/create", ("POST",), HubServer.create),
     (r"/api/validate-yaml", ("POST",), HubServer.validate),
+    (rf"{_API}/auth-check/write", ("GET",), HubServer.auth_check),
     (rf"{_API}/refs", ("GET",), HubServer.refs),
     (rf"{_API}/commits/{_REVISION}", ("GET",), HubServer.commits),
     (rf"{_API}/tree/{_REVISION}(?:/(?P<under>.+))?", ("GET",), HubServer.tree),

@@ -98,7 +98,7 @@ def test_what_is_there_is_compared_with_what_should_be() -> None:
 
 def test_two_tasks_of_one_key_are_refused_before_anything_is_sent() -> None:
     client: Any = None
-    with pytest.raises(WrongInput, match="two tasks have one key"):
+    with pytest.raises(WrongInput, match="two tasks have the same key"):
         push_queue(client, queue([wanted(1), wanted(1, "2")]), None)
 
 

@@ -83,3 +83,14 @@ def test_the_hub_has_names_of_its_own() -> None:
     assert hub_licence("CC-BY-SA-4.0") == "cc-by-sa-4.0"
     assert hub_licence("CDLA-Sharing-1.0") == "cdla-sharing-1.0"
     assert hub_licence("public domain") == hub_licence("My own terms") == "other"
+
+
+def test_all_configurations_without_a_licence_are_named_at_once() -> None:
+    with pytest.raises(WrongInput) as refused:
+        licences_of({"a": refs(one="MIT", two=None), "b": refs(one="MIT"), "c": []})
+    assert [line.partition(":")[0] for line in str(refused.value).splitlines()] == ["a", "c"]
+    with pytest.raises(WrongInput) as refused:
+        licences_of({"a": refs(one="MIT")}, {"b": "MIT", "c": "MIT"})
+    assert [line.partition(";")[0] for line in str(refused.value).splitlines()] == [
+        "release.licence.b: there is no such configuration", "release.licence.c: there is no such configuration",
+    ]  # fmt: skip

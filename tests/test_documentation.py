@@ -1,5 +1,6 @@
 """The documentation is run: the commands of every page in a `sh` block, what they print, and every `--help` example."""
 
+import json
 import os
 import re
 import shlex
@@ -116,6 +117,25 @@ def test_every_command_of_a_page_works(folder: Path, page: Path) -> None:
     for command in commands(page):
         done = sh(command, folder)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.slow
+def test_the_verdict_of_the_page_is_applied(folder: Path) -> None:
+    shutil.copy(ROOT / "data" / "samples" / "sample.yaml", folder / "my.yaml")
+    (verdict,) = blocks(ROOT / "docs" / "annotate.md", "json")
+    path = folder / "out" / "verdicts" / "uraq-items.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    before = path.read_text() if path.exists() else ""
+    try:
+        path.write_text(before + verdict)
+        done = sh("touchstone run my.yaml --out out", folder)
+        assert "1 rejected by people" in done.stdout, done.stdout + done.stderr
+        told = sh(f"touchstone explain {json.loads(verdict)['key']}", folder).stdout
+        assert json.loads(verdict)["comment"] in told
+        assert "Candide" in told, "it is the item that the README shows"
+    finally:
+        path.write_text(before)
+        assert sh("touchstone run my.yaml --out out", folder).returncode == 0
 
 
 @pytest.mark.slow

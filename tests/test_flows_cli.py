@@ -494,7 +494,7 @@ def test_scores_do_not_overwrite_the_predictions(folder: Path) -> None:
         (
             ["evaluate", "uraq", "--model", "default", "--by-author"],
             2,
-            "what people write for uraq is not put to a model",
+            "models are not asked about what people write for uraq",
         ),
         (["annotate", "push"], 1, "`touchstone label-studio up` starts it"),
         (["annotate", "status", "--out", "elsewhere"], 2, "there is no build here"),

@@ -207,7 +207,5 @@ def test_what_cannot_be_exported_is_told() -> None:
         HarnessPrompt("{% block user %}b{% endblock %}", 10),
     )
     needs = {"context-exclusive": one, "context-first": one, "memory-first": other}
-    with pytest.raises(
-        WrongInput, match="uraq: context-exclusive, context-first, memory-first are not asked in one way"
-    ):
+    with pytest.raises(WrongInput, match="uraq: context-exclusive, context-first, memory-first are not asked alike"):
         reply_task("x", "uraq", ReplyScoring({}, "", [], "each_need"), DATA, "1.0.0", needs)

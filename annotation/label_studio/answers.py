@@ -26,7 +26,7 @@ class Answers(Frozen):
 
 
 class Unusable(ValueError):  # noqa: N818 - a finding about what somebody submitted
-    """Raised if an annotation does not answer its form. `reason` is one of a small set, `evidence` shows it."""
+    """Raised if an annotation does not answer its form. `reason` is a phrase from a small set, `evidence` shows it."""
 
     def __init__(self, reason: str, evidence: str) -> None:
         super().__init__(f"{reason}: {evidence}")

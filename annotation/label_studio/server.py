@@ -229,7 +229,7 @@ def _environment(folder: Path, programs: Path, owner: Owner) -> Mapping[str, str
 def _has_accounts(database: Path) -> bool:
     """Return whether a database is complete: its owner has an organisation, which is made last.
 
-    Raises `Failed` for one that cannot be read: it may have people's work.
+    Raises `Failed` for a database that cannot be read: it may have people's work.
     """
     if not database.exists():
         return False

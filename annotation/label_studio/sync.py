@@ -129,10 +129,10 @@ def push_queue(
     """Make the queue's project hold its tasks, each once.
 
     `existing` is the project and `rows` its tasks (`tasks_of`), if they are known. Raises `WrongInput` before anything
-    is sent if two tasks have one key, and the client's errors; the next push finds what was done until then.
+    is sent if two tasks have the same key, and the client's errors; the next push finds what was done until then.
     """
     if len({task.key for task in queue.tasks}) < len(queue.tasks):
-        raise WrongInput(f"{queue.name}: two tasks have one key; each person sees a record once")
+        raise WrongInput(f"{queue.name}: two tasks have the same key; each person sees a record once")
     project = existing or _make(client, queue)
     if existing is not None and queue.tasks and not existing.tasks and not client.views(existing.id):
         _make_views(client, queue, existing.id)  # the push that made it was killed before

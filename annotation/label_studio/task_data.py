@@ -70,7 +70,7 @@ def _listed(text: str | tuple[Turn, ...]) -> str:
 
 
 def _turns(turns: tuple[Turn, ...]) -> list[dict[str, str]]:
-    """Return a dialogue for Label Studio; of one that is too long, the last turns, which matter most."""
+    """Return a dialogue for Label Studio; if it is too long, the last turns, which matter most."""
     kept: list[Turn] = []
     left = MOST_CHARACTERS
     for turn in reversed(turns):
@@ -84,7 +84,7 @@ def _turns(turns: tuple[Turn, ...]) -> list[dict[str, str]]:
 
 
 def cut(text: str, around: str = "") -> str:
-    """Return the text, or of one longer than `MOST_CHARACTERS` its start, its end, and the surroundings of some places.
+    """Return the text, or if it is longer than `MOST_CHARACTERS`, its start, end and the surroundings of some places.
 
     They are the first `PLACES` places between start and end of any line of `around`, in any case. If there are none,
     the start is longer. A note at each gap says how many characters are left out.

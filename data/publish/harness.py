@@ -1,4 +1,4 @@
-"""Tasks for lm-evaluation-harness (0.4.13): a YAML file a config, which lies beside the family's scorer.
+"""Tasks for lm-evaluation-harness (0.4.13): a YAML file for each config, beside the family's scorer.
 
 The harness looks for the functions of a task below the folder of its YAML file and never above it, so `scorers/` holds
 both: `lm_eval run --include_path scorers --tasks NAME --apply_chat_template`. With a chat template the messages are
@@ -99,7 +99,7 @@ def reply_task(
 ) -> str:
     """The YAML of the task of that name, for replies; `prompts` by variant.
 
-    Raises `WrongInput` for a template that is none, and for variants that cannot be asked as one task.
+    Raises `WrongInput` for an invalid template, and for variants that cannot be asked as one task.
     """
     source = _source(data, version)
     if scoring.documents is None:
@@ -134,7 +134,7 @@ def option_task(task: str, family: str, scoring: OptionScoring, data: HarnessDat
 
 
 def harness_template(source: str, role: str, values: Mapping[str, str]) -> str:
-    """The block of that name as a template of its own, for the harness; empty where there is no such block.
+    """The block of that name as a template of its own, for the harness; empty if there is no such block.
 
     Our templates drop the line break after a tag and the white space before one, and the white space around the whole.
     The harness's keep all of it, so it is taken out here. `values` are Jinja expressions by variable. Raises
@@ -191,7 +191,7 @@ def _literal(value: Any) -> str:
 
 
 def _of_all(family: str, scoring: ReplyScoring, prompts: Mapping[str, HarnessPrompt]) -> HarnessPrompt:
-    """The one prompt of all variants, with the values that they share; the document has the others."""
+    """The common prompt of all variants, with the values that they share; the document has the others."""
     kept = [
         HarnessPrompt(
             prompt.template,
@@ -201,7 +201,7 @@ def _of_all(family: str, scoring: ReplyScoring, prompts: Mapping[str, HarnessPro
         for prompt in prompts.values()
     ]
     if any(prompt != kept[0] for prompt in kept):
-        raise WrongInput(f"{family}: {', '.join(prompts)} are not asked in one way; export one prompt for all of them")
+        raise WrongInput(f"{family}: {', '.join(prompts)} are not asked alike; export one prompt for all of them")
     return kept[0]
 
 

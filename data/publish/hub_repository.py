@@ -39,7 +39,7 @@ WAITS_S = (1.0, 2.0, 4.0, 8.0)
 QUIET_S = 120.0
 """Seconds for which the Hub may send nothing; the client itself would wait for ever."""
 AT_WORK = timedelta(minutes=15)
-"""How long an untagged commit of a version counts as another publication in progress, not as one that ended."""
+"""How long an untagged commit of a version counts as another publication in progress, not as a finished one."""
 LONGEST_WAIT_S = 300.0
 """The longest wait in seconds that the Hub may ask for: its rate limits count windows of 5 minutes."""
 SHOWN_CHARACTERS = 300
@@ -135,7 +135,7 @@ class Repository:
             raise Failed(f"{self.name}: is public on the Hub, and a private release was asked for; name another")
 
     def refs(self) -> tuple[str, dict[str, str]]:
-        """Return the head of the branch and the commit of each tag, at one moment."""
+        """Return the head of the branch and the commit of each tag, at the same moment."""
         refs = self.ask(lambda: self.api.list_repo_refs(self.name, repo_type=DATASET))
         head = next((branch.target_commit for branch in refs.branches if branch.name == BRANCH), None)
         if head is None:

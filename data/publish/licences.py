@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Mapping
 
 from schemas.base import SourceRef
-from schemas.errors import WrongInput, nearest
+from schemas.errors import nearest, raise_all
 
 PUBLIC_DOMAIN = "public domain"
 DEDICATIONS = frozenset({"CC0-1.0", "PDDL-1.0", PUBLIC_DOMAIN})
-"""Free of all conditions: beside any licence they change nothing."""
+"""Free of all conditions: they change nothing beside another licence."""
 KNOWN = (
     "Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MPL-2.0", "AFL-3.0",
     "GPL-2.0", "GPL-3.0", "LGPL-2.1", "LGPL-3.0", "AGPL-3.0",
@@ -52,35 +52,56 @@ def licences_of(
 
     A declared licence (`release.licence`: one for all, or configuration -> licence) counts. Otherwise all sources have
     to state the same licence; dedications to the public domain do not matter, and of dedications alone the first by
-    name counts. Raises `WrongInput` if that does not give exactly one.
+    name counts. Raises `WrongInput` for all configurations where that does not give exactly one.
     """
     if isinstance(declared, str):
         return dict.fromkeys(sources, normalised(declared))
     declared = declared or {}
-    for name in declared:
-        if name not in sources:
-            raise WrongInput(f"release.licence.{name}: there is no such configuration; {nearest(name, sources)}")
+    strange = [name for name in declared if name not in sources]
+    raise_all([f"release.licence.{name}: there is no such configuration; {nearest(name, sources)}" for name in strange])
+    raise_all([*undetermined(sources, declared).values()])
     return {
-        name: normalised(declared[name]) if name in declared else _the_one(name, refs) for name, refs in sources.items()
+        name: normalised(declared[name]) if name in declared else _only(_stated(refs)) or ""
+        for name, refs in sources.items()
     }
 
 
-def _the_one(name: str, refs: Iterable[SourceRef]) -> str:
-    stated = {
+def undetermined(
+    sources: Mapping[str, Iterable[SourceRef]], declared: str | Mapping[str, str] | None
+) -> Mapping[str, str]:
+    """Return the configurations whose licence nothing determines, each with a line that says so."""
+    if isinstance(declared, str):
+        return {}
+    stated = {name: _stated(refs) for name, refs in sources.items() if name not in (declared or {})}
+    return {name: _problem(name, statements) for name, statements in stated.items() if _only(statements) is None}
+
+
+_Statement = tuple[str, str | None]
+"""The name of a source, and its licence, if it states one."""
+
+
+def _stated(refs: Iterable[SourceRef]) -> frozenset[_Statement]:
+    return frozenset(
         (ref.source, None if ref.licence is None or not ref.licence.strip() else normalised(ref.licence))
         for ref in refs
-    }
-    licences = {licence for _, licence in stated}
-    declared = sorted(licence for licence in licences if licence is not None)
-    binding = [licence for licence in declared if licence not in DEDICATIONS]
-    if declared and None not in licences and len(binding) <= 1:
-        return (*binding, *declared)[0]
-    statements = ", ".join(
-        f"{_cut(source)} ({_cut(licence) if licence else 'none stated'})"
-        for source, licence in sorted(stated, key=lambda pair: (pair[0], pair[1] or ""))
     )
-    raise WrongInput(
-        f"{name}: its sources do not determine the licence of its rows: {statements or 'it has none'}; "
+
+
+def _only(statements: Iterable[_Statement]) -> str | None:
+    """Return the one licence that sources give; None if they do not give exactly one."""
+    licences = {licence for _, licence in statements}
+    stated = sorted(licence for licence in licences if licence is not None)
+    binding = [licence for licence in stated if licence not in DEDICATIONS]
+    return (*binding, *stated)[0] if stated and None not in licences and len(binding) <= 1 else None
+
+
+def _problem(name: str, statements: Iterable[_Statement]) -> str:
+    sources = ", ".join(
+        f"{_cut(source)} ({_cut(licence) if licence else 'none stated'})"
+        for source, licence in sorted(statements, key=lambda pair: (pair[0], pair[1] or ""))
+    )
+    return (
+        f"{name}: its sources do not determine the licence of its rows: {sources or 'it has none'}; "
         f"declare it: release: {{licence: {{{name}: ...}}}}, or one for all"
     )
 

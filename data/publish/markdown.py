@@ -1,4 +1,4 @@
-"""Values as Markdown that shows them literally: no markup, HTML, table cell or fence begins or ends in one."""
+"""Values as Markdown that shows them literally: no markup, HTML, table cell or fence begins or ends in a value."""
 
 import html
 import json
@@ -122,7 +122,7 @@ def versions(named: Mapping[str, str]) -> Markup:
 
 
 def percent(count: int, of: int) -> str:
-    """Return a share in percent; a share of nothing is a dash."""
+    """Return a share in per cent; a share of nothing is a dash."""
     return f"{count / of:.1%}" if of else "–"
 
 

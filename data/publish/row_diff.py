@@ -219,7 +219,7 @@ def _change(config: str, before: Mapping[str, Any], now: Mapping[str, Any], book
 def _shown(place: str, before: Any, now: Any) -> tuple[str, tuple[JsonValue, JsonValue]]:
     """Return the place where two values differ, and both values there.
 
-    Of long lists and mappings it is the first part that differs; of long texts the surroundings of the difference.
+    For long lists and mappings it is the first part that differs; for long texts, the surroundings of the difference.
     """
     while max(len(_text(before)), len(_text(now))) > SHOWN:
         if isinstance(before, list) and isinstance(now, list):
@@ -245,14 +245,14 @@ def _text(value: Any) -> str:
 
 
 def _cut(before: Any, now: Any) -> tuple[JsonValue, JsonValue]:
-    """Return both values; of a long one the text, or its JSON, around the first difference."""
+    """Return both values; of a long value, the text or its JSON around the first difference."""
     texts = [_text(before), _text(now)]
     start = max(0, _first_difference(*texts) - SHOWN_BEFORE)
     cut = [
         ("…" if start else "") + text[start : start + SHOWN] + ("…" if len(text) > start + SHOWN else "")
         for text in texts
     ]
-    # A short value that is not text keeps its type: null is not to look like the text "null".
+    # A short value that is not text keeps its type: null must not look like the text "null".
     before, now = (
         shown if len(text) > SHOWN or isinstance(value, str) else value
         for value, text, shown in zip((before, now), texts, cut, strict=True)

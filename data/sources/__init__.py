@@ -1,4 +1,4 @@
-"""Source records from anybody's rows: one module for each format, and one door for all."""
+"""Source records from anybody's rows: a module for each format, and one entry point for all."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -122,7 +122,7 @@ def name_of(spec: SourceSpec) -> str:
 
 
 def read_entries(spec: SourceSpec) -> Iterator[Entry]:
-    """Yield the source's rows in every shape that its format gives, including those that the door would refuse.
+    """Yield the source's rows in every shape that its format gives, including those that `read_source` would refuse.
 
     A mapped format gives the shapes whose fields are named. `spec.limit` counts the rows of each shape. Raises
     `SourceError`.

@@ -29,7 +29,7 @@ def scitldr(spec: SourceSpec) -> Iterator[Entry]:
 
 
 def writingbench(spec: SourceSpec) -> Iterator[Entry]:
-    """WritingBench (Wu et al. 2025): writing tasks in English and Chinese; their letters tell the language."""
+    """WritingBench (Wu et al. 2025): writing tasks in English and Chinese; their letters show the language."""
     for row in json_rows(spec.path):
         text = row.text("query").strip()
         language = "zh" if _chinese_share(text) >= CHINESE_SHARE else "en"

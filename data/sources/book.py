@@ -23,7 +23,7 @@ CONTENTS = frozenset({"contents", "tableofcontents", "目录", "目錄"})
 MOST_MISSED = 3
 """Successive lines of a table of contents that may head nothing below it, since headings are misquoted."""
 LONGEST_HEADING = 300
-"""Characters of a heading or an entry, at most."""
+"""The most characters of a heading or an entry."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _SENTENCE_END = re.compile(r"""[.!?。！？…][”’"'」』》）)]*$""")
@@ -36,7 +36,7 @@ _PAGE = re.compile(r"(?:\s*[.·…]){2,}\s*\d+$|\s{2,}\d+$")
 
 
 def passages(spec: SourceSpec) -> Iterator[Entry]:
-    """Yield each paragraph, under its number; of equal ones the door keeps the first.
+    """Yield each paragraph, under its number; of equal paragraphs, only the first is kept.
 
     The table of contents is refused: a line such as "Contents", and the entries below it as long as they head something
     further down (`MOST_MISSED`), up to where the first of them does. An entry heads a line or a paragraph with the same

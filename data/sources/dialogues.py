@@ -69,7 +69,7 @@ def _subset(row: Row, spec: SourceSpec) -> str:
 def faithdial(spec: SourceSpec) -> Iterator[Entry]:
     """FaithDial (Dziri et al. 2022): each response of each dialogue, with the turns before it, the user's last.
 
-    BEGIN and VRM label the original response. The one given here is the edited one, which says only what the knowledge
+    BEGIN and VRM label the original response. This reader gives the edited response, which says only what the knowledge
     says, or the original if it needed no edit.
     """
     for row in json_rows(spec.path):
@@ -106,7 +106,7 @@ def begin(spec: SourceSpec) -> Iterator[Entry]:
 
 
 def topical_chat(spec: SourceSpec) -> Iterator[Entry]:
-    """Topical-Chat (Gopalakrishnan et al. 2019): each message as the response to the one before it, the user's.
+    """Topical-Chat (Gopalakrishnan et al. 2019): each message as the response to the message before it, the user's.
 
     Its knowledge is the Wikipedia text of the factual sections that its author claims to have used. A message on a
     section without a text here (the newspaper's always: "missing evidence"), or on personal knowledge alone, is

@@ -1,4 +1,4 @@
-"""Rows from files: JSON lines, a JSON array or one JSON object, CSV (all three plain or gzipped), and Parquet."""
+"""Rows from files: JSON lines, a JSON array or a single JSON object, CSV (all plain or gzipped), and Parquet."""
 
 import csv
 import gzip
@@ -62,7 +62,7 @@ def json_rows(path: str) -> Iterator[Row]:
 
 
 def json_object(path: str) -> Row:
-    """Return a file that is one JSON object as one row."""
+    """Return a file that is a single JSON object as one row."""
     with opened(path) as stream:
         content = stream.read().removeprefix(BYTE_ORDER_MARK)
     value = _parsed(path, "the file", content)

@@ -1,4 +1,4 @@
-"""Statements, and questions with one text as their evidence. Each function reads one shape of one format."""
+"""Statements, and questions with a single text as evidence. Each function reads one shape of a format."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ SIDES = (("memory_answer", "parametric_memory"), ("counter_answer", "counter_mem
 """Answer and evidence of ConflictQA's two sides.
 
 Not `*_aligned_evidence`: one side there is the gold facts of the source data set, which leave the inference open, and
-the other a text written to argue for its answer, so that the style alone tells the true side. These two have the same
+the other a text written to argue for its answer, so that the style alone reveals the true side. These two have the same
 author, and the data set's makers kept those that entail their answer.
 """
 

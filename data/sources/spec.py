@@ -212,7 +212,7 @@ class Entry:
 class PassageIds:
     """Gives each document of a file its id as a passage.
 
-    Of passages with the same title and text the door keeps the first, whose id therefore stands for all of them.
+    Of passages with the same title and text the first is kept, so its id stands for all of them.
     Every document of the file has to pass through here, in the order of the passages.
     """
 

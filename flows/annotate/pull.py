@@ -176,7 +176,7 @@ def _deleted_or_taken_back(
 ) -> tuple[list[Annotation], list[Annotation]]:
     """Divide annotations that the server no longer has: deleted by hand with their task, or taken back by the person.
 
-    A task that is still there tells that its annotation was taken back.
+    If the task still exists, its annotation was taken back.
     """
     if not missing:
         return [], []

@@ -55,7 +55,7 @@ def progress_row(line: QueueProgress) -> Mapping[str, str | int]:
 
 
 def agreement_lines(rows: Sequence[Agreement]) -> list[str]:
-    """Return people's agreement, a line per question; questions with one measure share a line.
+    """Return people's agreement, a line per question; questions with a single measure share a line.
 
     If no question has a value, one line says why.
     """

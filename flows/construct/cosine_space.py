@@ -43,7 +43,7 @@ def on_grid(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def rounding_margin(dimensions: int) -> float:
-    """Return how far the float32 dot product of two unit vectors may be from their exact one on the grid.
+    """Return how far the float32 dot product of two unit vectors may be from the exact product on the grid.
 
     It is off by at most dim * 2^-24, in any order of summation; the grid moves it by at most sqrt(dim) * 2^-24.
     """
@@ -52,7 +52,7 @@ def rounding_margin(dimensions: int) -> float:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of rows above the threshold: three arrays of one length. Cosines are those of float32 arithmetic."""
+    """Pairs of rows above the threshold: three arrays of equal length. Cosines are those of float32 arithmetic."""
 
     left: NDArray[np.int32]
     right: NDArray[np.int32]

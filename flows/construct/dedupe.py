@@ -48,7 +48,7 @@ MOST_PAIRS: Final = 10_000_000
 
 @dataclass(frozen=True)
 class NearDuplicate:
-    """A statement that was removed, and the one it resembles.
+    """A statement that was removed, and the statement it resembles.
 
     `related_id` is the survivor most similar to it (by the approximate comparison, of those it found), under the
     paper's rule the most similar of all other statements; of several, the one whose id sorts first.
@@ -63,7 +63,7 @@ class NearDuplicate:
 class Dedupe:
     """Survivors and near-duplicates, each sorted by id; together they are all that came in.
 
-    `recall` is the share of the recall sample's pairs that the approximate comparison proposed, None where every
+    `recall` is the share of the recall sample's pairs that the approximate comparison proposed, None if every
     pair was compared.
     """
 
@@ -143,7 +143,7 @@ def _equal_vectors(vectors: FloatMatrix, by_id: Rows) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class Removed:
-    """The row that each removed row resembles: three arrays of one length, rows ascending, a row at most once."""
+    """The row that each removed row resembles: three arrays of equal length, rows ascending, a row at most once."""
 
     rows: Rows
     related: Rows

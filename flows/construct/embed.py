@@ -347,7 +347,7 @@ class CachedEmbedder:
             vectors = {}
             for key, blob in rows:
                 if not isinstance(blob, bytes) or not blob or len(blob) % 4:
-                    raise self._unusable("a vector in it is not one")
+                    raise self._unusable("a stored vector is not valid")
                 vectors[key] = np.frombuffer(blob, "<f4").astype(np.float32)
             if any(not abs(float(np.linalg.norm(row)) - 1) <= UNIT_WITHIN for row in vectors.values()):
                 raise self._unusable("a vector in it is not of unit length")

@@ -315,7 +315,7 @@ def all_(
 
 @dataclass(frozen=True)
 class Part:
-    """One line of a family: its source records, its items, and the steps between them.
+    """A line of a family: its source records, its items, and the steps between them.
 
     `source` is a source record type, read from the settings that `sources` names (each a source, a list of
     them, a mapping of them by their place, or null), or the item types of other parts. `uses` names parts

@@ -19,7 +19,7 @@ class Records(Protocol[R_co]):
 
 
 def with_first(records: Iterable[R], same: Callable[[R], str]) -> Iterator[tuple[R, str | None]]:
-    """Yield each record with the id of the first one that is the same by what `same` returns; None for that one."""
+    """Yield each record with the id of the first for which `same` returns the same; None for that first record."""
     firsts: dict[str, str] = {}
     for record in records:
         value = same(record)

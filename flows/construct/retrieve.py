@@ -239,7 +239,7 @@ def _grams(text: str) -> Counter[str]:
 
 
 def _plain(text: str) -> str:
-    """Return `text` in lower case, with characters of one width and single blanks as white space."""
+    """Return `text` in lower case and half width, with single blanks as white space."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

@@ -84,7 +84,7 @@ def evaluate(
     ] = False,
     out: BuildOption = None,
 ) -> None:
-    """Put a build's rows to a model, write its predictions, and score them.
+    """Ask a model about a build's rows, write its predictions, and score them.
 
     The current configuration decides how rows are asked, and with which context counts or levels.
     For refutebench, this holds dialogues with the model and rates them; the build's own dialogues stay.

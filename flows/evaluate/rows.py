@@ -150,13 +150,13 @@ def evaluated_rows(project: Project, family: Family, limit: int | None) -> Evalu
     parts = [name for name in family.evaluation.parts if name in built_parts]
     if not parts:
         raise WrongInput(
-            f"{family.name}: this build has none of the parts that are put to a model "
+            f"{family.name}: this build has none of the parts that a model is asked about "
             f"({', '.join(family.evaluation.parts)}); build one of them"
         )
     stages = [project.build.accepted(family.name, name) for name in parts]
     if not any(map(len, stages)):
         raise WrongInput(
-            f"{family.name}: this build has no rows to be put to a model: nothing was kept, or people have yet to "
+            f"{family.name}: this build has no rows to ask a model about: nothing was kept, or people have yet to "
             "write what is theirs (`touchstone annotate push`)"
         )
     selection = family.evaluation.selection

@@ -245,7 +245,7 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
     family = project.family(name)
     authors = family.evaluation.authors
     if authors is None:
-        raise WrongInput(f"--by-author: what people write for {name} is not put to a model")
+        raise WrongInput(f"--by-author: models are not asked about what people write for {name}")
     if attention:
         raise WrongInput("--attention: tells of a build's rows and dialogues; leave it out, or --by-author")
     weighs = weighing_model(project, family, model)

@@ -1,4 +1,4 @@
-"""One folder a paper. A new family is a folder here that exports FAMILY, and a file in schemas."""
+"""One folder per paper. A new family is a folder here that exports FAMILY, and a file in schemas."""
 
 import importlib
 import pkgutil
@@ -12,7 +12,7 @@ from schemas.errors import Failed
 
 @cache
 def family_names() -> tuple[str, ...]:
-    """The families there are: every package in this folder."""
+    """The existing families: every package in this folder."""
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg))
 
 
@@ -28,7 +28,7 @@ def load_family(name: str) -> Family:
 
 
 def citation(name: str) -> str:
-    """The BibTeX entry of the family's paper, `citation.bib` in its folder; empty where there is none."""
+    """The BibTeX entry of the family's paper, `citation.bib` in its folder; empty if there is none."""
     entry = files(f"{__name__}.{name}") / "citation.bib"
     return entry.read_text(encoding="utf-8").strip() if entry.is_file() else ""
 

@@ -24,9 +24,9 @@ _SELECT = "SELECT answer, kind, input_tokens, output_tokens, cost_usd FROM compl
 _INSERT = "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?)"
 
 Kind = Literal["answer", "cut off", "refusal", "filtered", "no text", "no room", "overlong"]
-"""`filtered`: the server's own words, in place of an answer. `no text`: it holds NUL, which is written out as in Python
-because not every database can hold it. The last two are asked again with another limit of tokens: `no room`, cut off
-after thoughts took most of its tokens; `overlong`, without a thought, yet too long."""
+"""`filtered`: the server's own words, in place of an answer. `no text`: it contains NUL, written out as in Python
+because not every database can store it. The last two are asked again with another limit of tokens: `no room`, cut off
+after thoughts took most of its tokens; `overlong`, without thoughts, but too long."""
 
 
 class CacheError(Failed):
@@ -55,11 +55,11 @@ def completion_key(*parts: bytes) -> str:
 class CompletionCache:
     """Completions by key, each committed before `put` returns, in the database of a SQLAlchemy URL.
 
-    With SQLite, a process that is killed loses nothing, and several processes may use one file. An
+    With SQLite, a process that is killed loses nothing, and several processes may use the same file. An
     object belongs to one thread at a time; it blocks for the length of a query (SQLite: 40 us).
 
-    Raises `CacheError` if the database cannot be opened, read or written. After a failed write nothing is served any
-    more: an answer that cannot be kept should not be paid for.
+    Raises `CacheError` if the database cannot be opened, read or written. After a failed write nothing more is
+    served: an answer that cannot be kept should not be paid for.
     """
 
     def __init__(self, url: str) -> None:
@@ -73,7 +73,7 @@ class CompletionCache:
         self._errors = (sqlite3.Error, SQLAlchemyError, OSError, ImportError)
         try:
             parsed = make_url(url)
-        except (ArgumentError, ValueError):  # the latter of a port that is no number
+        except (ArgumentError, ValueError):  # the latter for a port that is no number
             raise CacheError("cache: not a database URL; write one such as sqlite:///path/to/completions.db") from None
         self._failed: CacheError | None = None
         self._sqlite = parsed.get_backend_name() == "sqlite"
@@ -83,7 +83,7 @@ class CompletionCache:
         try:
             if self._sqlite and parsed.database and parsed.database != ":memory:":
                 Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-            # It is opened where a run is put together and used where its event loop runs.
+            # It is opened where a run is set up and used where its event loop runs.
             self._table: _SqliteTable | _CoreTable = (
                 _SqliteTable(create_engine(parsed, connect_args={"check_same_thread": False}))
                 if self._sqlite
@@ -102,7 +102,7 @@ class CompletionCache:
             raise self._explain(error) from error
 
     def put(self, key: str, completion: Completion) -> None:
-        """Keep a completion; the first one of a key stays. Raises `CacheError`."""
+        """Keep a completion; the first completion of a key stays. Raises `CacheError`."""
         try:
             self._table.put(key, completion)
         except self._errors as error:
@@ -117,7 +117,7 @@ class CompletionCache:
             raise self._explain(error) from error
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Return the connection to the pool."""
         self._table.close()
 
     def _explain(self, error: Exception) -> CacheError:
@@ -154,7 +154,7 @@ def _use_wal(connection: "sqlite3.Connection") -> None:
 
 
 class _SqliteTable:
-    """The table in SQLite, past SQLAlchemy's statement layer, which would take six times as long."""
+    """The table in SQLite, without SQLAlchemy's statement layer, which would take six times as long."""
 
     def __init__(self, engine: "Engine") -> None:
         import sqlite3

@@ -1,4 +1,4 @@
-"""The OpenAI protocol, as bytes and words: replies, and the form of an answer."""
+"""The OpenAI protocol's messages: replies, and the form of an answer."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from flows.llm.cache import Kind
 from flows.llm.model import THOUGHT, Invalid
 
 MOST_TOKENS = 10**9
-"""A count above it is a server's mistake."""
+"""A larger count is a server's mistake."""
 
 THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 """Fields in which servers put a model's thoughts."""
@@ -29,11 +29,11 @@ class Reply(NamedTuple):
 
 
 FAILED = ("error", "abort")
-"""Ends of replies that vLLM, SGLang or OpenRouter broke off: they are no answers."""
+"""Finish reasons of replies that vLLM, SGLang or OpenRouter broke off: they are no answers."""
 CUT = ("length", "max_tokens", "model_context_window_exceeded")
-"""Ends of those that reached their limit of tokens, or the window: OpenAI; Gemini and Anthropic behind a proxy."""
+"""Finish reasons of replies that reached their limit of tokens, or the window: OpenAI; Gemini, Anthropic by a proxy."""
 WITHHELD = ("content_filter", "safety", "recitation", "prohibited_content", "blocklist", "spii", "refusal", "sensitive")
-"""Ends of those that were withheld: OpenAI and Azure; Gemini and Anthropic behind a proxy; Zhipu.
+"""Finish reasons of replies that were withheld: OpenAI and Azure; Gemini and Anthropic behind a proxy; Zhipu.
 
 No reason at all is as good as `stop`: Ollama gives none if its runner gave none."""
 
@@ -43,7 +43,7 @@ def read_reply(body: bytes) -> Reply | None:
     try:
         reply = orjson.loads(body)
     except orjson.JSONDecodeError:
-        try:  # half an emoji is an error to orjson, and happens where an answer is cut off
+        try:  # half an emoji is an error to orjson, and occurs if an answer is cut off
             reply = json.loads(body)
         except (ValueError, RecursionError):
             return None
@@ -55,7 +55,7 @@ def read_reply(body: bytes) -> Reply | None:
         thought = any(message.get(name) for name in THOUGHTS)
     except (TypeError, KeyError, IndexError, AttributeError):
         return None
-    if isinstance(content, list):  # of parts: some are thoughts, the text is the answer
+    if isinstance(content, list):  # content in parts: some are thoughts, the text is the answer
         texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
         thought |= len(texts) < len(content)
         content = "".join(text for text in texts if isinstance(text, str))
@@ -75,7 +75,7 @@ def read_reply(body: bytes) -> Reply | None:
 
 
 def read_failure(body: bytes) -> tuple[int, object] | None:
-    """The status that a failed reply should have come with, and its error; None if `body` is none.
+    """The status that a failed reply should have had, and its error; None if `body` is not a failed reply.
 
     OpenRouter gives the status as the error's code. A reply that was broken off without a word is a server's error.
     """
@@ -109,8 +109,8 @@ def offered_window(body: bytes, model: str) -> int | None:
 def read_log_probabilities(body: bytes) -> Reply | None:
     """The log-probabilities of the prompt in the first choice of a completion; None if `body` is not one.
 
-    The answer is a JSON list of those of the prompt's tokens, with 0 for the first if it has none. It is empty if
-    the server does not report them, or not how many tokens the prompt has.
+    The answer is a JSON list of numbers for the prompt's tokens, with 0 for the first if it has none. It is empty if
+    the server does not report them, or does not say how many tokens the prompt has.
     """
     try:
         reply = orjson.loads(body)
@@ -137,15 +137,15 @@ def read_log_probabilities(body: bytes) -> Reply | None:
 
 
 def _count(value: object) -> int | None:
-    """The number of tokens; None if the server gives none, or one that no window could hold."""
+    """The number of tokens; None if the server gives none, or a number that no window could hold."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
     return value if is_count else None  # type: ignore[return-value]
 
 
 def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A JSON schema as strict structured output wants it: closed objects, every property required, no defaults.
+    """A JSON schema as strict structured output requires it: closed objects, all properties required, no defaults.
 
-    A `$ref` with words beside it is written out, since strict output allows nothing beside a `$ref`.
+    A `$ref` with other keys beside it is written out, since strict output allows nothing beside a `$ref`.
     """
     definitions: Mapping[str, Any] = schema.get("$defs", {})
 
@@ -176,7 +176,7 @@ def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def form_in_words(schema: Mapping[str, Any]) -> str:
-    """The form of an answer for a model that cannot be held to it."""
+    """The instruction on the form of an answer, for a model that cannot be constrained to it."""
     return f"Answer with one JSON object and nothing else, of this JSON schema:\n{orjson.dumps(schema).decode()}"
 
 

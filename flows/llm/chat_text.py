@@ -1,4 +1,4 @@
-"""A dialogue as a local causal model reads it: in its chat template if it has one, else in plain turns."""
+"""A dialogue as a local causal model reads it: in its chat template if it has one, otherwise in plain turns."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def pieces(tokenizer: Any, turns: Sequence[Said]) -> tuple[str, ...]:
         return ("", *(f"{SPEAKERS[turn.role]}: {text}\n" for turn, text in zip(turns, texts, strict=True)))
     around = _around(tokenizer, turns)
     ends = {"assistant": around[-1], "user": _around(tokenizer, turns[:-1])[-1]}
-    # What follows a text is its own as far as it would stand there at the dialogue's end, too.
+    # The characters after a text belong to it if they also follow it at the dialogue's end.
     cuts = [common(after, ends[turn.role]) for turn, after in zip(turns[:-1], around[1:-1], strict=True)]
     heading = around[2][cuts[1] :]
     before = len(around[0]) - common(around[0][::-1], heading[::-1])
@@ -40,13 +40,13 @@ def pieces(tokenizer: Any, turns: Sequence[Said]) -> tuple[str, ...]:
 
 
 def common(first: Sequence[object], second: Sequence[object]) -> int:
-    """The number of characters, or tokens, that both begin with."""
+    """The number of characters, or tokens, at the beginning that both share."""
     pairs = zip(first, second, strict=False)
     return next((place for place, (left, right) in enumerate(pairs) if left != right), min(len(first), len(second)))
 
 
 def _around(tokenizer: Any, turns: Sequence[Said]) -> list[str]:
-    """The template's text before the first turn, between any two, and after the last: one more than turns."""
+    """The template's text before the first turn, between turns, and after the last: one more than there are turns."""
     marked = [{"role": turn.role, "content": _MARK} for turn in turns]
     try:
         around: list[str] = tokenizer.apply_chat_template(marked, tokenize=False).split(_MARK)

@@ -1,7 +1,7 @@
 """Requests to a server of the OpenAI protocol, with their retries, and errors that say what to do.
 
 The only place that imports openai. The SDK retries after 408, 409, 429, 5xx and dropped connections, and heeds
-Retry-After. What it does not know of is handled here: a server that hangs, and a reply that cannot be read.
+Retry-After. Cases that it does not handle are handled here: a server that hangs, and a reply that cannot be read.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0
 """After an unreadable reply the pause doubles from the first to the longest, in seconds."""
 
 SILENT_TRIES = 2
-"""A server that takes a request and says nothing is asked once more, whatever `max_retries`: one that hangs is given
+"""A server that takes a request and says nothing is asked once more, whatever `max_retries`: a hanging server is given
 up after twice `timeout_s`, and a shard that met it is not tried again."""
 
 SILENCE = {"x-should-retry": "false", "x-touchstone-silence": "true"}
-"""Headers of the reply made up for a silent server: they keep the SDK from trying again by itself."""
+"""Headers of the reply invented for a silent server: they keep the SDK from retrying by itself."""
 
 PASSING = (408, 409, 429, *range(500, 600))
 """Statuses after which the SDK tries again. If a reply of status 200 reports one of them, we do."""
@@ -55,7 +55,7 @@ KEPT = "run again: what was answered is kept"
 
 
 class ApiKeyError(ModelSetupError):
-    """The environment variable that should hold a model's key does not hold one."""
+    """The environment variable that should hold a model's key holds none."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ COMPLETION = Route("completion", "/completions", read_log_probabilities)
 
 
 class Connection:
-    """Sends requests to one server. Raises `ApiKeyError` if the named environment variable holds no key."""
+    """Sends requests to a server. Raises `ApiKeyError` if the named environment variable holds no key."""
 
     def __init__(self, settings: EndpointSettings, limits: Limits) -> None:
         self.where = f"model {settings.name} at {settings.base_url}"
@@ -82,7 +82,7 @@ class Connection:
         self._opened: openai.AsyncOpenAI | None = None
 
     async def post(self, body: bytes, route: Route) -> Reply:
-        """The reply to one request; raises `RefusedRequest` and `TransportError`."""
+        """The reply to a request; raises `RefusedRequest` and `TransportError`."""
         import aiohttp
         import httpx2
         import openai
@@ -90,7 +90,7 @@ class Connection:
         pause, unreadable, silences = FIRST_PAUSE_S, "", 0
         for tries_left in reversed(range(self._settings.max_retries + 1)):
             try:
-                # The body is ready and the reply is checked here: the SDK's own types would be made in vain.
+                # The body is ready and the reply is checked here: the SDK's own types would be wasted work.
                 response = await self._client.post(route.path, cast_to=httpx2.Response, content=body)
             except openai.APIStatusError as error:
                 if "x-touchstone-silence" not in error.response.headers:
@@ -132,7 +132,7 @@ class Connection:
         return offered_window(listed.content, self._settings.name)
 
     async def aclose(self) -> None:
-        """Close the connections; a later request opens them again."""
+        """Close the connections; a later request reopens them."""
         if self._opened is not None:
             client, self._opened = self._opened, None
             await client.close()
@@ -173,7 +173,7 @@ class Connection:
         import openai
 
         class Client(openai.DefaultAioHttpClient):
-            """Answers for a server that is silent, so that the SDK does not add its retries to ours."""
+            """Answers in place of a silent server, so that the SDK does not add its retries to ours."""
 
             async def send(self, request: httpx2.Request, **kwargs: Any) -> httpx2.Response:
                 try:
@@ -199,7 +199,7 @@ class Connection:
         )
 
     async def _before_send(self, request: "httpx2.Request") -> None:
-        # The SDK's retries pass here too: they count among the requests a minute.
+        # The SDK's retries pass here too: they count towards the requests per minute.
         request.extensions["sent_at"] = await self._limits.send()
 
     async def _after_send(self, response: "httpx2.Response") -> None:
@@ -207,7 +207,7 @@ class Connection:
             self._limits.too_many(response.request.extensions["sent_at"])
 
     def _check_failure(self, response: "httpx2.Response", tries_left: int) -> None:
-        """Treat an error that came with status 200 as one of its own status; raise it unless it is tried again."""
+        """Treat an error that came with status 200 as an error of its own status; raise it unless it is tried again."""
         failed = read_failure(response.content)
         if failed is None:
             return

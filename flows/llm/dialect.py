@@ -1,4 +1,4 @@
-"""How one server wants to be asked: the parts of a request that it accepts, as far as its refusals show."""
+"""How a server wants to be asked: the parts of a request that it accepts, as far as its refusals show."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -23,19 +23,19 @@ LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
 
 @dataclass
 class Form:
-    """The parts of a prompt that are the same for all its inputs, put in bytes once."""
+    """The parts of a prompt that are the same for all its inputs, encoded once."""
 
     answer: str
     """Name of the answer's type."""
     schema: dict[str, Any] | None
     parameters: Mapping[str, Any]
-    """Beside messages, limit of tokens and form; the prompt's own come first."""
+    """Parameters besides messages, limit of tokens and form; the prompt's own come first."""
     limit: int
-    """Tokens of an answer at most."""
+    """The most tokens of an answer."""
     keys: dict[int, bytes] = field(default_factory=dict)
-    """By the room for thoughts, the part of the cache key beside the messages."""
+    """By the room for thoughts, the part of the cache key after the messages."""
     bodies: dict[tuple[int, int], bytes] = field(default_factory=dict)
-    """By what had been learnt of the server and the tokens asked for, the request after its messages."""
+    """By the lessons learnt about the server and the tokens asked for, the request after its messages."""
 
 
 class Dialect:
@@ -55,10 +55,10 @@ class Dialect:
         self._refused: set[tuple[str, bytes]] = set()
         self._merges_system = False
         self.learnt = 0
-        """Counts the lessons: a request that was refused before one may be accepted after it."""
+        """Counts the lessons: a request that was refused before a lesson may be accepted after it."""
 
     def body(self, form: Form, messages: list[Message], written: bytes, tokens: int) -> bytes:
-        """The request's body; `written` are the messages as JSON, `tokens` what the answer may have."""
+        """The request's body; `written` are the messages as JSON, `tokens` the most that the answer may have."""
         tail = form.bodies.get((self.learnt, tokens))
         if tail is None:
             tail = form.bodies[self.learnt, tokens] = b"," + orjson.dumps(self._parameters(form, tokens))[1:]
@@ -80,7 +80,7 @@ class Dialect:
         return parameters
 
     def _as_taken(self, messages: list[Message], merges: bool, schema: Mapping[str, Any] | None) -> list[Message]:
-        """The messages, with what the server takes no other way put into the user's first one."""
+        """The messages; parts that the server takes no other way are put into the user's first message."""
         system = [messages[0]["content"]] if merges else []
         kept = messages[1:] if merges else messages
         asked = next(place for place, message in enumerate(kept) if message["role"] == "user")
@@ -89,7 +89,7 @@ class Dialect:
         return [*kept[:asked], {"role": "user", "content": content}, *kept[asked + 1 :]]
 
     def learn(self, refused: RefusedRequest, form: Form, messages: list[Message]) -> bool:
-        """Learn from a refusal; False if no other request could mend what it says."""
+        """Learn from a refusal; False if no other request could avoid it."""
         learnt = self._has_learnt(refused, form, messages)
         self.learnt += learnt
         return learnt
@@ -123,7 +123,7 @@ class Dialect:
         """Ask for the form of answers in a plainer way than `level`; False if that was not refused."""
         if level == LEVELS[-1] or not self._is_about_form(refused):
             return False
-        if self.level == level:  # else another call has stepped down already
+        if self.level == level:  # otherwise another call has already stepped down
             self.level = LEVELS[LEVELS.index(level) + 1]
             self.learnt += 1
         return True
@@ -133,11 +133,11 @@ class Dialect:
             return False
         if refused.is_about_form:
             return refused.status in (400, 404, 422)
-        # A server that says no more than "bad request": worth a try while nothing is known of it.
+        # A server that only says "bad request": worth a try while nothing is known about it.
         return not self.level_is_known and refused.status in (400, 422)
 
     def gave_up(self) -> None:
-        """Forget what a call that was refused for good seemed to tell of the form."""
+        """Forget what a call that was finally refused seemed to show about the form."""
         if not self.level_is_known:
             self.level = LEVELS[0]
             self.learnt += 1
@@ -148,19 +148,19 @@ def _value(name: str, value: object) -> tuple[str, bytes]:
 
 
 class Negotiation:
-    """Asks one server for chat completions. If it refuses the form or length of a request, asks again differently."""
+    """Asks a server for chat completions. If it refuses the form or length of a request, asks again differently."""
 
     def __init__(self, connection: Connection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
         self._heard = False
-        """Whether the server has answered, so that something is known of it."""
+        """Whether the server has answered, so that something is known about it."""
         self._probe: asyncio.Future[None] | None = None
-        """Done when the one call is over that finds out what the server takes and offers."""
+        """Done when the call that finds out what the server takes and offers is over."""
         self._window: asyncio.Task[int | None] | None = None
 
     async def probed(self) -> None:
-        """Wait for the call that finds out, if it is under way, and fail with it."""
+        """Wait for the call that finds out, if it is running, and fail with it."""
         if not self._heard and self._probe is not None:
             await asyncio.shield(self._probe)
 
@@ -189,7 +189,7 @@ class Negotiation:
         """The server's reply; `written` are the messages as JSON, `tokens` the most that the answer may have.
 
         A prompt that its provider withholds is answered by the provider's own words ("filtered"). Raises
-        `PromptTooLong`, with what the server tells of its window, and `TransportError`.
+        `PromptTooLong`, with what the server says about its window, and `TransportError`.
         """
         dialect = self._dialect
         while True:
@@ -203,7 +203,7 @@ class Negotiation:
                     self._heard = True
                     tokens = await self._shorter(refused, form, messages, tokens)
                 elif (
-                    dialect.learnt == learnt  # else another call has learnt something in the meantime
+                    dialect.learnt == learnt  # otherwise another call has learnt something in the meantime
                     and not dialect.learn(refused, form, messages)
                     and not (form.schema is not None and dialect.step_down(refused, level))
                 ):
@@ -215,7 +215,7 @@ class Negotiation:
                 return reply
 
     async def _shorter(self, refused: RefusedRequest, form: Form, messages: list[Message], tokens: int) -> int:
-        """How many tokens to ask for if the window has no room for `tokens`, as long as an answer keeps its own.
+        """How many tokens to ask for if the window has no room for `tokens`; an answer keeps its own limit.
 
         Raises `PromptTooLong` if it cannot.
         """

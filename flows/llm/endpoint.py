@@ -56,7 +56,7 @@ class Endpoint:
         limits: Limits | None = None,
         tell: Callable[[str], None] = _log.warning,
     ) -> None:
-        """`tell` is given each note to the user once: what the server does not take, and is not asked any more."""
+        """`tell` gets each note to the user once: what the server does not take and is no longer asked."""
         self.name = settings.name
         self.settings = settings
         self.price: Price = (prices or Prices()).of(settings.name, settings.base_url)
@@ -96,8 +96,8 @@ class Endpoint:
         """The typed answer; what it took is added to `usage`. A higher `draw` asks anew.
 
         An invalid answer is shown to the model with its error and asked again, `MAX_REASKS` times. A prompt that
-        `may_be_cut` is cut to the window in the settings; if the server refuses it all the same (it counts
-        differently), by the window that the server tells, or else by the settings', and asked again.
+        `may_be_cut` is cut to the window in the settings; if the server still refuses it (it counts
+        differently), it is cut by the server's stated window, or else by the settings', and asked again.
         Raises `InvalidAnswer` (also, at once, for a refusal: reason "refused"; `NoAnswer` if the server refuses,
         and `PromptTooLong`), `TransportError`, `BudgetSpent`, `CacheError` and `PromptTemplateError`.
         """
@@ -135,7 +135,7 @@ class Endpoint:
             except PromptTooLong:
                 if not reason:
                     raise
-                break  # the first answers are at fault, and their error is told
+                break  # the first answers are at fault, and their error is reported
             if completion.kind == "filtered":
                 raise NoAnswer("refused", completion.answer)
             answer, cut_off = without_thought(completion.answer), completion.kind == "cut off"
@@ -163,9 +163,9 @@ class Endpoint:
         return self.settings.max_tokens.get(prompt.name, prompt.max_tokens)
 
     async def likelihoods(self, asked: Sequence[Options], *, usage: Usage) -> list[tuple[Likelihood, ...]]:
-        """See `LikelihoodModel`: by the completions protocol of a server that tells the log-probabilities of prompts.
+        """See `LikelihoodModel`: by the completions protocol of a server that reports the log-probabilities of prompts.
 
-        A prompt is asked about alone too, for the number of its tokens. If the server splits its end into other
+        A prompt is also asked about alone, for the number of its tokens. If the server splits its end into other
         tokens when an option follows, they are counted as they come.
         """
         return list(await asyncio.gather(*(self._log_probabilities.weigh(options.split, usage) for options in asked)))
@@ -186,7 +186,7 @@ class Endpoint:
         return form
 
     def _question(self, form: Form, messages: list[Message], draw: int, room: int) -> Question:
-        """The question with this much room for thoughts; its key tells what the user has set, not what is sent."""
+        """The question with this much room for thoughts; its key reflects what the user has set, not what is sent."""
         written, tokens = orjson.dumps(messages), form.limit + room
         key = form.keys.get(room)
         if key is None:
@@ -205,10 +205,10 @@ class Endpoint:
     async def _completion(self, form: Form, messages: list[Message], draw: int, usage: Usage) -> Completion:
         """The answer within its limit of tokens, with room for thoughts if there are any.
 
-        If the user sets no room, the reply without room counts, unless thoughts took its tokens: then the one with
+        If the user sets no room, the reply without room counts, unless thoughts took its tokens: then the reply with
         room does. That holds whichever was asked first: what other calls have shown of the model saves calls, and
-        changes no answer. The one with room counts by itself where it shows what the other one would be: it is
-        whole and shows thoughts, or it has no more tokens than the other may have, or a text that fills no more
+        changes no answer. The reply with room counts by itself if it shows what the other reply would be: it is
+        complete and shows thoughts, or it has no more tokens than the other may have, or a text that fills no more
         than half of them.
         """
         if self.settings.reasoning_tokens is not None:
@@ -233,7 +233,7 @@ class Endpoint:
         return long._replace(kind="answer") if long.kind == "overlong" else long
 
     def _kind(self, reply: Reply, limit: int, room: int) -> Kind:
-        """The kind of a reply, which tells if it must be asked for again with another limit of tokens.
+        """The kind of a reply, which decides whether it is asked for again with another limit of tokens.
 
         Notes whether the model thinks. If the user has set the room for thoughts, nothing is asked again.
         """

@@ -3,7 +3,7 @@
 The paper has two definitions. Section 2.4 takes the option of the highest probability given the prompt: the `sum` of
 its tokens' log-probabilities. Appendix A takes the lowest perplexity of prompt and option together: `sequence`, the
 mean log-probability of all their tokens. Both favour some lengths: the sum short options, the sequence long ones that
-go on fluently after a prompt that does not. We add `mean`, over the option's tokens alone.
+continue fluently after a prompt that is less fluent. We add `mean`, over the option's tokens alone.
 
 The default is `sum`: the main text defines it, figure 1 shows sums, and lm-evaluation-harness, which produced the
 paper's numbers, takes it for the accuracy of a multiple choice. So our numbers compare with theirs.
@@ -28,7 +28,7 @@ class TooLong(WrongInput):
 
 @dataclass(frozen=True)
 class Options:
-    """A prompt and texts that could follow it, each by itself: no option is shown another one.
+    """A prompt and texts that could follow it, each by itself: no option is shown with another.
 
     An option begins with the white space that separates it from the prompt.
     """
@@ -40,8 +40,8 @@ class Options:
     def split(self) -> "Options":
         """The same with the prompt's trailing white space at the options' beginning.
 
-        Tokens begin with the space before a word: behind a space of its own a word is another token, and
-        less likely than it is. lm-evaluation-harness moves it too.
+        Tokens begin with the space before a word: after a separate space a word is another token, and
+        less likely. lm-evaluation-harness moves the space too.
         """
         bare = self.prompt.rstrip()
         space = self.prompt[len(bare) :]
@@ -52,7 +52,7 @@ class Options:
 class Likelihood:
     """Natural logarithms of the probabilities of a prompt's tokens, and of an option's after them.
 
-    Of the prompt, that of its first token is left out: nothing stands before it.
+    The prompt's first token is left out: nothing precedes it.
     """
 
     prompt: tuple[float, ...]
@@ -60,7 +60,7 @@ class Likelihood:
 
 
 class LikelihoodModel(Protocol):
-    """Tells how likely texts are."""
+    """Says how likely texts are."""
 
     name: str
 
@@ -94,4 +94,4 @@ def sequence_mean(likelihood: Likelihood) -> float:
 SCORES: Mapping[ScoreName, Callable[[Likelihood], float]] = MappingProxyType(
     {"sum": option_sum, "mean": option_mean, "sequence": sequence_mean}
 )
-"""By name, the default first. Of each, the higher the likelier."""
+"""By name, the default first. Higher means likelier."""

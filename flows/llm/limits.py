@@ -1,4 +1,4 @@
-"""Limits of a run: concurrency, requests and tokens a minute, money."""
+"""Limits of a run: concurrency, requests and tokens per minute, money."""
 
 import asyncio
 import math
@@ -12,13 +12,13 @@ COOLING_S = 3.0
 """After a cut, 429s are ignored for this long, in seconds: they belong to the same burst."""
 
 RECOVERY_SUCCESSES = 20
-"""Answers in a row that give one place back after a cut."""
+"""Answers in a row that restore one place after a cut."""
 
 
 class Limits:
-    """Concurrency that backs off once for a burst of 429s, and requests and tokens a minute.
+    """Concurrency that backs off once for a burst of 429s, and requests and tokens per minute.
 
-    A cut halves what is running; 429s of requests sent before the cut, or within `cooling_s` seconds
+    A cut halves the concurrency; 429s of requests sent before the cut, or within `cooling_s` seconds
     after it, cut no further. Every `recovery_successes` answers one place comes back, up to
     `concurrency`. In no minute are more than `requests_per_minute` requests (retries included) sent or
     more than `tokens_per_minute` estimated tokens asked for. Belongs to one event loop.
@@ -105,7 +105,7 @@ class Limits:
                 place.set_result(None)
 
     async def _take_tokens(self, limiter: AsyncLimiter, tokens: float) -> None:
-        # In pieces, for a request may be larger than the limiter's burst; one request after the other.
+        # In pieces, since a request may be larger than the limiter's burst; one request after the other.
         async with self._token_queue:
             while tokens > 0:
                 piece = min(tokens, limiter.max_rate)
@@ -157,7 +157,7 @@ class Budget:
         """Record that a call with `reserved_usd` reserved has cost `spent_usd` (0 if it was not answered)."""
         self.spent_usd += spent_usd
         self._open -= 1
-        # Sums of floats drift: nothing open is nothing reserved.
+        # Sums of floats drift: if no call is open, nothing is reserved.
         self._reserved_usd = self._reserved_usd - reserved_usd if self._open else 0.0
         waiting, self._waiting = self._waiting, []
         for settled in waiting:

@@ -1,4 +1,4 @@
-"""Models of transformers: loaded without their loggers and progress bars; the keys and values that they keep."""
+"""Models of transformers, loaded without their loggers and progress bars, and the keys and values that they keep."""
 
 import copy
 import logging
@@ -60,9 +60,9 @@ def _loaded(name: str, load: Callable[[bool], Any]) -> Any:
 
 @contextmanager
 def quiet() -> Iterator[list[str]]:
-    """The warnings of transformers, heard while a model is loaded without them and without a progress bar of weights.
+    """Collects the warnings of transformers while a model is loaded, without showing them or a progress bar.
 
-    The process's settings are put back.
+    The process's settings are restored.
     """
     from transformers.utils import logging as transformers_logging
 
@@ -103,7 +103,7 @@ def can_crop(cache: Any) -> bool:
 
 
 def can_fork(cache: Any) -> bool:
-    """True if several texts can go on from the cache."""
+    """True if several texts can continue from the cache."""
     from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
     return _has_layers(cache, DynamicLayer, DynamicSlidingWindowLayer)

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 READ_AT_ONCE = 512
 """Tokens of a prompt that are read together: their logits, one for each word of the vocabulary, are held at once."""
 WEIGHTS_AT_ONCE = 2**27
-"""Attention weights, of all layers and heads, that are held at once where a whole dialogue's are told of."""
+"""Attention weights, of all layers and heads, held at once while a whole dialogue is read."""
 
 _WINDOWS = ("max_position_embeddings", "n_positions", "n_ctx")
-"""The names that models of several kinds give their window."""
+"""The names of the window in the settings of various models."""
 
 
 class LocalSettings(Frozen):
-    """`models.<role>` of the configuration, for a model that is loaded here."""
+    """`models.<role>` of the configuration, for a model that is loaded on this machine."""
 
     provider: Literal["local"] = "local"
     name: str = Field(min_length=1, description="A folder, or a name on the Hugging Face Hub")
@@ -51,14 +51,14 @@ class Attended:
     """Where the tokens of a text's end look, in every layer and head."""
 
     ends: "NDArray[np.int64]"
-    """(tokens,): where each token of the text ends, in characters; 0 for special ones."""
+    """(tokens,): where each token of the text ends, in characters; 0 for special tokens."""
     positions: "NDArray[np.int64]"
     """(layers, heads, tokens of the end): the token with the highest attention weight."""
 
 
 @dataclass(frozen=True)
 class TurnsAttended:
-    """How much the tokens of a dialogue look at each of its turns; turn 0 is what stands before the first one."""
+    """How much the tokens of a dialogue look at each of its turns; turn 0 is the text before the first turn."""
 
     turns: "NDArray[np.int64]"
     """(tokens,): the turn of each token, in order."""
@@ -68,12 +68,12 @@ class TurnsAttended:
 
 @dataclass
 class _Read:
-    """Tokens that were read, with what they left in the model's cache."""
+    """Tokens that were read, with their keys and values in the model's cache."""
 
     tokens: tuple[int, ...] = ()
     cache: Any = None
     log_probabilities: list[float] = field(default_factory=list)
-    """Of each token but the first, and of the one that follows the last."""
+    """Of each token but the first, and of the token that follows the last."""
 
 
 @dataclass(frozen=True)
@@ -83,16 +83,16 @@ class _Encoded:
 
 
 class LocalModel:
-    """Tells how likely options are, and where attention goes. Loaded at its first use, or by `load`.
+    """Says how likely options are, and where attention goes. Loaded at its first use, or by `load`.
 
-    A prompt is read once: its keys and values are kept, and its options, padded to one length, go on from
-    there together. Prompts are read in the order of their tokens: one that begins like the last (a few-shot
-    prompt's instruction and demonstrations) goes on from there too. So a likelihood differs from that of a pass
-    over the whole text by the rounding of floats alone. Options are read in the order of their tokens as well, so
+    A prompt is read once: its keys and values are kept, and its options, padded to equal length, continue from
+    there together. Prompts are read in the order of their tokens: a prompt that begins like the last (a few-shot
+    prompt's instruction and demonstrations) continues from there too. So a likelihood differs from that of a pass
+    over the whole text only by the rounding of floats. Options are read in the order of their tokens as well, so
     that their likelihoods do not depend on the order asked for. If a model does not keep the keys and values of all
-    tokens (a recurrent one), each text is read whole.
+    tokens (a recurrent model), each text is read whole.
 
-    Safe to share between threads; one call at a time is worked on.
+    Safe to share between threads; calls are handled one at a time.
     """
 
     def __init__(self, settings: LocalSettings) -> None:
@@ -118,7 +118,7 @@ class LocalModel:
         return checksums
 
     def load(self) -> None:
-        """Load the model now. Raises `ModelSetupError` where it is not to be had."""
+        """Load the model now. Raises `ModelSetupError` if it is not available."""
         with self._lock:
             _ = self._model, self._tokenizer
 
@@ -131,8 +131,8 @@ class LocalModel:
     def log_probabilities(self, asked: Sequence[Options]) -> list[tuple[Likelihood, ...]]:
         """For each prompt its options' likelihoods, in the options' order.
 
-        Raises `ModelSetupError` where the model is not to be had, `WrongInput` for a prompt or an option
-        without tokens and `TooLong`, both before anything is read, and `Failed` where the model's numbers are none.
+        Raises `ModelSetupError` if the model is not available, `WrongInput` for a prompt or an option
+        without tokens and `TooLong`, both before anything is read, and `Failed` if the model gives NaN.
         """
         with self._lock:
             encoded = [self._encode(options) for options in asked]
@@ -184,11 +184,11 @@ class LocalModel:
     def _read_prompt(self, tokens: tuple[int, ...]) -> None:
         """Read all but the last token, from where the prompt begins to differ from what was read before.
 
-        The last one is read with the options: it is what tells their first token.
+        The last token is read with the options: it predicts their first token.
         """
         last, self._read = self._read, _Read()
         kept = common(last.tokens, tokens[:-1]) if can_crop(last.cache) else 0
-        # The last of the common tokens is read again: the next one may be another than it told of.
+        # The last of the common tokens is read again: the token after it may differ from the one read before.
         start = max(0, kept - 1)
         cache = last.cache if start else None
         if cache is not None:
@@ -207,13 +207,13 @@ class LocalModel:
         self._read = _Read(tokens[:-1], cache, numbers)
 
     def _continue(self, options: Sequence[tuple[int, ...]], prompt: tuple[int, ...]) -> list[list[float]]:
-        """The options' log-probabilities, all at once, from what the prompt left in the cache."""
+        """The options' log-probabilities, all at once, from the prompt's state in the cache."""
         import torch
 
         longest = max(map(len, options))
         inputs = [(prompt[-1], *option[:-1]) for option in options]
         padded = self._tensor([(*row, *(0,) * (longest - len(row))) for row in inputs])
-        # Padding stands at the end, where no token of the text sees it: positions go on by themselves.
+        # Padding is at the end, where no token of the text sees it: positions continue by themselves.
         mask = torch.ones(len(options), len(prompt) - 1 + longest, dtype=torch.long, device=padded.device)
         for row, option in enumerate(options):
             mask[row, len(prompt) - 1 + len(option) :] = 0
@@ -239,9 +239,9 @@ class LocalModel:
     # ---- attention ----
 
     def attended(self, text: str, start: int) -> Attended:
-        """Where the tokens look that end behind character `start` of the text.
+        """Where the tokens that end after character `start` of the text look.
 
-        Raises what `log_probabilities` raises, and `WrongInput` where the model or its tokenizer does not tell.
+        Raises what `log_probabilities` raises, and `WrongInput` if the model or its tokenizer does not report it.
         """
         import torch
 
@@ -258,16 +258,16 @@ class LocalModel:
                 cache = self._read.cache if can_fork(self._read.cache) else None
                 inputs = tokens[-looking:] if cache is not None else tokens
                 layers, _ = self._weights(inputs, fork(cache, 1), keep=cache is not None)
-            # A layer with a sliding window holds the last keys alone.
+            # A layer with a sliding window holds only the last keys.
             positions = [
                 layer[0, :, -looking:].float().argmax(dim=-1) + len(tokens) - layer.shape[-1] for layer in layers
             ]
             return Attended(ends, torch.stack(positions).cpu().numpy())
 
     def turns_attended(self, turns: Sequence[Said]) -> TurnsAttended:
-        """How much the tokens of a dialogue look at each of its turns, as it stands in the model's chat template.
+        """How much the tokens of a dialogue look at each of its turns, in the model's chat template.
 
-        Where there is none, in plain turns. A token belongs to the turn that holds its last character, a special one
+        Without a template, turns are plain. A token belongs to the turn that holds its last character, a special token
         at the beginning to turn 0. Some tokens are read at a time, `WEIGHTS_AT_ONCE` weights, so that memory grows with
         the dialogue's length and not with its square. Raises what `attended` raises, `TooLong` before anything is read.
         """
@@ -284,11 +284,11 @@ class LocalModel:
                     "take a model with a longer window: nothing is cut"
                 )
             edges = np.cumsum([len(text) for text in texts])
-            # Special tokens behind the text, which stand nowhere in it, belong to its last turn.
+            # Special tokens after the text, which have no place in it, belong to its last turn.
             owners = np.searchsorted(edges, np.maximum.accumulate(ends), side="left")
             at = self._tensor(owners.tolist())
             largest = torch.zeros(len(tokens), len(texts), device=at.device)
-            cache, first, past = None, 0, 1  # the first token tells how many heads there are
+            cache, first, past = None, 0, 1  # the first token shows how many heads there are
             with self._eager():
                 while first < len(tokens):
                     if first and not can_fork(cache):
@@ -319,7 +319,7 @@ class LocalModel:
 
     @contextmanager
     def _eager(self) -> Iterator[None]:
-        """The model tells its attention's weights, which other implementations do not keep."""
+        """Use the implementation of attention that reports its weights; others do not keep them."""
         import torch
 
         before = self._model.config._attn_implementation
@@ -363,7 +363,7 @@ class LocalModel:
 
 
 def _chosen(logits: "torch.Tensor", targets: "torch.Tensor") -> list[float]:
-    """Log-probabilities of the targets (tokens,) by logits (tokens, vocabulary), in float32 whatever they are in."""
+    """Log-probabilities of the targets (tokens,) from logits (tokens, vocabulary), in float32 whatever their type."""
     logits = logits.float()
     chosen = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
     numbers: list[float] = (chosen - logits.logsumexp(dim=-1)).tolist()

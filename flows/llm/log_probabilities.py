@@ -1,4 +1,4 @@
-"""How likely a server's model finds options, where its completions tell the log-probabilities of a prompt."""
+"""How likely a server's model finds options, if its completions report the log-probabilities of a prompt."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from schemas.base import canonical_json
 from schemas.errors import WrongInput
 
 WAYS: tuple[Mapping[str, object], ...] = ({"echo": True, "logprobs": 1}, {"prompt_logprobs": 0})
-"""How to ask for the log-probabilities of a prompt's tokens: as the completions protocol has it, and as vLLM does."""
+"""How to ask for the log-probabilities of a prompt's tokens: in the completions protocol's way, and in vLLM's."""
 
 
 class LogProbabilities:
@@ -42,10 +42,10 @@ class LogProbabilities:
         return tuple(Likelihood(tuple(numbers[1 : len(before)]), tuple(numbers[len(before) :])) for numbers in whole)
 
     async def _of(self, text: str, usage: Usage) -> list[float]:
-        """The log-probability of each token; that of the first, which nothing precedes, means nothing."""
+        """The log-probability of each token; the first one's means nothing, since no token precedes it."""
 
         def body() -> bytes:
-            # One token is asked for: some servers refuse none, and to others it means as many as there is room for.
+            # One token is asked for: some servers refuse 0, and to others it means as many as fit.
             asked = {"model": self._settings.name, "prompt": text, "max_tokens": 1, "temperature": 0}
             return orjson.dumps({**asked, **WAYS[self._way]})
 
@@ -81,5 +81,5 @@ class LogProbabilities:
                         "their number in usage.prompt_tokens; take a server that does, such as vLLM, or provider local",
                         transient=False,
                     )
-            if self._way == way:  # else another call has gone on already
+            if self._way == way:  # otherwise another call has already gone on
                 self._way = way + 1

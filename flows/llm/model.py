@@ -81,7 +81,7 @@ def require(problem: Problem) -> None:
 
 
 _JOINERS = re.compile("[\u200c\u200d]")
-"""Format characters that belong to text: of scripts, and of what several signs are drawn as."""
+"""Format characters that belong to text: those of scripts, and joiners of combined signs."""
 
 
 def require_plain_text(asked: object, output: BaseModel) -> None:
@@ -112,7 +112,7 @@ class InvalidAnswer(Exception):  # noqa: N818
 
     @property
     def evidence(self) -> str:
-        """The last answer, and what is wrong with it where the reason does not say."""
+        """The last answer, and what is wrong with it if the reason does not say."""
         return f"{self.answer} ({self.detail})" if self.detail and self.detail not in self.answer else self.answer
 
 
@@ -121,7 +121,7 @@ class NoAnswer(InvalidAnswer):
 
 
 class PromptTooLong(NoAnswer):
-    """The prompt does not fit into the model's window, of so many tokens where the server tells.
+    """The prompt does not fit into the model's window, whose size is given if the server states it.
 
     `tokens` is how many the prompt has, by the server's count or else by an estimate.
     """
@@ -135,7 +135,7 @@ class PromptTooLong(NoAnswer):
 class TransportError(Failed):
     """There was no answer, after every retry: the shard stops and can be resumed.
 
-    `transient` tells whether the same request may well be answered a little later.
+    `transient` says whether the same request may be answered a little later.
     """
 
     def __init__(self, message: str, *, transient: bool = True) -> None:
@@ -157,10 +157,10 @@ class BudgetSpent(Stopped):
 
 @dataclass(frozen=True)
 class Prompt(Generic[Out_co]):
-    """A question to a model: a template, the type of its answer, and what the answer must meet.
+    """A question to a model: a template, the type of its answer, and the checks that the answer must pass.
 
     The template is `<folder of the family>/prompts/<name>.j2`, with a `system` and a `user` block; it
-    sees the fields of `inputs`. If those are `InDialogue`, the dialogue so far comes between the two, message by
+    sees the fields of `inputs`. If these are `InDialogue`, the dialogue so far comes between the two, message by
     message. `checks` are called as `check(inputs, output)` and raise `Invalid`. `version` is raised when the question
     changes; the template's hash is kept beside it. With `inputs`, a template can be checked before anything is
     asked (`with_templates`). A prompt that `may_be_cut` loses its middle if a model's window is too short for it;
@@ -293,7 +293,7 @@ THOUGHT = re.compile(r"\s*(?:<(think|thinking|seed:think)>|\[(THINK)\])")
 def without_thought(answer: str) -> str:
     """The answer after the model's thought; empty if the thought was never closed.
 
-    A thought comes first. If a chat template opens it, the answer has its end alone.
+    A thought comes first. If a chat template opens it, the answer has only its end.
     """
     opened = THOUGHT.match(answer)
     if opened is not None:
@@ -305,7 +305,7 @@ def without_thought(answer: str) -> str:
 
 
 def first_json_object(answer: str) -> dict[str, Any]:
-    """The first JSON object in `answer` (models wrap it in prose, a code fence or after their thinking).
+    """The first JSON object in `answer` (models wrap it in prose or a code fence, or put it after their thinking).
 
     Raises `Invalid`. An object that breaks off is an error, even if it contains a whole one.
     """
@@ -324,7 +324,7 @@ def first_json_object(answer: str) -> dict[str, Any]:
         raise Invalid("answer is not JSON", "a JSON object was asked for")
     try:
         json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:  # half a character, which JSON can write and UTF-8 cannot
+    except UnicodeEncodeError as error:  # half a character, which JSON can express and UTF-8 cannot
         raise Invalid("answer is not text", "it holds a lone surrogate") from error
     return value
 
@@ -333,8 +333,8 @@ def first_json_object(answer: str) -> dict[str, Any]:
 class Usage:
     """Calls, tokens and money.
 
-    `calls` are answers that were paid, `cached` those that had been paid before; tokens and money are
-    those of `calls`, and with `cached_` in front those of the others when they were paid. Money is None if
+    `calls` are answers that were paid for, `cached` those that had been paid for before; tokens and money are
+    those of `calls`, and with the prefix `cached_` those of the others when they were paid. Money is None if
     a price is not known. `cut_off` counts the answers, of both, that reached their limit of tokens.
     """
 
@@ -349,7 +349,7 @@ class Usage:
     cut_off: int = 0
 
     def add(self, other: "Usage") -> None:
-        """Count `other` in."""
+        """Add `other`."""
         for field in dataclasses.fields(self):
             setattr(self, field.name, added(getattr(self, field.name), getattr(other, field.name)))
 

@@ -1,4 +1,4 @@
-"""Completions from the cache, or asked for within the limits and the budget and then kept: none is paid for twice."""
+"""Completions from the cache, or asked for within the limits and the budget and then cached: none is paid for twice."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,7 +12,7 @@ from flows.llm.model import TransportError, Usage
 from flows.llm.prices import Price, estimate_tokens
 
 DRAIN_S = 20.0
-"""On closing, how long calls that nobody waits for any more may take to be answered, in seconds."""
+"""On closing, how long calls that nobody waits for any longer may take to be answered, in seconds."""
 
 
 def _kind_of(reply: Reply) -> Kind:
@@ -34,7 +34,7 @@ class Question:
     """At most."""
     kind: Callable[[Reply], Kind] = _kind_of
     turn: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
-    """Entered before it is asked: waits until what must be known of the server is known."""
+    """Entered before the question is asked: waits until the server's requirements are known."""
 
 
 class PaidCompletions:
@@ -86,7 +86,7 @@ class PaidCompletions:
         return completion
 
     async def aclose(self) -> None:
-        """Let what is in flight reach the cache, for at most `DRAIN_S` seconds."""
+        """Let calls in flight reach the cache, for at most `DRAIN_S` seconds."""
         if self._calls:
             _, unfinished = await asyncio.wait(self._calls, timeout=DRAIN_S)
             for call in unfinished:
@@ -130,7 +130,7 @@ class PaidCompletions:
             call.exception()
 
     async def _call(self, question: Question, reserved: float) -> Completion:
-        """Ask the server, then give the place in the limits and the `reserved` money back."""
+        """Ask the server, then release the place in the limits and the `reserved` money."""
         cost = 0.0
         try:
             reply = await question.ask()
@@ -142,7 +142,7 @@ class PaidCompletions:
         finally:
             self._budget.settle(reserved, cost)
             self._limits.leave()
-        answer = reply.answer.encode("utf-8", "replace").decode()  # half a character is no text to be kept
+        answer = reply.answer.encode("utf-8", "replace").decode()  # half a character cannot be stored
         kind = question.kind(reply)
         if "\0" in answer:
             answer, kind = answer.replace("\0", r"\x00"), kind if kind in ("refusal", "no room") else "no text"

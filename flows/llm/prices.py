@@ -14,19 +14,19 @@ from schemas.base import Frozen
 from schemas.errors import first_problem
 
 CHARACTERS_A_TOKEN = 4
-"""Latin and other alphabetic scripts: four characters a token."""
+"""Latin and other alphabetic scripts: four characters per token."""
 
 MESSAGE_TOKENS = 4
-"""Tokens of a chat message beside its text, roughly."""
+"""Tokens of a chat message in addition to its text, roughly."""
 
-# Han, kana, hangul, and full-width forms: one token a character.
+# Han, kana, hangul, and full-width forms: one token per character.
 _CJK = re.compile(
     "[\u2e80-\u30ff\u3100-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003134f]"
 )
 
 
 class UnknownPrice(ModelSetupError):  # noqa: N818
-    """A money ceiling was set for a model whose price nobody knows."""
+    """A money ceiling was set for a model whose price is not known."""
 
 
 class PriceFileError(ModelSetupError):
@@ -130,7 +130,7 @@ class Prices:
 
 
 def estimate_tokens(text: str) -> int:
-    """Roughly the tokens of `text`: one for each CJK character, one for four others; rounded up."""
+    """Roughly the tokens of `text`: one per CJK character, one per four others; rounded up."""
     cjk = 0 if text.isascii() else len(_CJK.findall(text))
     return cjk + math.ceil((len(text) - cjk) / CHARACTERS_A_TOKEN)
 

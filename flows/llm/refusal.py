@@ -1,6 +1,6 @@
 """A server's refusal of a request: of its parameters, its form, or a prompt that is too long.
 
-Each server words it in its own way, and few give a code. Their words are in `refusals.yaml`.
+Each server words its refusals in its own way, and few give a code. Their words are in `refusals.yaml`.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 REQUEST_TOO_LARGE = "request too large"
-"""OpenAI's words, with 429, for one request that exceeds the tokens of a whole minute."""
+"""OpenAI's words, with 429, for a request that exceeds the tokens of a whole minute."""
 _WORDS: dict[str, list[str]] = yaml.safe_load(files("flows.llm").joinpath("refusals.yaml").read_text(encoding="utf-8"))
 _WINDOW, _PROMPT = (
     [re.compile(pattern, re.IGNORECASE) for pattern in _WORDS[name]] for name in ("window", "prompt_tokens")
@@ -22,15 +22,15 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _NOT_OF_THE_REQUEST = (401, 403, 404, 429)
 """Statuses about the key, the address and the pace, not about the request's content."""
 OF_THE_REQUEST = (400, 415, 422)
-"""Statuses that tell what a server takes. A fault that may pass (5xx) tells nothing of that."""
+"""Statuses that show what a server takes. A passing fault (5xx) shows nothing about that."""
 LONG_NAME = 5
-"""A parameter's name with this many letters is not mistaken for a word of a sentence, even without quotes."""
+"""A parameter's name with this many letters cannot be a word of a sentence, even without quotes."""
 
 
 class RefusedRequest(Exception):  # noqa: N818 - turned into another exception or another request
     """The server will not take the request as it is.
 
-    `whole` are its words in full, for parsing; `message` is the part shown to people. `named` are places in the
+    `whole` is its message in full, for parsing; `message` is the part shown to people. `named` are places in the
     request that it names in fields of their own; `window` and `prompt_tokens`, numbers that it gives in fields.
     """
 
@@ -55,7 +55,7 @@ class RefusedRequest(Exception):  # noqa: N818 - turned into another exception o
         self._prompt_tokens = prompt_tokens
 
     def names(self, *words: str) -> bool:
-        """Whether the server's message holds one of `words`."""
+        """Whether the server's message contains one of `words`."""
         text = self._words.lower()
         return any(word in text for word in words)
 
@@ -73,7 +73,7 @@ class RefusedRequest(Exception):  # noqa: N818 - turned into another exception o
 
     @property
     def is_about_content(self) -> bool:
-        """Whether it is what this one prompt says that the provider will not have answered."""
+        """Whether the provider refuses to answer this prompt because of its content."""
         return self.code == "content_filter" or (
             (self.status in OF_THE_REQUEST or self.status in (403, 451)) and self.names(*_WORDS["moderated"])
         )
@@ -81,7 +81,7 @@ class RefusedRequest(Exception):  # noqa: N818 - turned into another exception o
     @property
     def is_about_system(self) -> bool:
         """Whether the server takes no message of the role "system": templates of some models have none."""
-        if self.names("must alternate", "system role not supported"):  # llama.cpp has it of the template, with 500
+        if self.names("must alternate", "system role not supported"):  # llama.cpp says it about the template, with 500
             return self.status not in _NOT_OF_THE_REQUEST
         if self.status not in OF_THE_REQUEST:
             return False
@@ -100,17 +100,17 @@ class RefusedRequest(Exception):  # noqa: N818 - turned into another exception o
 
     @property
     def window(self) -> int | None:
-        """How many tokens the server says that the model's window holds."""
+        """The tokens of the model's window, by the server's message."""
         return self._window or self._first(_WINDOW)
 
     @property
     def prompt_tokens(self) -> int | None:
-        """How many tokens the server says that the prompt has."""
+        """The tokens of the prompt, by the server's message."""
         return self._prompt_tokens or self._first(_PROMPT)
 
     @property
     def most_answered(self) -> int | None:
-        """How many tokens the server says that an answer of the model may have, where more were asked for."""
+        """The most tokens of an answer, by the server's message, if more were asked for."""
         return self._first((_MOST_ANSWERED,))
 
     def _first(self, patterns: Iterable[re.Pattern[str]]) -> int | None:
@@ -124,7 +124,7 @@ def read_refusal(status: int, body: object, shorten: Callable[[str], str]) -> Re
     """The refusal in a reply's JSON; `shorten` makes the server's words fit to be shown to people."""
     error: Mapping[str, Any] = body if isinstance(body, dict) else {"message": body}
     message = error.get("message") or error.get("detail") or error.get("error") or ""
-    faults = message if isinstance(message, list) else []  # as FastAPI has it: where, and what is wrong there
+    faults = message if isinstance(message, list) else []  # FastAPI's form: the place, and what is wrong there
     places = [str(fault["loc"][-1]) for fault in faults if isinstance(fault, dict) and fault.get("loc")]
     if faults:
         words = [str(fault.get("msg", "")) if isinstance(fault, dict) else str(fault) for fault in faults]

@@ -24,7 +24,7 @@ class RulesSettings(Frozen):
 class Rules:
     """Answers each prompt by its rule: the same inputs, run seed and draw give the same answer.
 
-    A rule that finds no answer raises `Invalid`; nothing is asked again, for a rule would say the same.
+    A rule that finds no answer raises `Invalid`; nothing is asked again, since a rule would say the same.
     """
 
     name = "rules"

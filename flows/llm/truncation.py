@@ -1,8 +1,8 @@
 """Middle truncation: a long prompt cut for a model with a short window (LV-Eval, section 4).
 
-The whole filled prompt is cut before it goes into a chat format, as LV-Eval's program does; its paper cuts
-the context alone. A prompt that says what it asks at both ends keeps it either way. Of a dialogue the longest messages
-are cut, each in its middle, so that short ones stay whole. Departure: without a tokenizer, and where a server tells its
+The whole filled prompt is cut before it is put into a chat format, as LV-Eval's program does; its paper cuts only the
+context. A prompt that gives its instructions at both ends keeps them either way. In a dialogue the longest messages
+are cut, each in its middle, so that short ones stay whole. Departure: without a tokenizer, or if a server states its
 window by refusing a prompt, the text is cut by characters.
 """
 
@@ -14,13 +14,13 @@ from flows.llm.prices import estimate_tokens
 from schemas.errors import WrongInput, first_line
 
 TRIES = 6
-"""How often one prompt is shortened by its server's refusals before it is given up."""
+"""How often a prompt is shortened after its server's refusals before it is given up."""
 SPARE = 0.98
 """The share of the room that is used: tokens are not spread evenly over a text."""
 LEAST_CUT = 0.95
 """A prompt that is refused again, though it should fit, loses at least a twentieth."""
 FEWEST_TOKENS = 16
-"""A window with less room for a prompt holds no question."""
+"""A window with less room for a prompt is too small for a question."""
 
 Cut = Callable[[list[Message]], list[Message]]
 """Shortens messages for a model with a short window; a system message is never cut."""
@@ -37,7 +37,7 @@ class PretrainedTokenizer:
     """A model's tokenizer through transformers, without the special tokens that it would put around a text."""
 
     def __init__(self, name: str) -> None:
-        """Load it from a folder or the Hub. Raises `WrongInput` where there is none of that name."""
+        """Load it from a folder or the Hub. Raises `WrongInput` if there is none of that name."""
         from transformers import AutoTokenizer
 
         try:
@@ -59,7 +59,7 @@ class PretrainedTokenizer:
 
 
 def keep_ends(text: str, share: float) -> str:
-    """This share of the text, by characters: half from its start and half from its end, joined by nothing."""
+    """This share of the text, by characters: half from its start and half from its end, joined without a mark."""
     half = max(1, int(len(text) * share) // 2)
     return text if 2 * half >= len(text) else text[:half] + text[-half:]
 
@@ -68,7 +68,7 @@ def middle_cut(window: int, tokenizer: Tokenizer | None) -> Cut:
     """The cut of messages to a window of this many tokens; without a tokenizer, tokens are estimated.
 
     `window` is the model's, less the answer (the program's advice: less 500). The two halves that are kept are decoded
-    apart and joined by nothing, so that a token or two at the seam may differ when the text is read again.
+    separately and joined without a mark, so that a token or two at the seam may differ when the text is read again.
     """
 
     def measured(text: str) -> Measured:
@@ -92,7 +92,7 @@ def cut_to_share(messages: list[Message], share: float) -> list[Message]:
 
 
 class Measured(NamedTuple):
-    """The length of a text, and its shortening to a length."""
+    """Measures a text, and shortens it to a length."""
 
     length: int
     shortened: Callable[[float], str]
@@ -103,7 +103,7 @@ def _by_characters(text: str, length: int) -> Measured:
 
 
 def _cut_longest(messages: list[Message], measure: Callable[[str], Measured], room: float) -> list[Message]:
-    """The messages with the longest cut to one length, so that all but the system's have no more than `room`."""
+    """The messages with the longest cut to equal length, so that all but the system's have no more than `room`."""
     texts = {
         place: measure(message["content"]) for place, message in enumerate(messages) if message["role"] != "system"
     }

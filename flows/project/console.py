@@ -19,7 +19,7 @@ LEFT: dict[str, Any] = {"title_justify": "left", "title_style": "bold"}
 
 
 class LogInterval:
-    """Tells when a log is due for another progress line; a terminal shows progress all the time."""
+    """Says when a log is due for another progress line; a terminal shows progress all the time."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
@@ -36,7 +36,7 @@ class LogInterval:
 
 
 class SteadyConsole(Console):
-    """A console that falls silent when its reader has gone (`| head`), so that the work is finished all the same."""
+    """A console that falls silent when its reader has gone (`| head`), so that the work is still finished."""
 
     def on_broken_pipe(self) -> None:
         """Print no more."""
@@ -45,7 +45,7 @@ class SteadyConsole(Console):
 
 
 def make_console() -> Console:
-    """Return the terminal's console; for output to a file, one that is wide enough for the tables."""
+    """Return the terminal's console; for output to a file, a console wide enough for the tables."""
     console = SteadyConsole(highlight=False)
     return console if console.is_terminal else SteadyConsole(highlight=False, width=WIDTH_OF_FILES)
 

@@ -1,4 +1,4 @@
-"""The one event loop on which a project's model calls run, whichever thread waits for them."""
+"""The event loop on which all of a project's model calls run, whichever thread waits for them."""
 
 import asyncio
 import logging
@@ -54,7 +54,7 @@ class ModelLoop:
     def stop(self) -> None:
         """Let nothing new start, and cancel what waits for models, or the threads that wait for it would never end.
 
-        Calls that were sent already are seen through to the cache by their endpoint.
+        Calls that were already sent still reach the cache through their endpoint.
         """
         self.stopped = True
         for future in list(self._work):

@@ -41,7 +41,7 @@ class Models:
         self.asks = True
         """False if models are not asked, as in an estimate: those behind servers then need no key and no price."""
         self.tell: Callable[[str], None] = _log.warning
-        """Is given each note on a model once; set it before models are opened."""
+        """Gets each note on a model once; set it before models are opened."""
 
     @cached_property
     def cache(self) -> CompletionCache:
@@ -111,7 +111,7 @@ class Models:
         )
 
     def endpoint(self, settings: EndpointSettings) -> Endpoint:
-        """Return the one endpoint of all roles with these settings, so that they share its limits."""
+        """Return the endpoint that all roles with these settings share, with its limits."""
         share = {
             "concurrency": max(1, settings.concurrency // self._workers),
             "requests_per_minute": settings.requests_per_minute and settings.requests_per_minute / self._workers,

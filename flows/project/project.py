@@ -73,7 +73,7 @@ class Project:
         """The event loop that all model calls share."""
         self._verdicts: dict[tuple[str, str], Mapping[str, Verdict]] = {}
         self.run_id = uuid.uuid4().hex
-        """Tells this build from an earlier one of the same file, whose content may have been different."""
+        """Distinguishes this build from an earlier build of the same file, whose content may have been different."""
         self._closed = False
         self._spent_usd = 0.0
 
@@ -163,7 +163,7 @@ class Project:
         }
 
     def _check_before_all(self, build: Build) -> None:
-        """Refuse what would otherwise fail later, after other things were built and paid for."""
+        """Raise errors that would otherwise come later, after other things were built and paid for."""
         for chosen in build.families.values():
             if chosen.family.ready is not None:
                 chosen.family.ready(chosen.settings, chosen.models)
@@ -188,7 +188,7 @@ class Project:
         return families[name]
 
     def close(self, wait_s: float = STOP_S) -> None:
-        """Stop what still runs, and close connections and databases.
+        """Stop running work, and close connections and databases.
 
         Waits up to `wait_s` seconds for calls that were sent, and says so; after that the sum spent is final.
         """
@@ -199,7 +199,7 @@ class Project:
             self._spent_usd = self.models.close()
 
     def over_budget(self) -> BudgetSpent:
-        """Close the project and return the error that tells the whole sum spent, with calls in flight at the stop."""
+        """Close the project and return the error that gives the whole sum spent, with calls in flight at the stop."""
         self.close(DRAIN_S)
         return BudgetSpent(
             f"the ceiling of {self.config.budget_usd:g} USD is reached: {self._spent_usd:.6g} USD were spent in all, "

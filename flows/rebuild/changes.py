@@ -90,7 +90,7 @@ def matters(part: Part) -> bool:
 
 
 def row_state(id_: str, view: str | None) -> str:
-    """Return a text that changes when a row changes in what it is or what people see of it."""
+    """Return a text that changes when a row's content or the part that people see changes."""
     return f"{id_} {view}" if view else id_
 
 

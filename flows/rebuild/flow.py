@@ -39,7 +39,8 @@ from flows.rebuild.changes import (
     rows_of,
 )
 from flows.release.flow import release
-from flows.release.version import AS_BEFORE, NothingToRelease
+from flows.release.ready import check_rebuild
+from flows.release.version import AS_BEFORE, RELEASES, NothingToRelease
 from flows.run.flow import build, task_runner
 from schemas.errors import Failed, Stopped, WrongInput
 from schemas.manifest import BuildManifest
@@ -54,10 +55,11 @@ def rebuild(
     refresh: bool = False,
     listener: ProgressListener | None = None,
 ) -> Rebuilt:
-    """Make the dataset anew from its configuration as far as anything changed.
+    """Rebuild the parts of the dataset that changed, from its configuration.
 
-    Raises `Failed` where another rebuild of it is at work, where more rows changed than may, and at the end
-    (`Incomplete`) where something could not be done.
+    Raises `WrongInput`, before it builds, if something that the release needs is not set. Raises `Failed` if another
+    rebuild of it is running, if more rows changed than allowed, and at the end (`Incomplete`) if something could not be
+    done.
     """
     began = time.monotonic()
     path, folder = Path(config), Path(out)
@@ -65,6 +67,7 @@ def rebuild(
     with one_rebuild(settings.state, settings.name):
         pins = Pins(lock_of(path), settings.state / COPIES, refresh=refresh)
         project = Project(path, folder, pins=pins)
+        check_rebuild(project, hub or settings.release.repo, Path(to) if to else folder / RELEASES)
         built = _build(project, listener)
         done = Rebuilt(built, None, tuple(f"{pin.source}: {pin.before} → {pin.now}" for pin in pins.moved), began=began)
         before, now = rows_before(folder), rows_of(project, built)

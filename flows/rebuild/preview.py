@@ -39,7 +39,7 @@ USUAL_MINUTES = 2.0
 
 @dataclass(frozen=True)
 class Tasks:
-    """The tasks of one rubric that people would have."""
+    """The tasks of a rubric that people would have."""
 
     rubric: str
     new: int
@@ -161,7 +161,7 @@ def _finished(project: Project, out: Path, pins: Pins) -> Project:
 
 
 def _borrow(project: Project, store: Store, ref: StageRef) -> bool:
-    """Link or copy a finished stage of the store into the temporary one. Returns False if it is not finished."""
+    """Link or copy a finished stage of the store into the temporary store. Returns False if it is not finished."""
     files = project.build.files(ref)
     name = files.folder.removeprefix(f"{project.store.root}/")
     theirs = f"{store.root}/{name}"

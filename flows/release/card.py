@@ -1,4 +1,4 @@
-"""Gathers the facts for a release's card and manifest: how it was made, from what, who saw it, how it is scored."""
+"""Gathers the facts for a release's card and manifest: how it was made, its sources, who saw it, how it is scored."""
 
 import json
 import re
@@ -63,7 +63,7 @@ def card_facts(
     inputs: str,
     gated: Sequence[Gated],
 ) -> CardFacts:
-    """Return everything that the card says, with the manifest but for its version and files."""
+    """Return everything that the card says, with the manifest except for its version and files."""
     built = project.manifest
     settings = project.config.release
     licences = _licences(configs, settings.licence)

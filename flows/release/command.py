@@ -67,6 +67,8 @@ def verify(
 ) -> None:
     """Prove from the finished rows alone that each is what it claims: a family of a build, or a whole release.
 
+    `release releases/private/1.0.0` proves the private rows of a version, with the public version beside them.
+
     Example: `touchstone verify uraq`
     """
     if family == "release":

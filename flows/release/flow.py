@@ -17,6 +17,7 @@ from flows.prefect_server.flow_runs import engine
 from flows.project.gc import note_release
 from flows.project.output_files import open_built
 from flows.project.settings import load_config
+from flows.release.ready import check_release
 from flows.release.version import RELEASES, Prepared, prepare
 from schemas.base import visible
 from schemas.errors import Failed
@@ -51,6 +52,7 @@ def release(
     load_config(project.config_path)  # it says what stays private: without it everything would be released
     repo = hub or project.config.release.repo
     folder = Path(to) if to else project.out / RELEASES
+    check_release(project, repo, folder, allow_unreviewed=allow_unreviewed)
     published = _versions(repo)
     card = _fetch_newest(repo, folder, published[-1]) if repo is not None and published else None
     prepared = prepare(

@@ -188,7 +188,7 @@ def _secret() -> SecretStr:
 def _declaration(family: str, part: str) -> Released | None:
     """Return the declaration of a released part; None if there is no such part any more."""
     parts = load_family(family).parts if family in family_names() else ()
-    return next((known.released for known in parts if known.name == part), None)
+    return next((built.released for built in parts if built.name == part), None)
 
 
 def _released_files(project: Project) -> Iterator[tuple[Path, Released]]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from data.publish.folder import VERIFICATION_INPUTS
-from data.publish.reading import read_batches
-from data.publish.rows import SPLIT, UNREVIEWED_ALLOWED, ReleasedRows, Ruling, write_rows
+from data.publish.reading import opened, read_batches
+from data.publish.rows import SPLIT, UNREVIEWED_ALLOWED, ReleasedRows, Ruling, fields_of, write_rows
 from data.sources import SourceSpec, name_of
 from flows.construct.embed import CHINESE_SHARE, chinese_share
 from flows.construct.engine import Family, Part
@@ -74,21 +74,23 @@ def write_configs(
 def _with_rejected(gated: Gated, written: Iterable[ReleasedRows]) -> list[ReleasedRows]:
     """Return the configurations with the rejected rows counted, which are not among the accepted rows."""
     by_name = {rows.name: rows for rows in written}
-    rejected = Counter(_config_name(gated, record.model_dump(mode="json")) for record in gated.rejected)
+    rejected = Counter(
+        config_name(gated.family, gated.part, record.model_dump(mode="json")) for record in gated.rejected
+    )
     for name, count in rejected.items():
         rows = by_name.get(name) or ReleasedRows(name, SPLIT, 0, 0, {}, 0, {}, (), ())
         by_name[name] = replace(rows, held_back=dict(sorted({**rows.held_back, REJECTED: count}.items())))
     return [by_name[name] for name in sorted(by_name)]
 
 
-def _config_name(gated: Gated, row: Mapping[str, Any]) -> str:
-    released = gated.part.released
-    kinds = [str(row[column]).lower() for column in (released.configs if released else ())]
-    return "-".join([gated.family.name, *(kinds or [gated.part.name])])
+def config_name(family: Family, part: Part, row: Mapping[str, Any]) -> str:
+    """Return the name of a row's configuration."""
+    kinds = [str(row[column]).lower() for column in (part.released.configs if part.released else ())]
+    return "-".join([family.name, *(kinds or [part.name])])
 
 
 def _ruling(gated: Gated, row: Mapping[str, Any], held_out: Collection[str]) -> Ruling:
-    config = _config_name(gated, row)
+    config = config_name(gated.family, gated.part, row)
     if (reason := gated.held_back.get(row["key"])) is not None:
         return Ruling(config, held_back=reason)
     return Ruling(config, held_out=row["key"] in held_out, decision=gated.rows[row["key"]])
@@ -114,10 +116,8 @@ def look_through(project: Project, config: GatheredConfig, folder: Path) -> None
                 config.sources.update({SourceRef.model_validate(source) for source in row["provenance"]["sources"]})
     if config.rows.rows:
         present = {(ref.source, ref.licence) for ref in config.sources}
-        mixed = ((name_of(spec), spec.licence) for spec in _mixed(project, config.family, config.part, kind))
-        config.mixed = frozenset(
-            SourceRef(source=name, id="", licence=licence) for name, licence in mixed if (name, licence) not in present
-        )
+        mixed = mixed_sources(project, config.family, config.part, kind)
+        config.mixed = frozenset(ref for ref in mixed if (ref.source, ref.licence) not in present)
 
 
 def _languages(row: Mapping[str, Any], text_fields: Sequence[str]) -> Iterator[str]:
@@ -128,7 +128,7 @@ def _languages(row: Mapping[str, Any], text_fields: Sequence[str]) -> Iterator[s
         yield from ("zh" if chinese_share(text) >= CHINESE_SHARE else "en" for text in texts if text)
 
 
-def _mixed(project: Project, family: Family, part: Part, kind: Mapping[str, Any]) -> Iterable[SourceSpec]:
+def mixed_sources(project: Project, family: Family, part: Part, kind: Mapping[str, Any]) -> list[SourceRef]:
     """Return the sources whose text may be in rows of a configuration.
 
     By default these are all sources of the part's line: a row may contain text that it does not name, such as other
@@ -136,8 +136,19 @@ def _mixed(project: Project, family: Family, part: Part, kind: Mapping[str, Any]
     """
     settings = project.build.families[family.name].settings
     if part.released is not None and part.released.mixes is not None:
-        return part.released.mixes(settings, kind)
-    return [spec for maker in family.with_makers([part.name]) for _, spec in project.build.named_sources(family, maker)]
+        return source_refs(part.released.mixes(settings, kind))
+    return source_refs(line_sources(project, family, part))
+
+
+def source_refs(specs: Iterable[SourceSpec]) -> list[SourceRef]:
+    """Return sources as rows name them, without the id of a record."""
+    return [SourceRef(source=name_of(spec), id="", licence=spec.licence) for spec in specs]
+
+
+def line_sources(project: Project, family: Family, part: Part) -> list[SourceSpec]:
+    """Return the sources of a part and of the parts that it is made from."""
+    makers = family.with_makers([part.name])
+    return [spec for maker in makers for _, spec in project.build.named_sources(family, maker)]
 
 
 def record_of(part: Part, row: Mapping[str, Any]) -> Any:
@@ -146,11 +157,16 @@ def record_of(part: Part, row: Mapping[str, Any]) -> Any:
 
 
 def write_verification_inputs(
-    project: Project, folder: Path, configs: Sequence[GatheredConfig], canary: str, *, allow_unreviewed: bool
-) -> None:
-    """Write the rows of other parts that verifiers read: of what people have to accept, the accepted ones; of a
-    collection, those that released rows name."""
-    with_rows = [config for config in configs if config.rows.rows]
+    project: Project, folder: Path, private: Path, configs: Sequence[GatheredConfig], canary: str, *,
+    allow_unreviewed: bool,
+) -> None:  # fmt: skip
+    """Write the rows of other parts that verifiers read: the accepted rows, if people have to accept them; of a
+    collection, those that released rows name.
+
+    They go to `folder`, beside the released rows; if rows are held out, to `private`, since they would reveal them.
+    """
+    held_out = any(config.rows.held_out for config in configs)
+    with_rows = [config for config in configs if config.rows.rows or config.rows.held_out]
     released = {(config.family.name, config.part.name) for config in with_rows}
     wanted = {
         (config.family.name, name): config.family
@@ -159,43 +175,50 @@ def write_verification_inputs(
     }
     for (family_name, part_name), family in sorted(wanted.items()):
         if (family_name, part_name) not in released:
+            of_family = [config for config in with_rows if config.family is family]
+            rows = [
+                *(folder / path for config in of_family for path in config.rows.files),
+                *(private / path for config in of_family for path in config.rows.private_files),
+            ]
+            # Rows from a source that no configuration accounts for are not released to verifiers either.
+            sources = None if held_out else {ref for config in of_family for ref in (*config.sources, *config.mixed)}
             part = family.part(part_name)
-            configs_of_part = [config for config in with_rows if config.family is family]
-            needed = _NeededRows(project, folder, family, part, configs_of_part, allow_unreviewed=allow_unreviewed)
+            needed = _NeededRows(project, family, part, rows, sources, allow_unreviewed=allow_unreviewed)
             files = accepted_files(project, family.name, part.name)
-            write_rows(files, folder / VERIFICATION_INPUTS, needed.ruling, canary=canary, columns=["provenance"])
+            place = (private if held_out else folder) / VERIFICATION_INPUTS
+            write_rows(files, place, needed.ruling, canary=canary, columns=["provenance"])
 
 
 class _NeededRows:
-    """Which rows of a part the verifiers of a family's released rows need."""
+    """Decides which rows of a part the verifiers of a family's released rows need."""
 
     def __init__(
-        self, project: Project, folder: Path, family: Family, part: Part, configs: Sequence[GatheredConfig], *,
-        allow_unreviewed: bool,
+        self, project: Project, family: Family, part: Part, rows: Sequence[Path], sources: Collection[SourceRef] | None,
+        *, allow_unreviewed: bool,
     ) -> None:  # fmt: skip
         self._config = f"{family.name}-{part.name}"
         every = part.people is not None and part.people.share == "every" and not allow_unreviewed
         self._reviewed = reviewed_keys(project.build, family, part) if every else None
-        self._named = _named(folder, configs) if part.whole else None
-        self._sources = {(ref.source, ref.licence) for config in configs for ref in (*config.sources, *config.mixed)}
+        self._named = _named(rows) if part.whole else None
+        self._sources = None if sources is None else {(ref.source, ref.licence) for ref in sources}
 
     def ruling(self, row: Mapping[str, Any]) -> Ruling:
-        """Whether the row goes out."""
+        """Whether the row is needed, and may go out."""
         unseen = self._reviewed is not None and row["key"] not in self._reviewed
         unnamed = self._named is not None and row["id"] not in self._named
-        sources = row["provenance"]["sources"] if "provenance" in row else ()
-        # Of a source that no configuration answers for, nothing leaves for verifiers either.
-        foreign = any((source["source"], source["licence"]) not in self._sources for source in sources)
+        sources = row["provenance"]["sources"] if "provenance" in row and self._sources is not None else ()
+        foreign = any((source["source"], source["licence"]) not in (self._sources or ()) for source in sources)
         return Ruling(self._config, held_back="not needed" if unseen or unnamed or foreign else None)
 
 
-def _named(folder: Path, configs: Iterable[GatheredConfig]) -> set[str]:
-    """All that looks like an id in the rows of configurations, long texts excluded."""
+def _named(rows: Iterable[Path]) -> set[str]:
+    """All that looks like an id in the rows of some files, long texts excluded."""
     ids: set[str] = set()
-    for config in configs:
-        short = [name for name, kind in config.rows.fields.items() if kind not in ("string", "large_string")]
-        for path in config.rows.files:
-            for batch in read_batches(folder / path, short):
-                for row in batch.rows():
-                    ids.update(ID.findall(canonical_json(row).decode()))
+    for path in rows:
+        with opened(path) as file:
+            kinds = fields_of(file.schema_arrow)
+        short = [name for name, kind in kinds.items() if kind not in ("string", "large_string")]
+        for batch in read_batches(path, short):
+            for row in batch.rows():
+                ids.update(ID.findall(canonical_json(row).decode()))
     return ids

@@ -50,7 +50,7 @@ def write_scorers(
 
 
 def _asked(family: Family, settings: Any, row: Any) -> Iterator[Mapping[str, Any]]:
-    """The fields of each prediction that the row takes, but for the answer itself."""
+    """The fields of each prediction that the row takes, except for the answer itself."""
     evaluation = family.evaluation
     if evaluation.choices is None:
         ways = [(ask.variant, ask.prompting, ask.shots) for ask in evaluation.requests(row, settings)]
@@ -70,7 +70,7 @@ def harness_task(
     data: HarnessData,
     version: str,
 ) -> str | None:
-    """The YAML of the task of that name, to lie beside the family's scorer; None for rows that are not evaluated.
+    """The YAML of the task of that name, for a file beside the family's scorer; None for rows that are not evaluated.
 
     `row` is any of the config's rows, `prompts` are the build's, by name. Of several ways of asking that the
     settings have (prompting, shots), the first is exported, as released: without ablations. Demonstrations are those of
@@ -100,7 +100,7 @@ def harness_task(
 def shipped_scorer(family: Family) -> str:
     """The text of the family's `score.py`, and within it that of each module of ours that it imports.
 
-    Raises `ValueError` for an import that cannot be replaced with the text: one that renames, or that takes a module.
+    Raises `ValueError` for an import that cannot be replaced with the text: it renames, or imports a module.
     """
     source = _Source(family.folder / "score.py")
     modules: dict[str, _Source] = {}
@@ -113,7 +113,7 @@ def shipped_scorer(family: Family) -> str:
 
 
 class _Source:
-    """A module's text in parts: its docstring, what it imports of the standard library and of ours, and the rest."""
+    """A module's text in parts: its docstring, its imports of the standard library and of our modules, and the rest."""
 
     def __init__(self, path: Path) -> None:
         text = path.read_text(encoding="utf-8")
@@ -146,7 +146,7 @@ def _collect(source: _Source, modules: dict[str, _Source]) -> None:
 
 
 def _merged(imports: Sequence[ast.Import | ast.ImportFrom]) -> str:
-    """The import statements of several modules as those of one."""
+    """The import statements of several modules, merged."""
     plain = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
     names: dict[str, set[str]] = {}
     for node in imports:

@@ -2,11 +2,13 @@
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -21,6 +23,11 @@ from flows.project.settings import EmbedderSettings
 from flows.release.private_share import SECRET
 from flows.release.version import AS_BEFORE, PRIVATE, withdrawn_in_words
 from schemas.errors import Failed
+from schemas.release import ReleaseManifest
+
+if TYPE_CHECKING:
+    from flows.construct.embed import Embedder
+    from flows.release.private_verification import PrivateRows
 
 FAULTS_SHOWN = 20
 
@@ -88,30 +95,18 @@ def print_difference(before: str, now: str, output: Path | None) -> None:
 
 
 def verify_release(folder: Path) -> None:
-    """Prove a version and its rows."""
-    from flows.construct.embed import CachedEmbedder, SentenceBert
+    """Prove a version and its rows, or its private rows."""
+    from flows.release.private_verification import private_rows
     from flows.release.verification import prove, unproved
 
     console = make_console()
+    if (version := private_rows(folder)) is not None:
+        _verify_private(console, version)
+        return
     release = read_release(folder)
     manifest = release.manifest
-    chosen = manifest.settings.get("embedder", "packaged")
-    if chosen == "packaged":
-        bert = SentenceBert()
-    else:
-        settings = EmbedderSettings.model_validate(chosen)
-        bert = SentenceBert(settings.name, languages=settings.languages)
     rows = sum(config.rows for config in manifest.configs)
-    with tempfile.TemporaryDirectory() as temporary, console.status(f"proving {rows:,} rows ..."):
-        # Many rows have the same contexts; if they were built here, their vectors are known already.
-        here = LAST.parent / EMBEDDINGS
-        faults = prove(release, CachedEmbedder(bert, here if here.is_file() else Path(temporary) / EMBEDDINGS))
-        shown = list(islice(faults, FAULTS_SHOWN))
-        more = sum(1 for _ in faults)
-    for fault in shown:
-        console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
-    if shown:
-        raise Failed(f"{folder}: {len(shown) + more} faults: this is not version {manifest.version} as it was released")
+    _print_faults(console, folder, rows, manifest, lambda embedder: prove(release, embedder))
     for name, parts in unproved(release).items():
         console.print(
             f"- {escape(name)}: files and records are intact; what its rows claim cannot be proved here: "
@@ -122,6 +117,44 @@ def verify_release(folder: Path) -> None:
         f"[green]✓[/] {escape(manifest.name)} {manifest.version}: {len(manifest.files)} files, {rows:,} rows, 0 faults",
         soft_wrap=True,
     )
+
+
+def _verify_private(console: Console, version: "PrivateRows") -> None:
+    from flows.release.private_verification import prove_private, proved_in_words
+
+    manifest = version.public.manifest
+    rows = sum(config.rows + config.held_out for config in manifest.configs)
+    _print_faults(console, version.folder, rows, manifest, lambda embedder: prove_private(version, embedder))
+    for line in proved_in_words(version):
+        console.print(f"- {escape(line)}", soft_wrap=True)
+    private = sum(config.held_out for config in manifest.configs)
+    console.print(
+        f"[green]✓[/] {escape(manifest.name)} {manifest.version}: {private:,} private rows, 0 faults", soft_wrap=True
+    )
+
+
+def _print_faults(
+    console: Console, folder: Path, rows: int, manifest: ReleaseManifest, prove: "Callable[[Embedder], Iterator[str]]"
+) -> None:
+    """Print the faults that `prove` yields. Raises `Failed` if there is one."""
+    from flows.construct.embed import CachedEmbedder, SentenceBert
+
+    chosen = manifest.settings.get("embedder", "packaged")
+    if chosen == "packaged":
+        bert = SentenceBert()
+    else:
+        settings = EmbedderSettings.model_validate(chosen)
+        bert = SentenceBert(settings.name, languages=settings.languages)
+    with tempfile.TemporaryDirectory() as temporary, console.status(f"proving {rows:,} rows ..."):
+        # Many rows have the same contexts; if they were built here, their vectors are known already.
+        here = LAST.parent / EMBEDDINGS
+        faults = prove(CachedEmbedder(bert, here if here.is_file() else Path(temporary) / EMBEDDINGS))
+        shown = list(islice(faults, FAULTS_SHOWN))
+        more = sum(1 for _ in faults)
+    for fault in shown:
+        console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
+    if shown:
+        raise Failed(f"{folder}: {len(shown) + more} faults: this is not version {manifest.version} as it was released")
 
 
 @contextlib.contextmanager

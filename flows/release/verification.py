@@ -29,6 +29,11 @@ def prove(release: Release, embedder: Embedder) -> Iterator[str]:
         yield fault
     if is_faulty:
         return  # rows that do not match the manifest prove nothing
+    yield from prove_rows(release, embedder)
+
+
+def prove_rows(release: Release, embedder: Embedder) -> Iterator[str]:
+    """Yield the faults that the families' verifiers find, a line each."""
     for name in _families(release):
         if name not in family_names():
             yield f"{name}: this version of touchstone knows no such family; install the one that it was released by"
@@ -92,8 +97,8 @@ def _no_claims(rows: Iterable[Any], context: VerifyContext) -> Iterator[Fault]:
 
 
 def _files(release: Release, family: Family, part: str) -> list[str]:
-    place = f"{VERIFICATION_INPUTS}/{DATA}/{family.name}-{part}/"
-    return [file.path for file in release.manifest.files if file.path.startswith(place)]
+    place = f"/{VERIFICATION_INPUTS}/{DATA}/{family.name}-{part}/"
+    return [file.path for file in release.manifest.files if place in f"/{file.path}"]
 
 
 def _rows_of(release: Release, family: Family, part: Part) -> Iterator[Any]:

@@ -44,7 +44,7 @@ LOCK = ".lock"
 PRIVATE = "private"
 """Folder beside the versions with the private share of each, under its number. It is never published."""
 AT_WORK = "another release is running here; run again when it has finished"
-"""Two releases at once would make two versions with one number."""
+"""Two releases at once would make two versions with the same number."""
 CANARIES = uuid.UUID("6d9a3c0e-2f0b-5a53-9d0c-6c1f5b0f5d1a")
 """Name space of the canaries. A dataset keeps its canary through all versions."""
 
@@ -205,7 +205,7 @@ class _Draft:
 
     @property
     def canary(self) -> str:
-        """The previous version's canary; for a first version, one derived from the dataset's name and seed."""
+        """The previous version's canary; for a first version, a canary derived from the dataset's name and seed."""
         if self.before is not None:
             return self.before.manifest.canary
         built = self.project.manifest
@@ -229,8 +229,9 @@ class _Draft:
         project, folder, before = self.project, self.folder, self.before
         for config in configs:
             look_through(project, config, folder)
-        if not any(config.rows.held_out for config in configs):  # they would reveal what was held out
-            write_verification_inputs(project, folder, configs, self.canary, allow_unreviewed=self.allow_unreviewed)
+        write_verification_inputs(
+            project, folder, self.to / PRIVATE / PREPARED, configs, self.canary, allow_unreviewed=self.allow_unreviewed
+        )
         number = before.manifest.version if before else FIRST_VERSION
         write_scorers(project, folder, configs, self.repo, number)
         facts = card_facts(project, folder, configs, self.repo, self.canary, inputs, gated)

@@ -53,7 +53,7 @@ def edge(histogram: Histogram) -> float | None:
 def binned(histogram: Histogram) -> list[Bin]:
     """Return the bins from the lowest value to the highest, including the threshold; none without values.
 
-    There are about `MOST_BINS` bins at most, all of one width, and two meet at the threshold. With a threshold they
+    There are about `MOST_BINS` bins at most, all of equal width, and two meet at the threshold. With a threshold they
     exclude their lower end, otherwise their upper end, except the last bin.
     """
     values = [value for counts in histogram.series.values() for value in counts]

@@ -9,7 +9,7 @@ from flows.report.texts import LISTED_CHARACTERS, clip, percent, width, words_of
 from schemas.manifest import PartManifest
 
 SHOWN_REASONS = 30
-"""Of more reasons of one step, the most frequent are shown, and the others as one."""
+"""If a step has more reasons, the most frequent are shown, and the others are combined."""
 
 
 @dataclass(frozen=True)

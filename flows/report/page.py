@@ -28,7 +28,7 @@ EXAMPLES_IN_ALL = 200
 RECORDS = 5
 """The most records of a part that are shown."""
 SHOWN_BARS = 12
-"""Of more kinds, the most frequent are shown, and the others as one."""
+"""If there are more kinds, the most frequent are shown, and the others are combined."""
 
 
 @dataclass(frozen=True)

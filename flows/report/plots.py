@@ -25,7 +25,7 @@ NUMBERS: Final = 90
 LABEL_CHARACTERS: Final = 32
 TITLE_CHARACTERS: Final = 70
 MOST_ROWS: Final = 14
-"""Of more bars, the most frequent are drawn, and the others as one."""
+"""If there are more bars, the most frequent are drawn, and the others are combined."""
 COLOURS: Final = ("#0c6a5d", "#d98c1f", "#4a78b5", "#b3476d", "#7d8f2e", "#6b6f76")
 """In the order of the series, from the start again if there are more."""
 MOST_SERIES: Final = 24

@@ -30,7 +30,7 @@ TYPICAL_INPUT_TOKENS = 60
 
 @dataclass(frozen=True)
 class EstimateLine:
-    """The calls, tokens and cost of one prompt of one step."""
+    """The calls, tokens and cost of a prompt in a step."""
 
     step: str
     records: int
@@ -284,7 +284,7 @@ def _line(
 
 
 def cost_of(models: Sequence[object], calls: int, tokens_in: int, tokens_out: int) -> float | None:
-    """Return the cost of calls that the models share equally; None if the price of one is not known."""
+    """Return the cost of calls that the models share equally; None if any price is not known."""
     prices = [model.price for model in models if isinstance(model, Served)]
     if calls and not all(price.is_known for price in prices):
         return None
@@ -292,7 +292,7 @@ def cost_of(models: Sequence[object], calls: int, tokens_in: int, tokens_out: in
 
 
 class Tokens(NamedTuple):
-    """Tokens of one call."""
+    """Tokens of a call."""
 
     input: int
     output: int

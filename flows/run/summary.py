@@ -149,7 +149,7 @@ def _advise_evaluations(console: Console, project: Project, kept: Sequence[PartM
         asked = family.prompts if dialogues is not None else family.evaluation.prompts
         answers = not by_rules or any(prompt.name in rules_of(name) for prompt in asked)
         model, more = ("default", "") if answers else ("NAME", ", of provider endpoint")
-        _advise(console, project, f"evaluate {name} --model {model}", f"put the rows to a model{more}, and score it")
+        _advise(console, project, f"evaluate {name} --model {model}", f"ask a model about the rows{more}, and score it")
 
 
 def _advise(console: Console, project: Project, command: str, what_for: str) -> None:

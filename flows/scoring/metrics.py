@@ -1,4 +1,4 @@
-"""The metrics by name: what `touchstone metric NAME` runs, and what LV-Eval's datasets are scored by.
+"""The metrics by name: `touchstone metric NAME` runs them, and LV-Eval's datasets are scored by them.
 
 LV-Eval's F1 scores have a gate of answer keywords, and a blacklist of words that say nothing (section 3.3). A score
 lies in 0..1 (not in per cent). The program that the authors released and their paper differ:
@@ -27,7 +27,7 @@ NO_WORDS: Set[str] = frozenset()
 
 
 def words_f1(prediction: str, answer: str, lang: str, left_out: Set[str] = NO_WORDS) -> float:
-    """F1 of the texts' words, without those left out."""
+    """F1 of the texts' words, without the words left out."""
     predicted, gold = ([word for word in WORDS[lang](text) if word not in left_out] for text in (prediction, answer))
     return f1_of_words(predicted, gold)
 
@@ -38,7 +38,7 @@ def words_recall(prediction: str, answer: str, lang: str) -> float:
 
 
 def released_f1(prediction: str, answer: str, keywords: str | None, lang: str, not_recalled: Set[str]) -> float:
-    """F1 behind the released gate. The recall is a share of all keywords, those that are never recalled too."""
+    """F1 after the released gate. The recall is a share of all keywords, including those that are never recalled."""
     asked = WORDS[lang](keywords or (answer if lang == "zh" else ""))
     shared = Counter(WORDS[lang](prediction)) & Counter(asked)
     recalled = sum(count for word, count in shared.items() if word not in not_recalled)
@@ -48,7 +48,7 @@ def released_f1(prediction: str, answer: str, keywords: str | None, lang: str, n
 
 
 def paper_f1(prediction: str, answer: str, keywords: str | None, lang: str, left_out: Set[str]) -> float:
-    """F1 behind the paper's gate, without the words left out. Without keywords there is no gate."""
+    """F1 after the paper's gate, without the words left out. Without keywords there is no gate."""
     asked = WORDS[lang](keywords or "")
     if asked and recall_of_words(WORDS[lang](prediction), asked) <= PAPER_GATES[lang]:
         return 0.0
@@ -56,7 +56,7 @@ def paper_f1(prediction: str, answer: str, keywords: str | None, lang: str, left
 
 
 class Metric(Protocol):
-    """Scores a prediction. `keywords` and `blacklist` are for metrics that ask for some words, and disregard others."""
+    """Scores a prediction. `keywords` and `blacklist` are for metrics that require some words and ignore others."""
 
     def __call__(
         self,
@@ -66,9 +66,9 @@ class Metric(Protocol):
         lang: str,
         blacklist: Set[str] | None = None,
     ) -> float:
-        """The score; by the released blacklist of `lang`, where none is given.
+        """The score; by the released blacklist of `lang` if none is given.
 
-        Raises `ValueError` for a language that the metric is not for, and where there is no answer.
+        Raises `ValueError` for a language that the metric is not for, and if there is no answer.
         """
         ...
 
@@ -90,22 +90,22 @@ def _without_blacklist(compare: Comparison) -> Comparison:
 
 
 _LV_EVAL: Mapping[str, tuple[tuple[str, ...], Comparison]] = {
-    # As released. F1 of words, which is factrecall's metric, and the share of the answer's words, which is none's.
+    # As released: F1 of words, factrecall's metric, and the share of the answer's words, which no dataset uses.
     "qa_f1_score": (("en",), _of_words(words_f1)),
     "qa_f1_zh_score": (("zh",), _of_words(words_f1)),
     "qa_f1_score_factrecall": (("en",), _of_words(words_recall)),
     "qa_f1_zh_score_factrecall": (("zh",), _of_words(words_recall)),
-    # F1 behind the gate, where blacklisted words are not recalled.
+    # F1 after the gate, at which blacklisted words are not recalled.
     "qa_f1_score_with_gold_ans": (("en",), released_f1),
     "qa_f1_zh_score_with_gold_ans": (("zh",), released_f1),
-    # ROUGE-L; that without blacklisted words is dureader's metric, in the paper too, and the others are none's.
+    # ROUGE-L; without blacklisted words it is dureader's metric, in the paper too; no dataset uses the others.
     "rouge_score": (("en",), _of_texts(rouge_l)),
     "rouge_zh_score": (("zh",), _of_texts(chinese_rouge_l)),
     "rouge_zh_score_blacklist": (
         ("zh",),
         lambda prediction, answer, keywords, lang, blacklist: chinese_rouge_l_without(prediction, answer, blacklist),
     ),
-    # The gate without the blacklist: the middle row of table A3, as the program and as the paper would have it.
+    # The gate without the blacklist: the middle row of table A3, by the program's and by the paper's rules.
     "released_f1_with_keywords": (("en", "zh"), _without_blacklist(released_f1)),
     "paper_f1_with_keywords": (("en", "zh"), _without_blacklist(paper_f1)),
     # As in the paper; without a gate it is cmrc's metric (section 4).

@@ -39,11 +39,11 @@ def normalise_chinese(text: str) -> str:
 
 
 NORMAL_FORMS: Mapping[str, Callable[[str], str]] = {"en": normalise_answer, "zh": normalise_chinese}
-"""By language code; the words of a normal form stand between single spaces."""
+"""By language code; the words of a normal form are separated by single spaces."""
 
 
 def exact_match(prediction: str, answers: Sequence[str], lang: str = "en") -> float:
-    """1 where the prediction has the normal form of a gold answer, else 0.
+    """1 if the prediction has the normal form of a gold answer, else 0.
 
     Two texts whose normal forms are both empty match. Raises `ValueError` where there is no answer, and
     `KeyError` for a language that is not in `NORMAL_FORMS`.
@@ -64,10 +64,10 @@ def f1(prediction: str, answers: Sequence[str], lang: str = "en") -> float:
 
 
 def f1_of_words(predicted: Sequence[str], gold: Sequence[str]) -> float:
-    """F1 = 2PR / (P + R) on bags of words, in 0..1; 0 where no word is shared, so also where either is empty.
+    """F1 = 2PR / (P + R) on bags of words, in 0..1; 0 if no word is shared, so also if either is empty.
 
-    P is the share of the predicted words that the gold ones have too, R the share of the gold words that
-    the predicted ones have.
+    P is the share of the predicted words that are also gold words, R the share of the gold words that are
+    also predicted.
     """
     shared = (Counter(predicted) & Counter(gold)).total()
     if not shared:

@@ -1,4 +1,4 @@
-"""ROUGE-L at summary level on sets of words, as LV-Eval's released scorer has it (section 4, "ROUGH-L").
+"""ROUGE-L at summary level on sets of words, as in LV-Eval's released scorer (section 4, "ROUGH-L").
 
 A score lies in 0..1 (not in per cent).
 """
@@ -9,11 +9,11 @@ from collections.abc import Sequence, Set
 from flows.scoring.words import chinese_segments, normal_segments
 
 EPSILON = 1e-8
-"""In the denominator of F, which so stays a little below 1."""
+"""In the denominator of F, which therefore stays a little below 1."""
 
 
 def rouge_l(hypothesis: str, reference: str) -> float:
-    """F = 2PR / (P + R + 1e-8), P = |U| / n and R = |U| / m; 0 where a text has no sentence.
+    """F = 2PR / (P + R + 1e-8), P = |U| / n and R = |U| / m; 0 if a text has no sentence.
 
     U are the words on a longest common subsequence of any sentence of the one text with any of the other;
     m and n are the distinct words of reference and hypothesis. Sentences end at full stops. Departure: the
@@ -29,12 +29,12 @@ def rouge_l(hypothesis: str, reference: str) -> float:
 
 
 def _sentences(text: str) -> list[list[str]]:
-    """The words of each sentence. One of white space alone counts: it has one word, which is empty."""
+    """The words of each sentence. A sentence of white space alone counts: it has one word, which is empty."""
     return [" ".join(piece.split()).split(" ") for piece in text.split(".") if piece]
 
 
 def common_subsequence(first: Sequence[str], second: Sequence[str]) -> list[str]:
-    """One longest common subsequence, in order: of several, the one that backtracking from the ends meets.
+    """A longest common subsequence, in order: of several, the one that backtracking from the ends finds.
 
     Where neither word is on it, the way goes to the shorter `first` if that loses nothing and the shorter
     `second` would, else to the shorter `second`.
@@ -67,12 +67,12 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> list[str]
 
 
 def chinese_rouge_l(hypothesis: str, reference: str) -> float:
-    """ROUGE-L of jieba's segments, as they stand."""
+    """ROUGE-L of jieba's segments, unchanged."""
     return rouge_l(*(" ".join(chinese_segments(text)) for text in (hypothesis, reference)))
 
 
 def chinese_rouge_l_without(hypothesis: str, reference: str, blacklist: Set[str]) -> float:
-    """ROUGE-L of Chinese words without the blacklisted.
+    """ROUGE-L of Chinese words without blacklisted words.
 
     The text is divided twice: jieba's segments with single spaces between go through jieba again. The spaces stay as
     empty words, as released. So of a text of three blacklisted words or more, spaces remain, which is a sentence: two

@@ -1,4 +1,4 @@
-"""The part that the scorers of all families share: they read rows and predictions and give tables.
+"""The code that the scorers of all families share: they read rows and predictions and give tables.
 
 This module needs the standard library alone: a release ships it as part of each scorer.
 """
@@ -18,7 +18,7 @@ Tables = dict[str, list[Cell]]
 Line = TypeVar("Line")
 
 SHOWN = 60
-"""Characters of a wrong value that a message shows."""
+"""The most characters of a wrong value that a message shows."""
 FIELDS = {"id", "variant", "prediction", "scores", "model", "prompting", "shots", "failure", "cut_off", "prompt_cut"}
 
 
@@ -135,7 +135,7 @@ class PartialScore(NamedTuple):
 
 
 class Account:
-    """The predictions that are in no score, and those that say nothing."""
+    """The predictions that are in no score, and the empty ones."""
 
     def __init__(self) -> None:
         self.partial: list[PartialScore] = []
@@ -185,12 +185,12 @@ def matched(
     account: Account,
     may_lack: Callable[[str | None], Collection[str]] = lambda prompting: (),
 ) -> list[Line]:
-    """Return `line(row, prediction)` of each prediction that is no failure, in their order. `rows` are by id.
+    """Return `line(row, prediction)` of each prediction that is not a failure, in their order. `rows` are by id.
 
     Each group (model, prompting, shots) needs a prediction for each row and variant; `may_lack` names the variants
-    that a prompting can do without. Raises `CannotScore` where a prediction is missing, double, or of a row or variant
-    that does not exist, and `AllFailed` where none is left. With `partial`, unknown predictions are left out and of two
-    the first counts. The account is told of those, of failures and of empty replies.
+    that a prompting can do without. Raises `CannotScore` if a prediction is missing, double, or of a row or variant
+    that does not exist, and `AllFailed` if none is left. With `partial`, unknown predictions are left out and of two
+    the first counts. The account records these, failures and empty replies.
     """
     lines: dict[tuple[str, str, str], Line | None] = {}
     faults: dict[str, list[str]] = {"missing": [], "double": [], "unknown": []}
@@ -254,7 +254,7 @@ def _advice(rows: Mapping[str, Any], variants: Variants, unknown: Sequence[Row],
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """Their mean; None of no values."""
+    """The mean of the values; None if there are none."""
     return math.fsum(values) / len(values) if values else None
 
 
@@ -293,7 +293,7 @@ def command_line(description: str | None) -> argparse.ArgumentParser:
 def show(scores: Scores, output: str | None, in_per_cent: Callable[[str], bool] = lambda table: False) -> None:
     """Print every value, tab-separated, and write them to `output`.
 
-    Shares of the tables that are `in_per_cent` are printed so, with two decimals; they are written as they are.
+    Shares of the tables that are `in_per_cent` are printed in per cent, with two decimals, but written as shares.
     """
     lines, cells = ["table\trow\tcolumn\tvalue\tn"], []
     for table, rows in scores.tables.items():
@@ -309,7 +309,7 @@ def show(scores: Scores, output: str | None, in_per_cent: Callable[[str], bool] 
 
 
 def run(main: Callable[[], None]) -> None:
-    """Run a scorer's command line; what is wrong with its input is one line and exit code 2."""
+    """Run a scorer's command line; for wrong input it prints one line and exits with code 2."""
     try:
         main()
     except (CannotScore, OSError) as error:

@@ -23,13 +23,13 @@ UNITS: Mapping[Unit, str] = {
 }
 """The units in words."""
 ALL_LEVELS = "all levels"
-"""The column over all the others, which are points on a scale: it is none of its own."""
+"""The column over all the others, which are points on a scale; it is not itself a point."""
 
 
 BESIDE = "beside the scores"
 """The table of failures, of replies that say nothing, and of what was cut."""
 FAILED, EMPTY, CUT, PROMPT_CUT = "failed: ", "empty reply", "reply cut off at its tokens", "prompt cut in its middle"
-"""The names of its lines; that of a failure goes on with its reason."""
+"""The names of its lines; a failure's name continues with its reason."""
 
 
 class ScoreError(WrongInput):
@@ -37,7 +37,7 @@ class ScoreError(WrongInput):
 
 
 class PartialScores(UserWarning):
-    """Scores of what is there: how many predictions were missing, double or unknown."""
+    """Scores of the existing predictions: how many others were missing, double or unknown."""
 
     def __init__(self, message: str, left_out: Sequence[Prediction] = ()) -> None:
         """`left_out` are those of the double and unknown predictions that `counted_beside` would count."""
@@ -57,14 +57,14 @@ class ScoreTables:
     """The tables as frames, and all their cells in one list."""
 
     frames: Mapping[str, pd.DataFrame]
-    """By table: a line for each thing that the table tells apart, a column for each context count or measure."""
+    """By table: a line for each thing that the table distinguishes, a column for each context count or measure."""
     tables: Sequence[TableCell]
     notes: Sequence[str] = ()
     """For a reader of the tables."""
     stacked: frozenset[str] = frozenset()
     """Tables whose lines are a sequence, and whose columns are shares of a whole: they are drawn as stacked bars."""
     grids: frozenset[str] = frozenset()
-    """Tables of shares whose lines and columns are one sequence, in its order: they are drawn as heatmaps."""
+    """Tables of shares whose lines and columns are the same sequence, in order: they are drawn as heatmaps."""
     units: Mapping[str, Unit] = field(default_factory=dict)
     """By table; a table without a unit holds shares."""
     layouts: Mapping[str, Layout] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class ScoreTables:
         grids: Iterable[str] = (),
         layouts: Mapping[str, Layout] | None = None,
     ) -> "ScoreTables":
-        """From frames with a line a cell: `row, column, value, n`; the value of a cell with n = 0 is None."""
+        """From frames with one line per cell: `row, column, value, n`; the value of a cell with n = 0 is None."""
         wide = {name: _wide(frame) for name, frame in frames.items()}
         drawn = frozenset(grids)
         wide |= {name: wide[name].reindex(index=frames[name]["row"].drop_duplicates()) for name in drawn}
@@ -102,7 +102,7 @@ class ScoreTables:
         return self.units.get(table, "share")
 
     def lines(self, table: str) -> str:
-        """The meaning of the table's lines; empty where it is not known."""
+        """The meaning of the table's lines; empty if it is not known."""
         return self.layouts[table].lines if table in self.layouts else ""
 
     def about(self, table: str) -> str:
@@ -163,7 +163,7 @@ def _note(prediction: Prediction, seen: list[Prediction]) -> None:
 
 
 def _remarks(prediction: Prediction) -> Mapping[str, bool]:
-    """By the line that counts it, whether the prediction is such a one."""
+    """By the line that counts it, whether the prediction belongs to it."""
     return {
         f"{FAILED}{prediction.failure}": prediction.failure is not None,
         EMPTY: says_nothing(dict(prediction)),
@@ -216,7 +216,7 @@ def measured(value: float, unit: Literal["per cent", "rating", "count"]) -> str:
 def in_words(frame: pd.DataFrame, written: Callable[[Any], str]) -> pd.DataFrame:
     """Return the frame with its cells `written`, and each interval within the cell that it belongs to.
 
-    `turn 1` has one where `turn 1 low` and `turn 1 high` stand beside it; `mean`, with `low` and `high`.
+    `turn 1` has an interval if `turn 1 low` and `turn 1 high` are beside it; `mean` has one with `low` and `high`.
     """
     ends = {name: (f"{name} low", f"{name} high") for name in frame.columns} | {"mean": ("low", "high")}
     intervals = {name: pair for name, pair in ends.items() if {name, *pair} <= set(frame.columns)}
@@ -237,7 +237,7 @@ def in_words(frame: pd.DataFrame, written: Callable[[Any], str]) -> pd.DataFrame
 
 
 def _wide(frame: pd.DataFrame) -> pd.DataFrame:
-    """A line a row and a column a count or measure: counts in the order of numbers, measures as they came."""
+    """One line per row, one column per count or measure: counts in numeric order, measures as they came."""
     columns = frame["column"].drop_duplicates()
     order = sorted(columns) if pd.api.types.is_numeric_dtype(columns) else list(columns)
     return frame.pivot(index="row", columns="column", values="value").reindex(columns=pd.Index(order, name="column"))

@@ -10,7 +10,7 @@ from flows.scoring.qa import english_words
 from flows.scoring.scorer import CannotScore
 
 KEPT_TEXTS = 4096
-"""Chinese texts whose words are kept: the levels and places of a benchmark repeat its answers."""
+"""The number of Chinese texts whose words are cached: the levels and places of a benchmark repeat its answers."""
 CHINESE_PUNCTUATION = (
     "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃"
     "》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟〰〾〿–—‘’‛“”„‟…‧﹏."
@@ -51,7 +51,7 @@ def normal_segments(text: str) -> tuple[str, ...]:
 
 
 def chinese_words(text: str) -> tuple[str, ...]:
-    """The normal segments, but for the empty ones."""
+    """The normal segments without empty ones."""
     return tuple(filter(None, normal_segments(text)))
 
 
@@ -61,7 +61,7 @@ WORDS: Mapping[str, Callable[[str], tuple[str, ...]]] = {"en": english_words, "z
 
 @cache
 def _segmenter() -> Any:
-    """A tokenizer of our own, which no user dictionary of the process reaches."""
+    """A tokenizer of our own, unaffected by user dictionaries in the process."""
     try:
         import jieba
     except ImportError as error:

@@ -8,7 +8,7 @@ from flows.project.command import ConfigArgument, OutOption
 def serve(config: ConfigArgument = None, out: OutOption = Path("out")) -> None:
     """Rebuild on a schedule (`schedule.cron`) and run what you start in Prefect's pages, until you stop it.
 
-    Uses the Prefect server at PREFECT_API_URL; without that variable it starts one for this machine alone.
+    Uses the Prefect server at PREFECT_API_URL; without that variable it starts one for this machine only.
 
     Example: `touchstone serve my.yaml --out out`
     """

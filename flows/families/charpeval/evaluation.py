@@ -1,4 +1,4 @@
-"""How CHARPEval's items are put to a model and scored, and how alike a model finds the work of several authors."""
+"""How a model is asked about CHARPEval's items and scored, and how alike a model finds the work of several authors."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ def _layout(table: str) -> Layout:
 def option_scoring(row: Row, asked: str) -> OptionScoring:
     """Return how the harness scores options; `asked` is the prompt of `touchstone evaluate` before those of `row`.
 
-    Raises `WrongInput` where it does not end as the scorer has it.
+    Raises `WrongInput` if it does not end as the scorer expects.
     """
     ending = prompt(row, "")
     if not asked.endswith(ending):
@@ -67,7 +67,7 @@ AUTHOR_LAYOUT = Layout("model / subset / author", "kind of option")
 def compare_authors(versions: Sequence[Version], predictions: Iterable[Prediction]) -> ScoreTables:
     """Return how often each kind of option is ranked first, on the items that two authors made of the same dialogues.
 
-    There are many right ways to write a wrong response, so texts tell little of agreement; authors who keep to one
+    There are many right ways to write a wrong response, so texts say little about agreement; authors who keep to a
     guideline leave a model with the same distribution. Each pair of authors is compared on the dialogues that both
     wrote for, by the default score. A note gives their largest difference, in points (hundredths). Versions without a
     prediction are left out. Raises `ScoreError` where no dialogue has predictions of two authors' items.

@@ -2,7 +2,7 @@
 
 The layout is the paper's: instruction, dialogue, knowledge, and `Bot:` for the option to go on; three-shot, the
 demonstrations stand between the instruction and the item, each with its response. The instruction is in our own
-words. As in appendix A.1, options are weighed apart and never listed or shuffled. A prompt ends without a space: it
+words. As in appendix A.1, options are weighed singly and never listed or shuffled. A prompt ends without a space: it
 belongs to the option. Turns, knowledge and options are put on a line each, whatever line breaks they have. The text
 goes to every model as it is: instruction-tuned ones are given no chat format.
 """

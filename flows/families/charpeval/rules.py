@@ -1,8 +1,8 @@
 """CHARPEval without a model: suggestions out of the given text alone. A floor; an author has to look at each.
 
 A fact beside the knowledge is a sentence of another dialogue's knowledge; if none is about the entity, there is no
-draft. Expressions come from a packaged table. No rule writes an utterance: it can only tell whether the source's own
-is one.
+draft. Expressions come from a packaged table. No rule writes an utterance: it can only decide whether the source's own
+will do.
 """
 
 import random

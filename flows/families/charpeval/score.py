@@ -6,15 +6,15 @@ Ghaddar et al., "CHARPEval: Benchmarking Large Language Models' Contextual Reaso
 2025: sections 2.4 and 3, tables 1, 2, 4 and 5. Part of Touchstone; Apache License 2.0. Needs Python 3.10.
 
 A prediction has, in place of a text, `scores`: {GTRS, KGIR, KGUG, RECF, IECF, COEX}, of which the highest is the
-model's choice. Its variant tells how an option is scored by the log-probabilities of its tokens: `sum` of the option's
+model's choice. Its variant says how an option is scored by the log-probabilities of its tokens: `sum` of the option's
 (section 2.4), their `mean`, or the mean over all tokens of prompt and option, `sequence` (appendix A). Those that occur
 are scored. Every value lies in 0..1.
 
 - accuracy: how often the ground truth response is the likeliest option.
-- ranked first: how often each kind of option is; its GTRS is the accuracy.
+- ranked first: how often each kind of option is the likeliest; its GTRS is the accuracy.
 
 Of options that tie for the first place each has an equal share of it, so that no table depends on the order of the
-options; a note tells how many items that are.
+options; a note says how many items have ties.
 """
 
 import math
@@ -56,7 +56,7 @@ Ranking = tuple[tuple[str, str], str, Mapping[str, float]]
 def first(scores: Mapping[str, float]) -> dict[str, float]:
     """Each kind's share of the first place: 1 for the option of the highest score, equal shares where several have it.
 
-    Raises `CannotScore` where there is not one score for each kind.
+    Raises `CannotScore` unless there is one score for each kind.
     """
     if set(scores) != set(OPTION_TYPES):
         wanted = ": …, ".join(OPTION_TYPES)
@@ -109,7 +109,7 @@ def _ranking(row: Row, prediction: Row) -> Ranking:
 
 
 def texts(row: Row) -> list[str]:
-    """The options in the order of `OPTION_TYPES`, each behind the space that parts it from the prompt."""
+    """The options in the order of `OPTION_TYPES`, each after the space that separates it from the prompt."""
     options = {"GTRS": row["response"], **row["distractors"]}
     return [f" {_line(options[kind])}" for kind in OPTION_TYPES]
 
@@ -151,7 +151,7 @@ def dataset(
         more: dict[str, list[Any]] = {"asked": [], "choices": [], "counts": []}
         for row in (dict(zip(rows, values, strict=True)) for values in zip(*rows.values(), strict=True)):
             asked, options = prompt(row, before), texts(row)
-            # As the harness divides them: the option's tokens are those behind as many as the prompt has alone.
+            # As the harness divides them: the option's tokens are those after as many as the prompt has alone.
             alone = len(counting.encode(asked))
             more["asked"] += [asked, ""]
             more["choices"] += [options, [asked]]
@@ -167,7 +167,7 @@ def dataset(
 def process_results(doc: Row, results: Sequence[tuple[float, bool]]) -> dict[str, Any]:
     """The values that the harness averages: plainly by `sum` and `mean`, by `sequence` with the function below.
 
-    A score's name stands for the accuracy; with a distractor's type behind it, for the share of first places.
+    A score's name stands for the accuracy; followed by a distractor's type, for the share of first places.
     """
     sums, counts = [float(result[0]) for result in results], doc["counts"]
     values: dict[str, Any] = {}

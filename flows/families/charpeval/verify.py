@@ -1,6 +1,6 @@
-"""Proofs from CHARPEval's finished rows that each is what it claims.
+"""Proves that each of CHARPEval's finished rows is what it claims.
 
-The verifier shares nothing with the builder but the schemas and the language: it computes everything again by its own
+The verifier shares nothing with the builder but the schemas and the language: it computes everything again with its own
 code.
 """
 

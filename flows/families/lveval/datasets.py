@@ -26,7 +26,7 @@ class Dataset:
     original: str  # its source in the paper (appendix A)
     metric: str  # name of the released metric (`touchstone metric`)
     confusing_facts: bool = False
-    replacements: int = 0  # how many rules the paper has; none where it replaces nothing
+    replacements: int = 0  # how many rules the paper has; none if it replaces nothing
     keywords: bool = False  # whether keywords are marked in the answers
     scattered: bool = False
     """Whether the supporting documents are scattered among the distractors, and not kept together (section 3.2.1)."""

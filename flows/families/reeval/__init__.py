@@ -19,7 +19,7 @@ from schemas.source import Passage, QASource
 
 
 def _asked(settings: ReEvalSettings) -> Sequence[Prompt[Text]]:
-    """The inference prompt of the configured style; none where no pivot selects."""
+    """The inference prompt of the configured style; none if no pivot selects."""
     return [STYLES[settings.style]] if settings.seeds == "pivot" else []
 
 

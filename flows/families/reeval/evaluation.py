@@ -1,4 +1,4 @@
-"""How ReEval's cases are put to a model and scored."""
+"""How a model is asked about ReEval's cases, and how its replies are scored."""
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ def evidence_of(case: SwapCase | EnrichedCase) -> Mapping[Variant, str | None]:
 
 
 def judge_of(settings: ReEvalSettings) -> Judge | None:
-    """The entailment model, loaded; None where it is off. Raises `WrongInput` where it cannot be had."""
+    """The entailment model, loaded; None if it is off. Raises `WrongInput` if it is not available."""
     if settings.entailment == "off":
         return None
     model = Entailment(settings.entailment)

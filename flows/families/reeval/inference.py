@@ -1,4 +1,4 @@
-"""How a question is put to a model: closed-book, open-book and faithful, zero-shot and few-shot (section 4.2).
+"""How a model is asked a question: closed-book, open-book and faithful, zero-shot and few-shot (section 4.2).
 
 Tables 10 to 12 give a wording for each kind of model; ours say the same in our own words. The fields stand
 as in the paper's released code: label, new line, value, a blank line between fields. The replies are used

@@ -35,7 +35,7 @@ MOST_MERGES = 2
 
 
 def judge(step: StepContext[ReEvalSettings]) -> Judge | None:
-    """The judge of the pivot's answers; None where exact match decides, or nothing is asked."""
+    """The judge of the pivot's answers; None if exact match decides, or nothing is asked."""
     settings = step.settings
     judged = settings.seeds == "pivot" and settings.right != "em"
     return Judge(entailment_model(settings.entailment)) if judged else None

@@ -144,7 +144,7 @@ class Collection:
     """The passages, ranked for every case and expansion."""
 
     indexes: Mapping[str, PassageIndex]
-    """By language, where there are passages."""
+    """By language, if there are passages."""
     ranks: Mapping[tuple[str, Expansion], Sequence[int]]
     """(key of the case, expansion) -> places in its index, best first."""
     notes: tuple[str, ...]

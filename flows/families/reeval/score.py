@@ -277,7 +277,7 @@ def _perturbed(lines: Iterable[Row], title: str, measures: Sequence[str]) -> dic
         by_place.setdefault(_place(line), {})[line["variant"]] = line
 
     def over(variants: Sequence[str], measure: str) -> Series:
-        """By place, the measure over the variants; None where one of them is missing."""
+        """By place, the measure over the variants; None if any of them is missing."""
         joined = mean if measure == "F1" else min
         series: dict[Place, float | None] = {}
         for place, values_by_variant in by_place.items():

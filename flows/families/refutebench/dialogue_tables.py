@@ -73,7 +73,7 @@ def accounts_of(
     dialogues: Sequence[RefutationDialogue],
     seeds: Sequence[Seed],
 ) -> dict[Condition, Account]:
-    """Count by outcome every planned dialogue and rating; empty where the dialogues are not known."""
+    """Count every planned dialogue and rating by outcome; empty if the dialogues are not known."""
     accounts: dict[Condition, Account] = defaultdict(Counter)
     conditions = {
         key_of("refutebench", "dialogues", seed.key, slot): (
@@ -127,7 +127,7 @@ def account_cells(accounts: Mapping[Condition, Account], named: LineName) -> pd.
 
 
 def account_note(line: str, account: Account) -> str | None:
-    """The records that a line lacks, in one sentence; None where it lacks none."""
+    """The records that a line lacks, in one sentence; None if it lacks none."""
     faults = []
     for things, fault, verb in (("dialogues", "dropped", "finished"), ("ratings", "failed", "given")):
         reasons: Counter[str] = Counter()

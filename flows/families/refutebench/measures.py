@@ -15,7 +15,7 @@ LineName = Callable[..., str]
 
 
 class Condition(NamedTuple):
-    """The fields that the dialogues of one line share."""
+    """The fields that the dialogues of a line share."""
 
     model: str
     refuter: str
@@ -28,7 +28,7 @@ class Condition(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The fields that the ratings of one line share."""
+    """The fields that the ratings of a line share."""
 
     condition: Condition
     evaluator: str
@@ -76,18 +76,18 @@ class Rated:
 
 Dialogues = Mapping[Line, Sequence[Rated]]
 Values = Mapping[str | int, float]
-"""By column, the value of one seed's dialogues."""
+"""By column, the value of a seed's dialogues."""
 Measure = Callable[[Sequence[Rated]], Mapping[str, Values]]
 """By query, its values, where all that they need was rated."""
 
 
 class Compared(NamedTuple):
-    """A line's values over the seeds that all models of its group finished, in one order for all of them."""
+    """A line's values over the seeds that all models of its group finished, in the same order for all."""
 
     columns: Mapping[str | int, Sequence[float]]
     seeds: int
     finished: int
-    """Of how many seeds this model has them."""
+    """The number of seeds for which this model has them."""
 
 
 def by_line(ratings: Iterable[Rating]) -> Dialogues:
@@ -101,9 +101,9 @@ def by_line(ratings: Iterable[Rating]) -> Dialogues:
 
 
 def compared_values(rated: Dialogues, measure: Measure) -> Mapping[Line, Compared]:
-    """By line, its values over the seeds of which all models have them that were refuted and rated alike.
+    """By line, its values over the seeds for which all models that were refuted and rated alike have values.
 
-    A model that has none at all is no line, and takes nothing from the others.
+    A model without any has no line, and does not reduce the seeds of the others.
     """
     measured = {line: values for line, dialogues in rated.items() if (values := measure(dialogues))}
     groups: dict[tuple[str, ...], list[Line]] = defaultdict(list)
@@ -120,7 +120,7 @@ def compared_values(rated: Dialogues, measure: Measure) -> Mapping[Line, Compare
 
 
 def _transient(dialogues: Sequence[Rated], *wanted: tuple[int | None, int]) -> Mapping[str, Sequence[float]]:
-    """By query, these ratings of its transient dialogue, where all of them were given."""
+    """By query, these ratings of its transient dialogue, if all of them were given."""
     transient = [dialogue for dialogue in dialogues if dialogue.protocol == "transient"]
     return {rated.query: ratings for rated in transient if (ratings := rated.all_of(*wanted)) is not None}
 
@@ -187,5 +187,5 @@ def over_turns(places: Sequence[tuple[int | None, int]]) -> Measure:
 
 
 def over_unrelated(dialogues: Sequence[Rated]) -> Mapping[str, Values]:
-    """Figure 6: by C, where there are several beside C = 0; of one, the table says it all."""
+    """Figure 6: by C, if there are several besides C = 0; with one, the table says it all."""
     return {query: by_count for query, by_count in _by_unrelated(dialogues).items() if len(by_count) > 2}

@@ -115,7 +115,7 @@ class Requirement:
         return float(MANNERS[self.kind].kept(text))
 
     def apply(self, text: str) -> str:
-        """`text` changed to meet it, as far as a rule can; unchanged where none can.
+        """`text` changed to meet it, as far as a rule can; unchanged if none can.
 
         A translation is replaced only where another of the packaged table is a word of its own. A long sentence is
         split where it has a joint.
@@ -134,7 +134,7 @@ class Requirement:
         return text if self.met(text) == 1 else MANNERS[self.kind].put_on(text)
 
     def _retranslated(self, text: str) -> str:
-        """`text` with the new translation in place of others of the table, where they are words of their own."""
+        """`text` with the new translation in place of others of the table, if they are words of their own."""
         others = sorted(packaged_lexicon().get(self.old, ()), key=len, reverse=True)
         if not any(other in text for other in others):
             return text
@@ -218,7 +218,7 @@ def same(first: Requirement, second: Requirement) -> bool:
 def conflicts(first: Requirement, second: Requirement) -> bool:
     """Return whether meeting one can undo the other.
 
-    They want different things in one place, one changes what the other puts in, or they are opposite manners.
+    They want different things in the same place, one changes what the other puts in, or they are opposite manners.
     """
     if same(first, second):
         return False

@@ -42,7 +42,7 @@ from schemas.base import content_hash
 from schemas.refutebench import RATINGS, RefutationDialogue, Seed
 
 LEAST_FOR_INTERVAL = 5
-"""Seeds: of fewer, samples drawn anew show little but those few, and an interval would promise what it cannot hold."""
+"""The fewest seeds: resampling fewer shows little but those few, and an interval would promise too much."""
 BRACKETS = "in brackets, 95 % intervals"
 COLUMNS = {
     "overall": f"mean over refutations and seeds; {BRACKETS}",
@@ -58,11 +58,11 @@ COLUMNS = {
 }
 """By table, what its columns are."""
 LINES = {"statistics": "model / protocol / task", "not rated and not finished": "model / what became of them"}
-"""By table, what its lines are, where they are not models and tasks."""
+"""By table, its lines, if they are not models and tasks."""
 
 
 def tables(ctx: DialogueContext) -> ScoreTables:
-    """Return the tables of sections 5.1 and 5.2; of ratings without their dialogues, the tables of ratings."""
+    """Return the tables of sections 5.1 and 5.2; for ratings without their dialogues, the tables of ratings."""
     settings: RefuteBenchSettings = ctx.settings
     ratings = [rating for rating in ctx.records("ratings") if rating.rating in RATINGS]
     dialogues: list[RefutationDialogue] = list(ctx.records("dialogues"))
@@ -130,7 +130,7 @@ def _with_intervals(table: str, compared: Mapping[Line, Compared], named: LineNa
 def bootstrap_means(values: NDArray[np.float64], seed: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The 95 % percentile interval of each mean over samples of the dialogues: `values` is (measures, dialogues).
 
-    All measures are taken over the same samples, so that a difference is one of pairs. `seed` is hexadecimal. Of fewer
+    All measures are taken over the same samples, so that differences are paired. `seed` is hexadecimal. With fewer
     than `LEAST_FOR_INTERVAL` dialogues there is no interval: not a number.
     """
     measures, number = values.shape

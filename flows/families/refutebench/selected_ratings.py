@@ -18,7 +18,7 @@ from schemas.refutebench import RATINGS, Rating, RefutationDialogue, Seed
 
 
 class Place(NamedTuple):
-    """The fields that tell a rating from every other."""
+    """The fields that distinguish a rating from every other."""
 
     task: str
     query: str
@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
 
 class PlannedRating(NamedTuple):
-    """A rating that a build would ask for: the key of its dialogue, and its own."""
+    """A rating that a build would ask for: the key of its dialogue, and its own key."""
 
     dialogue: str
     key: str
@@ -58,7 +58,7 @@ class PlannedRating(NamedTuple):
 def select_ratings(ctx: DialogueContext, partial: bool) -> DialogueContext:
     """Return `ctx` with only those ratings, dialogues and drops that this build plans for the models of the file.
 
-    Every planned rating has to be there, unless it or its dialogue is among the drops. Raises `ScoreError` where a
+    Every planned rating must be there, unless it or its dialogue is among the drops. Raises `ScoreError` if a
     rating is missing, double, or of a dialogue that this build does not plan. With `partial`, unknown ratings are left
     out, of two for one place the first counts, and a warning, `PartialScores`, gives the numbers.
     """
@@ -88,7 +88,7 @@ def select_ratings(ctx: DialogueContext, partial: bool) -> DialogueContext:
 
 
 def _evaluated(records: Sequence[Rating | RefutationDialogue], seeds: Sequence[Seed]) -> tuple[str, ...]:
-    """The models of the file's records on this build's queries; where no query is this build's, all its models."""
+    """The models of the file's records on this build's queries; if no query is this build's, all its models."""
     queries = {seed.query for seed in seeds}
     models = {record.model for record in records if record.query in queries} or {record.model for record in records}
     return tuple(sorted(models))

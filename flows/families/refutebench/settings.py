@@ -14,7 +14,7 @@ from schemas.refutebench import Refuter, SeedTask
 
 Name = Annotated[str, Field(min_length=1)]
 SEEDS = 100
-"""Seeds a task (table 2)."""
+"""Seeds per task (table 2)."""
 ROUNDS = 3
 """Refutations in a transient dialogue (section 5.1.1: 1/3 of the sum over i = 0, 1, 2)."""
 UNRELATED = 3
@@ -73,7 +73,7 @@ class RefuteBenchSettings(FamilySettings):
 
 
 def ready(settings: RefuteBenchSettings, models: Mapping[str, Model]) -> None:
-    """Raise `WrongInput` where there is no source, or the rules are to refute in a style."""
+    """Raise `WrongInput` if there is no source, or the rules should refute in a style."""
     if not any(settings.sources.values()):
         raise WrongInput(
             "families.refutebench.sources: is empty; name sources under translation, summarisation, writing"

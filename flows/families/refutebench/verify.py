@@ -1,6 +1,6 @@
-"""Proofs from RefuteBench's finished rows that each is what it claims.
+"""Proves that each of RefuteBench's finished rows is what it claims.
 
-The verifier shares nothing with the builder but the schemas: it computes everything again by its own code.
+The verifier shares nothing with the builder but the schemas: it computes everything again with its own code.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -290,7 +290,7 @@ def is_nominal(phrase: str) -> bool:
 
 @lru_cache(_KEPT)
 def asked_noun(question: str) -> str:
-    """The noun after the question word ("什么颜色", "哪个国家"); empty where none follows."""
+    """The noun after the question word ("什么颜色", "哪个国家"); empty if none follows."""
     match = _QUESTION_NOUN.search(question)
     if match is None:
         return ""

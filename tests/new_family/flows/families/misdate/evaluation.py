@@ -1,4 +1,4 @@
-"""How Misdate's items are put to a model and scored."""
+"""How a model is asked about Misdate's items, and how its replies are scored."""
 
 from collections.abc import Iterable, Sequence
 

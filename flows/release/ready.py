@@ -1,0 +1,110 @@
+"""Checks, before the work of a release, all that its user has to set: licences, secrets, the right to publish.
+
+Everything else takes minutes of proving, or hours of building, before it can be refused.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from data.publish.folder import read_release
+from data.publish.licences import undetermined
+from data.publish.reading import read_batches
+from flows.project.output_files import accepted_files
+from flows.project.project import Project
+from flows.release.gate import needs_people
+from flows.release.private_share import PrivateShare
+from flows.release.rows import config_name, line_sources, mixed_sources, source_refs
+from flows.release.version import PRIVATE, newest, versions_in
+from schemas.base import SourceRef
+from schemas.errors import Failed, WrongInput, raise_all
+
+
+def check_release(project: Project, repo: str | None, to: Path, *, allow_unreviewed: bool | None) -> None:
+    """Check what the release of a finished build to the folder `to`, and to `repo` if there is one, needs.
+
+    Without `allow_unreviewed`, unreviewed rows are treated as in the newest version in `to`. Raises `WrongInput` with a
+    line for each problem, and `Failed` if only the Hub is the problem: it does not answer.
+    """
+    before = newest(to)
+    as_before = allow_unreviewed is None and before is not None and before.manifest.allowed_unreviewed
+    licences = _licences_of_rows(project, allow_unreviewed=bool(allow_unreviewed or as_before))
+    _check([*licences, *_secret(project, to)], repo)
+
+
+def check_rebuild(project: Project, repo: str | None, to: Path) -> None:
+    """Check, before a build, what the configuration alone tells about its release. Raises as `check_release` does.
+
+    Licences count if the rows will be published: a build for people alone may not have them yet.
+    """
+    licences = _licences_of_sources(project) if repo is not None else ()
+    _check([*licences, *_secret(project, to)], repo)
+
+
+def _check(problems: Sequence[str], repo: str | None) -> None:
+    try:
+        access = _access_problems(repo)
+    except Failed as error:
+        if not problems:
+            raise
+        access = [str(error)]
+    raise_all([*problems, *access])
+
+
+def _secret(project: Project, to: Path) -> Sequence[str]:
+    """Return what is wrong with the secret that draws private rows."""
+    try:
+        PrivateShare.opened(project.config.release.held_out, to / PRIVATE, [*map(read_release, versions_in(to))])
+    except WrongInput as error:
+        return [str(error)]
+    return ()
+
+
+def _access_problems(repo: str | None) -> Sequence[str]:
+    if repo is None:
+        return ()
+    from data.publish.hub_access import access_problems
+
+    return access_problems(repo)
+
+
+def _licences_of_rows(project: Project, *, allow_unreviewed: bool) -> Sequence[str]:
+    """Return the problems of all configurations with accepted rows; none while review holds back all these rows."""
+    sources: dict[str, set[SourceRef]] = {}
+    may_go_out: set[str] = set()
+    for family, part in project.build.parts():
+        if part.released is None:
+            continue
+        waits = needs_people(family, part) and part.released.asked is None and not allow_unreviewed
+        names = ["reviewed", "provenance", *part.released.configs]
+        batches = (read_batches(path, names) for path in accepted_files(project, family.name, part.name))
+        for row in (row for file in batches for batch in file for row in batch.rows()):
+            config = config_name(family, part, row)
+            if config not in sources:
+                sources[config] = set(mixed_sources(project, family, part, row))
+            named = row["provenance"]["sources"]
+            sources[config] |= {SourceRef(source=ref["source"], id="", licence=ref["licence"]) for ref in named}
+            if row["reviewed"] or not waits:
+                may_go_out.add(config)
+    problems = undetermined(sources, project.config.release.licence)
+    return () if may_go_out.isdisjoint(problems) else [*problems.values()]
+
+
+def _licences_of_sources(project: Project) -> Sequence[str]:
+    """Return the problems that the sources of the configuration alone show.
+
+    The configurations of some parts, and which sources their rows name, turn out only when they are built: of these
+    it returns a problem only if no source states a licence, and none of the part's family is declared.
+    """
+    declared = project.config.release.licence
+    sources: dict[str, list[SourceRef]] = {}
+    for family, part in project.build.parts():
+        if part.released is None:
+            continue
+        refs = source_refs(line_sources(project, family, part))
+        if part.released.configs or part.released.mixes is not None:
+            named = [name for name in declared or () if name.startswith(f"{family.name}-")]
+            if not named and not any(ref.licence for ref in refs):
+                sources[f"{family.name}-{part.name}"] = refs
+        else:
+            sources[f"{family.name}-{part.name}"] = refs
+    return [*undetermined(sources, declared).values()]

@@ -1,0 +1,144 @@
+"""What a release asks of its user is asked at once and first: licences, the token, the right to publish."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.publish import hub_repository
+from flows.project.project import Project
+from flows.release.ready import check_rebuild, check_release
+from schemas.errors import Failed, WrongInput, WrongInputs
+from tests.builds import touchstone, write_config
+from tests.hub import HubServer
+from tests.saying import SECRET, build, decide, known
+from tests.test_flows_release_flow import run
+
+REPO = "acme/sayings"
+SOURCE = {"format": "jsonl", "path": "rows.jsonl"}
+
+
+@pytest.fixture(autouse=True)
+def saying() -> Iterator[None]:
+    with known():
+        yield
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    monkeypatch.setattr(hub_repository, "WAITS_S", (0.0,))
+    with HubServer() as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        monkeypatch.setenv("HF_TOKEN", "hf_unknown")
+        yield server
+
+
+def problems(project: Project, repo: str | None = None, *, allow_unreviewed: bool | None = True) -> list[str]:
+    """The lines of what has to be set."""
+    try:
+        check_release(project, repo, project.out.parent / "releases", allow_unreviewed=allow_unreviewed)
+    except WrongInputs as wrong:
+        return list(wrong.problems)
+    except WrongInput as wrong:
+        return [str(wrong)]
+    return []
+
+
+def of(lines: list[str]) -> list[str]:
+    return [line.partition(":")[0] for line in lines]
+
+
+def test_all_licences_and_the_token_are_one_report(hub: HubServer, tmp_path: Path) -> None:
+    project = build(tmp_path, words=["brave"], licence=None)
+    configs = ["saying-lines", "saying-shadows", "saying-once", "saying-twice"]
+    assert of(problems(project, REPO)) == [*configs, "HF_TOKEN"]
+    assert hub.repos == {}
+    assert of(problems(project)) == configs
+    declared = build(tmp_path, words=["brave"], licence=None, release={"licence": {"saying-lines": "MIT"}})
+    assert of(problems(declared)) == configs[1:]
+    assert problems(build(tmp_path, words=["brave"], licence="MIT")) == []
+
+
+def test_a_release_that_cannot_be_published_makes_no_version(
+    hub: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.tokens = {"hf_reader": "read"}
+    monkeypatch.setenv("HF_TOKEN", "hf_reader")
+    build(tmp_path)
+    with pytest.raises(WrongInput, match="may not write there"):
+        run(tmp_path, hub=REPO)
+    assert not list((tmp_path / "releases").glob("*"))
+
+
+def test_the_secret_of_a_private_share_is_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SECRET)
+    project = build(tmp_path, licence=None, release={"held_out": 0.1})
+    assert of(problems(project)) == ["saying-lines", "saying-shadows", SECRET]
+    with pytest.raises(WrongInput, match=f"^{SECRET}: is not set"):
+        check_rebuild(project, None, tmp_path / "releases")
+
+
+def test_without_a_repository_the_network_is_not_asked(hub: HubServer, tmp_path: Path) -> None:
+    assert problems(build(tmp_path)) == []
+    assert hub.requests == []
+
+
+def test_rows_that_review_holds_back_ask_for_no_licence_yet(tmp_path: Path) -> None:
+    project = build(tmp_path, [], ["brave"], licence=None)
+    assert problems(project, allow_unreviewed=None) == []
+    decide(project, "words", {"brave": "accept"})
+    reviewed = build(tmp_path, [], ["brave"], licence=None)
+    assert of(problems(reviewed, allow_unreviewed=None)) == ["saying-once", "saying-twice"]
+
+
+def test_a_hub_that_does_not_answer_fails_alone_and_is_a_line_beside_other_problems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub_repository, "WAITS_S", (0.0,))
+    with HubServer() as gone:
+        monkeypatch.setenv("HF_ENDPOINT", gone.url)
+    monkeypatch.setenv("HF_TOKEN", "hf_test")
+    with pytest.raises(Failed, match="does not answer"):
+        problems(build(tmp_path), REPO)
+    assert of(problems(build(tmp_path, licence=None), REPO)) == ["saying-lines", "saying-shadows", REPO]
+
+
+@pytest.mark.parametrize(
+    ("licences", "declared", "named"),
+    [
+        ((None, "MIT"), None, ["reeval-category1", "reeval-category2"]),
+        (("MIT", "MIT"), None, []),
+        (("MIT", None), None, ["reeval-category2"]),
+        ((None, "MIT"), {"reeval-category1": "MIT"}, ["reeval-category2"]),
+        ((None, None), "MIT", []),
+    ],
+)
+def test_before_a_build_the_configuration_tells_its_licences(
+    hub: HubServer, tmp_path: Path, licences: tuple[str | None, str | None], declared: Any, named: list[str]
+) -> None:
+    questions, pages = ({**SOURCE, "licence": licence} for licence in licences)
+    reeval = {"seeds": "all", "entailment": "off", "sources": [questions], "passages": [{**pages, "path": "p.jsonl"}]}
+    for name in ("rows.jsonl", "p.jsonl"):
+        (tmp_path / name).write_text("")
+    path = write_config(tmp_path, families={"reeval": reeval}, release={"licence": declared})
+    with pytest.raises(WrongInput) as refused:
+        check_rebuild(Project(path, tmp_path / "out"), REPO, tmp_path / "releases")
+    assert of(str(refused.value).splitlines()) == [*named, "HF_TOKEN"]
+    check_rebuild(Project(path, tmp_path / "out"), None, tmp_path / "releases")
+
+
+@pytest.mark.slow
+def test_a_rebuild_that_cannot_publish_builds_nothing_and_says_all_that_is_wrong(tmp_path: Path) -> None:
+    config = {"families": {"uraq": {"statements": 10, "context_counts": [1]}}, "release": {"repo": "other/sample"}}
+    write_config(tmp_path, **config)
+    with HubServer() as hub:
+        environment = {"HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_test", "HF_HUB_DISABLE_XET": "1"}
+        done = touchstone("rebuild", "config.yaml", folder=tmp_path, **environment)
+        assert done.returncode == 2, done.stdout + done.stderr
+        lines = done.stderr.splitlines()
+        assert [line.split(": ")[:2] for line in lines] == [
+            ["touchstone", "uraq-items"], ["touchstone", "uraq-evaluation"], ["touchstone", "other/sample"],
+        ]  # fmt: skip
+        assert not (tmp_path / "out").exists()
+        assert hub.repos == {}
