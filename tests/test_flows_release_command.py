@@ -35,13 +35,7 @@ def configured(folder: Path, questions: Path, **release: Any) -> Path:
     mixup = {"pairs": 6, "sources": [asked], "distractors": [pages]}
     families = {
         "uraq": {"statements": 30, "context_counts": [1, 3]},
-        "reeval": {
-            "seeds": "all",
-            "entailment": False,
-            "style": style,
-            "sources": [asked],
-            "passages": [pages, related],
-        },
+        "reeval": {"seeds": "all", "entailment": False, "sources": [asked], "passages": [pages, related]},
         "lveval": {"levels": ["1k"], "datasets": {"multifieldqa-en-mixup": mixup}},
         "charpeval": {"sources": [dialogues]},
     }
@@ -170,9 +164,10 @@ def test_another_style_of_asking_leaves_no_row_of_that_family_comparable(sample:
     (sample / "styled").mkdir()
     shutil.copytree(sample / "releases" / "1.0.0", sample / "styled" / "releases" / "1.0.0")
     shutil.copytree(sample / "out" / "verdicts", sample / "styled" / "out" / "verdicts")
-    config = configured(sample, sample / "questions.jsonl", style="alpaca")
-    config = config.rename(sample / "styled.yaml")
-    run("run", config, "--out", "styled/out", folder=sample)
+    config = json.loads((sample / "config.yaml").read_text(encoding="utf-8"))
+    config["families"]["reeval"]["style"] = "alpaca"
+    (sample / "styled.yaml").write_text(json.dumps(config), encoding="utf-8")
+    run("run", "styled.yaml", "--out", "styled/out", folder=sample)
     told = run("release", "--out", "styled/out", "--to", "styled/releases", "--allow-unreviewed", folder=sample)
     assert "✓ version 2.0.0, after 1.0.0" in told
     assert (
