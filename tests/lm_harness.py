@@ -26,6 +26,8 @@ class Evaluated:
 
     results: Mapping[str, Mapping[str, Any]]
     samples: Mapping[str, Sequence[Mapping[str, Any]]]
+    versions: Mapping[str, str]
+    shots: Mapping[str, int]
 
     def value(self, task: str, metric: str) -> float:
         """A metric of a task."""
@@ -53,20 +55,15 @@ def make_harness(cache: Path) -> Path:
     return env / "bin" / "lm_eval"
 
 
-def evaluate(program: Path, folder: Path, tasks: Sequence[str], model: str, arguments: str, *more: str) -> Evaluated:
-    """Run tasks whose YAML files lie in `folder/scorers`, without a network."""
-    environment = {name: one for name, one in os.environ.items() if name != "PYTHONPATH"}
-    environment |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "hf"), "OPENAI_API_KEY": "none"}
-    command = [
-        program, "run", "--model", model, "--model_args", arguments, "--include_path", folder / "scorers",
-        "--tasks", ",".join(tasks), "--device", "cpu", "--log_samples", "--output_path", folder / "found", *more,
-    ]  # fmt: skip
-    done = subprocess.run(
-        list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=900
-    )
+def evaluate(
+    program: Path, folder: Path, tasks: Sequence[str], model: str, arguments: str, *more: str, **where: Any
+) -> Evaluated:
+    """Run tasks whose YAML files lie in `folder/scorers`, without a network; `where` as of `run`."""
+    found = folder / "found"
+    done = run(program, folder, tasks, model, arguments, "--log_samples", "--output_path", str(found), *more, **where)
     assert done.returncode == 0, done.stderr[-4000:]
-    (results,) = (folder / "found").rglob("results_*.json")
-    found = json.loads(results.read_text(encoding="utf-8"))
+    (results,) = found.rglob("results_*.json")
+    read = json.loads(results.read_text(encoding="utf-8"))
     date = results.stem.removeprefix("results_")
     samples = {
         path.name.removeprefix("samples_").removesuffix(f"_{date}.jsonl"): [
@@ -74,4 +71,29 @@ def evaluate(program: Path, folder: Path, tasks: Sequence[str], model: str, argu
         ]
         for path in results.parent.glob("samples_*.jsonl")
     }
-    return Evaluated(found["results"], samples)
+    return Evaluated(read["results"], samples, read["versions"], read["n-shot"])
+
+
+def run(
+    program: Path,
+    folder: Path,
+    tasks: Sequence[str],
+    model: str,
+    arguments: str,
+    *more: str,
+    tasks_in: Path | None = None,
+    at: Path | None = None,
+    more_environment: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run tasks of `folder/scorers`, or of another folder; `at` is the current directory."""
+    environment = {name: one for name, one in os.environ.items() if name != "PYTHONPATH"}
+    environment |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "hf"), "OPENAI_API_KEY": "none"}
+    environment |= more_environment or {}
+    command = [
+        program, "run", "--model", model, "--model_args", arguments, "--include_path", tasks_in or folder / "scorers",
+        "--tasks", ",".join(tasks), "--device", "cpu", *more,
+    ]  # fmt: skip
+    return subprocess.run(
+        list(map(str, command)), cwd=at or folder, env=environment, capture_output=True, text=True, check=False,
+        timeout=900,
+    )  # fmt: skip

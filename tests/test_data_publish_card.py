@@ -23,6 +23,7 @@ from data.publish.card_facts import (
     SourceFacts,
     UsageFacts,
 )
+from data.publish.harness import run_command
 from data.publish.markdown import arrow_type, code, fenced, inline, prose
 from flows.families import citation, family_names
 from schemas.annotation import Agreement
@@ -333,8 +334,13 @@ def test_how_to_evaluate() -> None:
     card = rendered(manifest=manifest(released(), released("uraq-evaluation")), configs=configs)
     assert "touchstone evaluate uraq --model MODEL" in card
     assert "python scorers/uraq.py --help" in card
-    assert "--include_path lm_eval --tasks uraq_items # or another of the 2 tasks there" in card
-    assert "lm-eval" not in rendered()  # no task was exported
+    assert "lm-eval" not in card  # no task was exported
+    command = run_command("scorers", "touchstone-uraq", chat=True)
+    card = rendered(families=(URAQ.model_copy(update={"harness_command": command}),))
+    assert f"```sh\n{command}\n```" in card
+    assert command.endswith("--include_path scorers --tasks touchstone-uraq --apply_chat_template")
+    assert "`lm_eval/README.md` describes them" in card
+    assert "chat" not in run_command("scorers", "touchstone-charpeval", chat=False)
 
 
 def test_what_a_row_of_predictions_holds() -> None:
@@ -355,7 +361,8 @@ def test_what_a_row_of_predictions_holds() -> None:
     assert "- `variant` in `uraq-items`: `original`\n- `variant` in `uraq-evaluation`: `original`, `swapped`\n" in told
     assert "- What the last <code>&lt;output&gt;</code> tag holds.\n" in told
     assert "- `prompting` (optional): `open-book`, `faithful`\n- `shots` (optional): 0, 5\n" in told
-    assert "in `lm_eval/t-items.yaml`, `lm_eval/t-evaluation.yaml`. These tasks ask in the first of these ways" in told
+    assert "in `lm_eval/t-items.yaml`, `lm_eval/t-evaluation.yaml`. Each `prompting` has a task of its own." in told
+    assert "The harness sets `shots` by `--num_fewshot`." in told
     assert "Parquet files need `pyarrow`." in told
     assert (
         'load_dataset("acme/sample", "uraq-items", split="test", revision="1.0.0").to_json("uraq-items.jsonl")' in told

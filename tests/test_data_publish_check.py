@@ -52,6 +52,8 @@ def test_what_a_download_brings_along_is_no_fault(folder: Path, tmp_path: Path) 
     (folder / ".gitattributes").write_text("*.parquet filter=lfs\n")
     (folder / ".cache" / "huggingface" / "download").mkdir(parents=True)
     (folder / ".cache" / "huggingface" / "download" / "x.metadata").write_text("")
+    (folder / "scorers" / "__pycache__").mkdir(parents=True)
+    (folder / "scorers" / "__pycache__" / "toy.cpython-311.pyc").write_text("")
     assert faults(folder) == []
     # The Hub's cache holds a version as links to files that lie elsewhere.
     linked = tmp_path / "snapshot"
@@ -74,10 +76,13 @@ def test_files_that_are_missing_or_more(folder: Path) -> None:
     (folder / "data" / "toy" / "more.parquet").write_bytes(b"")
     (folder / ".hidden").write_text("")
     (folder / "nested" / ".cache").mkdir(parents=True)
+    (folder / "data" / "__pycache__").mkdir()
+    (folder / "data" / "__pycache__" / "x").write_text("")
     (folder / "nested" / ".cache" / "x").write_text("")
     (folder / "elsewhere").symlink_to("/")
     assert faults(folder) == [
         ".hidden: not in the manifest",
+        "data/__pycache__/x: not in the manifest",
         "data/toy/more.parquet: not in the manifest",
         "elsewhere: not in the manifest",
         "nested/.cache/x: not in the manifest",

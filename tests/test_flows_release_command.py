@@ -18,7 +18,6 @@ from flows.project.output_files import open_built
 from flows.project.project import Project
 from tests.builds import touchstone, write_config
 from tests.causal_models import make_llama
-from tests.lm_harness import evaluate
 from tests.rebuilds import modules_of
 from tests.released import write_lines
 
@@ -307,11 +306,63 @@ def test_the_card_tells_what_made_the_released_rows_alone(sample: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_released_task_runs_in_the_real_harness(sample: Path, lm_eval: Path, tmp_path: Path) -> None:
+@pytest.mark.timeout(1200)
+def test_the_card_s_commands_run_the_released_tasks_as_printed(sample: Path, lm_eval: Path, tmp_path: Path) -> None:
     folder = tmp_path / "1.0.0"
-    subprocess.run(["cp", "-r", sample / "releases" / "1.0.0", folder], check=True)
-    model = make_llama(tmp_path / "llama", window=4096)
-    found = evaluate(
-        lm_eval, folder, ["touchstone-charpeval-hcharp"], "hf", f"pretrained={model},dtype=float32",
-    )  # fmt: skip
-    assert found.value("touchstone-charpeval-hcharp", "sum") in (0.0, 1.0)
+    shutil.copytree(sample / "releases" / "1.0.0", folder)
+    tokenizer = make_llama(tmp_path / "llama", window=4096) / "tokenizer_config.json"
+    told = {"chat_template": "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}<assistant>"}
+    tokenizer.write_text(json.dumps(json.loads(tokenizer.read_text()) | told))
+    card = (folder / "README.md").read_text()
+    commands = re.findall(r"^lm-eval run .*--tasks (touchstone-\w+)(.*)$", card, re.MULTILINE)
+    assert dict(commands) == {
+        "touchstone-uraq": " --apply_chat_template", "touchstone-reeval": " --apply_chat_template",
+        "touchstone-lveval": " --apply_chat_template", "touchstone-charpeval": "",
+    }  # fmt: skip
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "lm-eval").symlink_to(lm_eval)
+    environment = {
+        **os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(tmp_path / "hf"),
+    }  # fmt: skip
+    for group, _ in commands:
+        line = next(line for line in card.splitlines() if line.startswith("lm-eval run") and f"--tasks {group}" in line)
+        printed = line.replace("=MODEL ", f"={tmp_path / 'llama'},dtype=float32 ")
+        more = f"--device cpu --limit 2 --gen_kwargs max_gen_toks=4 --output_path {tmp_path / 'found' / group}"
+        done = subprocess.run(
+            f"{printed} {more} --log_samples", shell=True, cwd=folder, env=environment, capture_output=True, text=True,
+            check=False, timeout=600,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-3000:]
+        (results,) = (tmp_path / "found" / group).rglob("results_*.json")
+        found = json.loads(results.read_text())
+        assert set(found["versions"].values()) == {"1.0.0"}
+        values = {name: value for name, value in found["results"][group].items() if "," in name}
+        assert values
+        assert not [name for name, value in values.items() if value == "NaN" or value != value], group
+        if group != "touchstone-charpeval":  # whose tasks have a row each
+            assert not [name for name, value in values.items() if value == "N/A"], group
+            asked = next(results.parent.glob("samples_*.jsonl")).read_text()
+            assert '"<user>' in asked or '"<system>' in asked
+
+
+@pytest.mark.slow
+def test_the_readme_of_the_tasks_names_and_validates_all_of_them(sample: Path, lm_eval: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "1.0.0"
+    shutil.copytree(sample / "releases" / "1.0.0", folder)
+    readme = (folder / "scorers" / "README.md").read_text()
+    for path in (folder / "scorers").glob("*.yaml"):
+        assert f"* `{path.stem}`: " in readme
+    for heading in ("### Paper", "### Citation", "### Groups, Tags, and Tasks", "## Checklist", "## Changelog"):
+        assert f"\n{heading}\n" in readme
+    assert "* 1.0.0: see `CHANGELOG.md`" in readme
+    assert "pip install jieba==0.42.1" in readme
+    validate, dry = re.findall(r"^lm-eval .*(?:validate|--model dummy).*$", readme, re.MULTILINE)
+    for line in (validate, dry):
+        done = subprocess.run(
+            line.replace("lm-eval", str(lm_eval), 1), shell=True, cwd=folder, capture_output=True, text=True,
+            check=False, timeout=600, env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf")},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-3000:]
+    for path in (path for path in (folder / "scorers").iterdir() if path.is_file()):
+        assert str(sample) not in path.read_text(), path  # where it was made is nobody's business

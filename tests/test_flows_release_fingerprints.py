@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from flows.families import family_names, load_family
-from flows.release.fingerprints import dialogue_fingerprints, scorer_fingerprint, task_fingerprints
+from flows.release.fingerprints import dialogue_fingerprints, scorer_fingerprint, task_fingerprint
 from flows.release.scorers import shipped_scorer
 
 SCORER = '''
@@ -71,9 +71,9 @@ TASK: dict[str, Any] = {
 
 def fingerprint(**changes: Any) -> str:
     text = yaml.safe_dump({**TASK, **changes}) + "process_results: !function toy.process_results\n"
-    (made,) = task_fingerprints(text).items()
-    assert made[0] == "touchstone-toy"
-    return made[1]
+    name, made = task_fingerprint(text)
+    assert name == "touchstone-toy"
+    return made
 
 
 def test_a_task_is_told_by_what_a_model_is_asked_not_by_where_its_rows_lie() -> None:

@@ -137,8 +137,8 @@ def test_charpeval_s_prompts_are_those_of_evaluate() -> None:
     for item in charpeval_items():
         (choice,) = choices(item, Shots())
         row = item.model_dump(mode="json")
-        before = choice.prompt.removesuffix(charpeval.prompt(row, ""))
-        assert choice.prompt == prompt_of(item) == charpeval.prompt(row, before)
+        before = choice.prompt.removesuffix(charpeval.prompt(row))
+        assert choice.prompt == prompt_of(item) == f"{before}{charpeval.prompt(row)}"
         assert before.endswith("makes nothing up.\n\n")
         assert charpeval.texts(row) == list(choice.options.values())
         assert tuple(choice.options) == charpeval.OPTION_TYPES

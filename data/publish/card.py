@@ -212,17 +212,9 @@ def _evaluate(facts: CardFacts, family: FamilyFacts) -> Sequence[tuple[str, str]
             f"touchstone evaluate {shlex.quote(family.name)} --model MODEL",
         )
     ]
-    names = {config.name for config in facts.manifest.configs if config.family == family.name}
-    tasks = [about.task for about in facts.configs if about.task and about.name in names]
-    if family.harness and tasks:
-        several = f"  # or another of the {len(tasks)} tasks there" if len(tasks) > 1 else ""
-        ways.append(
-            (
-                "With lm-evaluation-harness, which scores as the scorer file does",
-                f"lm-eval run --model hf --model_args pretrained=MODEL --include_path {shlex.quote(family.harness)} "
-                f"--tasks {shlex.quote(tasks[0])}{several}",
-            )
-        )
+    if family.harness_command:
+        about = "With lm-evaluation-harness, by tasks that score as the scorer file does"
+        ways.append((f"{about} (`{family.harness}/README.md` describes them)", family.harness_command))
     if family.scorer:
         command = family.score_command or f"python {shlex.quote(family.scorer)} --help"
         ways.append(("With the scorer file alone, which needs nothing of Touchstone", command))

@@ -38,6 +38,7 @@ class FamilyFacts(Frozen):
     score_command: str = Field("", description="How the scorer file is run")
     predictions: PredictionFacts | None = Field(None, description="None: it has no scorer file, or no rows for it")
     harness: str | None = Field(None, description="Folder of its lm-evaluation-harness tasks in the release")
+    harness_command: str = Field("", description="How the main tasks are run")
     in_dialogues: bool = Field(False, description="A model is evaluated in dialogues that are held with it")
 
 
@@ -61,7 +62,7 @@ class ConfigFacts(Frozen):
     sources: tuple[SourceFacts, ...] = ()
     corrected: int = Field(0, description="Of its reviewed rows, those that stand as people corrected them")
     let_through: int = Field(0, description="Its rows that people were to judge, and no one did")
-    task: str | None = Field(None, description="Its lm-evaluation-harness task")
+    task: str | None = Field(None, description="Its main lm-evaluation-harness task")
 
 
 class PrivateFacts(Frozen):

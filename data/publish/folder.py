@@ -18,10 +18,14 @@ CHANGELOG = "CHANGELOG.md"
 CHANGES = "changes.jsonl"
 DATA = "data"
 """The folder of `<config>/<split>.parquet`, and nothing else."""
+SCORERS = "scorers"
+"""The folder of the scorers that travel, and of the tasks for lm-evaluation-harness."""
 VERIFICATION_INPUTS = "proof"
 """The folder of other parts' rows that verifiers read, as `data/<family>-<part>/`. They are no configuration."""
 OF_THE_HUB = frozenset((".gitattributes", ".cache", ".huggingface", ".git"))
 """Files that come with a download or a clone but were not released."""
+OF_PYTHON = "__pycache__"
+"""The folder that Python writes beside a scorer when lm-evaluation-harness loads it."""
 
 
 class Release(NamedTuple):
@@ -80,7 +84,7 @@ def files_in(folder: Path) -> Iterator[ReleasedFile]:
 
 
 def paths_in(folder: Path) -> list[str]:
-    """Return the relative paths (with `/`) of the files in `folder`, without those that the Hub adds.
+    """Return the relative paths (with `/`) of the files in `folder`, without those that the Hub and Python add.
 
     A link to a folder counts as one file. The Hub's cache links files to where it keeps them, so links to files count
     as files.
@@ -88,7 +92,8 @@ def paths_in(folder: Path) -> list[str]:
     paths = []
     for place in folder.rglob("*"):
         path = place.relative_to(folder)
-        if path.parts[0] not in OF_THE_HUB and (place.is_symlink() or not place.is_dir()):
+        added = path.parts[0] in OF_THE_HUB or path.parts[:2] == (SCORERS, OF_PYTHON)
+        if not added and (place.is_symlink() or not place.is_dir()):
             paths.append(path.as_posix())
     return sorted(paths)
 

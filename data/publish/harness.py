@@ -1,25 +1,32 @@
-"""Tasks for lm-evaluation-harness (0.4.13): a YAML file for each config, beside the family's scorer.
+"""Tasks for lm-evaluation-harness (0.4.13): YAML files, which lie beside the scorers of their families.
 
 The harness looks for the functions of a task below the folder of its YAML file and never above it, so `scorers/` holds
-both: `lm_eval run --include_path scorers --tasks NAME --apply_chat_template`. With a chat template the messages are
-those of `touchstone evaluate`; without one, the system text stands right before the user's. Tasks whose options are
-weighed are run without: their text goes to every model as it is.
+everything that a task needs: `lm-eval run --include_path scorers --tasks NAME --apply_chat_template`. The classes of
+the tasks are in `utils.py` there (ours: `lm_eval_utils.py.txt`). They load the rows of the release, and put a document
+to the model once under each variant. A document is what is scored as a whole, so every value is a mean over documents,
+and has a standard error.
 
 A family says how its documents are scored (`ReplyScoring`, `OptionScoring`); a family without a scorer has no task.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import yaml
 from jinja2 import Environment, TemplateSyntaxError
 
 from schemas.errors import WrongInput
 
-FUNCTION = "!function"
+FUNCTION: Final = "!function"
+BESIDE: Final = ".."
+"""The path of rows that lie in the folder above the tasks."""
+UTILS: Final = "utils.py"
+_UTILS_TEXT: Final = Path(__file__).parent / "lm_eval_utils.py.txt"
 
 
 @dataclass(frozen=True)
@@ -27,12 +34,11 @@ class HarnessData:
     """Where a config's rows are loaded from: the arguments of `datasets.load_dataset`, and the split."""
 
     path: str
-    """A repository of the Hub, or `parquet`."""
-    name: str | None = None
+    """A repository of the Hub, or `BESIDE`."""
+    name: str
     """The config."""
     split: str = "test"
-    more: Mapping[str, Any] = field(default_factory=dict)
-    """`revision`, or `data_files` by split."""
+    revision: str | None = None
 
 
 @dataclass(frozen=True)
@@ -48,39 +54,64 @@ class HarnessPrompt:
 
 @dataclass(frozen=True)
 class Metric:
-    """A value that the scorer's `process_results` gives for a document."""
+    """A value that the scorer's `process_results` gives for a document; the harness takes the mean."""
 
     name: str
-    aggregation: str | None = None
-    """The function of the scorer that takes the values of all documents; without one, their mean is taken."""
     higher_is_better: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ReplyScoring:
-    """How the replies to a config's documents are scored, by the functions of the scorer beside the file."""
+    """A task for replies: the variants that are asked, and how the functions of the scorer score the replies."""
 
+    about: str
+    """What the task asks, for a reader: a sentence without a full stop."""
+    variants: Sequence[str]
     columns: Mapping[str, str]
     """Variable of the prompts -> where a document has it, as a Jinja expression."""
     target: str
     """The right answer, as a template."""
     metrics: Sequence[Metric]
-    documents: str | None = None
-    """The function of the scorer that makes a document of each row and variant (`process_docs`). Without one, each
-    variant is a task of its own: their answers may be of different length."""
+    values: str
+    """What the metrics are, for a reader."""
+    suffix: str = ""
+    """What the task's name adds to that of its config; the main task of a config adds nothing."""
+    together: Sequence[str] = ()
+    """The columns in which rows agree that are scored together, as one document; by default each row is one."""
+    demonstrations: Sequence[Mapping[str, Any]] = ()
+    """What `--num_fewshot` takes from, in order: those of the row's `language`. Without any, it is ignored."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Arguments that `process_results` takes from `--metadata`, each with an example; by default they are none."""
+    weight_by_size: bool = True
+    """Whether a group's value is the mean over all documents; otherwise it is the mean over its tasks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionScoring:
+    """A task for options that are weighed: the prompt, but for the row, and how the scorer scores the options."""
+
+    about: str
+    instruction: str
+    demonstrations: Sequence[Mapping[str, Any]]
+    """Rows with their `response`; `--num_fewshot` takes from them, in order."""
+    metrics: Sequence[Metric]
+    values: str
+    suffix: str = ""
+    weight_by_size: bool = True
 
 
 @dataclass(frozen=True)
-class OptionScoring:
-    """How the weighed options of a config's documents are scored."""
+class HarnessTask:
+    """A task of a config."""
 
-    before: str
-    """The part of the prompt that is the same for every document."""
-    metrics: Sequence[Metric]
+    name: str
+    text: str
+    """Of its YAML file."""
+    scoring: ReplyScoring | OptionScoring
 
 
 class _Function(str):
-    """A function of the scorer beside the file: `uraq.process_results`."""
+    """A function of a file beside: `uraq.process_results`."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -94,42 +125,96 @@ _Dumper.add_representer(
 _Dumper.add_representer(_Function, lambda dumper, function: dumper.represent_scalar(FUNCTION, str(function)))
 
 
+def utils_text() -> str:
+    """The text of the `utils.py` beside the tasks."""
+    return _UTILS_TEXT.read_text(encoding="utf-8")
+
+
 def reply_task(
-    task: str, family: str, scoring: ReplyScoring, data: HarnessData, version: str, prompts: Mapping[str, HarnessPrompt]
-) -> str:
-    """The YAML of the task of that name, for replies; `prompts` by variant.
+    config: str,
+    family: str,
+    scoring: ReplyScoring,
+    data: HarnessData,
+    version: str,
+    prompts: Mapping[str, HarnessPrompt],
+) -> HarnessTask:
+    """The task of a config (by the task's name) for replies; `prompts` by variant.
 
     Raises `WrongInput` for an invalid template, and for variants that cannot be asked as one task.
     """
-    source = _source(data, version)
-    if scoring.documents is None:
-        tasks = [
-            {"task": variant, **_asked(scoring, prompt), **_scored(family, scoring)}
-            for variant, prompt in prompts.items()
-        ]
-        return _dumped({"group": task, **source, "task": tasks})
-    documents = {"process_docs": _Function(f"{family}.{scoring.documents}")}
-    prompt = _of_all(family, scoring, prompts)
-    return _dumped({"task": task, **source, **_asked(scoring, prompt), **documents, **_scored(family, scoring)})
-
-
-def option_task(task: str, family: str, scoring: OptionScoring, data: HarnessData, version: str) -> str:
-    """The YAML of the task of that name, for options that are weighed."""
-    load = {"path": data.path, **({"name": data.name} if data.name else {}), **data.more}
-    return _dumped(
+    name = named(config, scoring.suffix)
+    prompt = _of_all(family, scoring, [prompts[variant] for variant in scoring.variants])
+    shots: dict[str, Any] = {"num_fewshot": 0}
+    if scoring.demonstrations:
+        shots = {"fewshot_config": {"sampler": "first_n", "samples": [dict(shown) for shown in scoring.demonstrations]}}
+    text = _dumped(
         {
-            "task": task,
-            "metadata": {"version": version},
-            "custom_dataset": _Function(f"{family}.dataset"),
-            "dataset_kwargs": {"load": load, "before": scoring.before},
-            "test_split": data.split,
+            "task": name,
+            "class": _Function("utils.Replies"),
+            **_source(data, version, scoring.options),
+            "variants": list(scoring.variants),
+            **({"together": list(scoring.together)} if scoring.together else {}),
+            **({"options": list(scoring.options)} if scoring.options else {}),
+            **shots,
+            **_asked(scoring, prompt),
+            "doc_to_target": scoring.target,
+            **_results(family, scoring.metrics),
+        }
+    )
+    return HarnessTask(name, text, scoring)
+
+
+def option_task(config: str, family: str, scoring: OptionScoring, data: HarnessData, version: str) -> HarnessTask:
+    """The task of a config (by the task's name) for options that are weighed."""
+    name = named(config, scoring.suffix)
+    text = _dumped(
+        {
+            "task": name,
+            "class": _Function("utils.Options"),
+            **_source(data, version),
+            "fewshot_config": {
+                "sampler": "first_n",
+                "target_delimiter": " ",
+                "doc_to_choice": None,
+                "doc_to_target": "{{ response }}",
+                "samples": [dict(shown) for shown in scoring.demonstrations],
+            },
             "output_type": "multiple_choice",
-            "doc_to_text": "asked",
-            "doc_to_choice": "choices",
+            "description": scoring.instruction,
+            "doc_to_text": _Function(f"{family}.prompt"),
+            "doc_to_choice": _Function(f"{family}.texts"),
             "doc_to_target": 0,
             "target_delimiter": "",
             **_results(family, scoring.metrics),
         }
+    )
+    return HarnessTask(name, text, scoring)
+
+
+def group_of_tasks(group: str, tasks: Sequence[HarnessTask], version: str) -> str:
+    """The YAML of a group of tasks: the values that all of them have, as means over them."""
+    shared = [
+        metric.name for metric in tasks[0].scoring.metrics if all(metric in task.scoring.metrics for task in tasks)
+    ]
+    return _dumped(
+        {
+            "group": group,
+            "task": [task.name for task in tasks],
+            "aggregate_metric_list": [
+                {"metric": name, "aggregation": "mean", "weight_by_size": tasks[0].scoring.weight_by_size}
+                for name in shared
+            ],
+            "metadata": {"version": version},
+        }
+    )
+
+
+def run_command(folder: str, tasks: str, *, chat: bool) -> str:
+    """The command that puts the tasks of a folder to a model."""
+    template = " --apply_chat_template" if chat else ""
+    return (
+        f"lm-eval run --model hf --model_args pretrained=MODEL --include_path {shlex.quote(folder)} "
+        f"--tasks {shlex.quote(tasks)}{template}"
     )
 
 
@@ -190,7 +275,12 @@ def _literal(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _of_all(family: str, scoring: ReplyScoring, prompts: Mapping[str, HarnessPrompt]) -> HarnessPrompt:
+def named(config: str, suffix: str) -> str:
+    """The name of a task or group, by that of the config or family and what a way of asking adds."""
+    return f"{config}-{suffix}" if suffix else config
+
+
+def _of_all(family: str, scoring: ReplyScoring, prompts: Sequence[HarnessPrompt]) -> HarnessPrompt:
     """The common prompt of all variants, with the values that they share; the document has the others."""
     kept = [
         HarnessPrompt(
@@ -198,19 +288,21 @@ def _of_all(family: str, scoring: ReplyScoring, prompts: Mapping[str, HarnessPro
             prompt.max_tokens,
             {name: value for name, value in prompt.values.items() if name not in scoring.columns},
         )
-        for prompt in prompts.values()
+        for prompt in prompts
     ]
     if any(prompt != kept[0] for prompt in kept):
-        raise WrongInput(f"{family}: {', '.join(prompts)} are not asked alike; export one prompt for all of them")
+        raise WrongInput(
+            f"{family}: {', '.join(scoring.variants)} are not asked alike; export one prompt for all of them"
+        )
     return kept[0]
 
 
-def _source(data: HarnessData, version: str) -> dict[str, Any]:
+def _source(data: HarnessData, version: str, options: Iterable[str] = ()) -> dict[str, Any]:
     return {
-        "metadata": {"version": version},
+        "metadata": {"version": version, **dict.fromkeys(options)},
         "dataset_path": data.path,
-        **({"dataset_name": data.name} if data.name else {}),
-        **({"dataset_kwargs": dict(data.more)} if data.more else {}),
+        "dataset_name": data.name,
+        **({"dataset_kwargs": {"revision": data.revision}} if data.revision else {}),
         "test_split": data.split,
     }
 
@@ -233,19 +325,11 @@ def _asked(scoring: ReplyScoring, prompt: HarnessPrompt) -> dict[str, Any]:
     }
 
 
-def _scored(family: str, scoring: ReplyScoring) -> dict[str, Any]:
-    return {"doc_to_target": scoring.target, **_results(family, scoring.metrics)}
-
-
 def _results(family: str, metrics: Sequence[Metric]) -> dict[str, Any]:
     return {
         "process_results": _Function(f"{family}.process_results"),
         "metric_list": [
-            {
-                "metric": metric.name,
-                "aggregation": _Function(f"{family}.{metric.aggregation}") if metric.aggregation else "mean",
-                "higher_is_better": metric.higher_is_better,
-            }
+            {"metric": metric.name, "aggregation": "mean", "higher_is_better": metric.higher_is_better}
             for metric in metrics
         ],
     }

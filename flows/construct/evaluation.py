@@ -164,18 +164,20 @@ def _rated_in_dialogues(
 class Scorer:
     """The family's `score.py`, which a release ships as one file beside its rows (`flows/release/scorers.py`).
 
-    It imports only the standard library and modules that do the same. lm-evaluation-harness calls it: it has
-    `process_results`, and the functions that `replies` or `options` names.
+    It imports only the standard library and modules that do the same. lm-evaluation-harness calls its
+    `process_results`, and for options that are weighed its `prompt` and `texts`.
     """
 
     form: Row
     """A row of predictions, as an example."""
     reading: str
     """For users of the release: how a prediction is read."""
-    replies: Callable[[Row, Sequence[str]], ReplyScoring] | None = None
-    """(any row of a config, the variants that are asked) -> how the harness scores replies."""
-    options: Callable[[Row, str], OptionScoring] | None = None
-    """(any row of a config, the prompt before its options) -> how the harness scores options that are weighed."""
+    replies: Callable[[Row, str | None, Sequence[str]], Sequence[ReplyScoring]] | None = None
+    """(any row of a config, a prompting, the variants that are asked under it) -> the harness's tasks for replies."""
+    options: Callable[[], OptionScoring] | None = None
+    """Returns the harness's task for options that are weighed."""
+    needs: str = ""
+    """For users of the release: what else has to be installed, a sentence."""
 
 
 def columns(*names: str) -> Callable[[BaseModel], Row]:

@@ -22,7 +22,8 @@ from data.publish.card_facts import (
     SourceFacts,
     UsageFacts,
 )
-from data.publish.folder import DATA, files_in
+from data.publish.folder import DATA, SCORERS, files_in
+from data.publish.harness import run_command
 from data.publish.licences import licences_of
 from data.publish.reading import read_released
 from data.publish.rows import ADDED, BOOKKEEPING, UNREVIEWED_ALLOWED, ReleasedRows
@@ -40,14 +41,13 @@ from flows.project.settings import PERSON, sample_path
 from flows.release.contamination import RowTexts, contamination_of
 from flows.release.gate import Gated
 from flows.release.rows import GatheredConfig
+from flows.release.scorers import group_name
 from flows.report.plots import agreement_plot, plots_of
 from flows.report.records import charts_of
 from schemas.errors import WrongInput
 from schemas.manifest import BuildManifest
 from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
 
-SCORERS = "scorers"
-"""Below a release: the scorers that travel, and tasks for lm-evaluation-harness."""
 FILES_NAMED = 4
 """Files that the card's command line for the scorer names; for more, it has a pattern."""
 ACCOUNT = re.compile(r"^account (\d+)$")
@@ -162,6 +162,9 @@ def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFa
         score_command=_score_command(name, [config.rows for config in scored], [config.rows for config in configs]),
         predictions=_predictions(scorer, scored) if scored and scorer else None,
         harness=SCORERS if scored else None,
+        harness_command=(
+            run_command(SCORERS, group_name(family), chat=family.evaluation.choices is None) if scored else ""
+        ),
         in_dialogues=family.evaluation.dialogues is not None,
     )  # fmt: skip
 

@@ -40,18 +40,10 @@ def _is_docstring(node: Any) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def task_fingerprints(text: str) -> Mapping[str, str]:
-    """Return name -> fingerprint of what a model is asked, of each task in a YAML file for lm-evaluation-harness."""
-    content = yaml.load(text, _Loader)  # noqa: S506 - a safe loader
-    if isinstance(content["task"], str):
-        return {content["task"]: _asked(content)}
-    within = (task for task in content["task"] if isinstance(task, dict))
-    return {f"{content['group']}/{task['task']}": _asked(task) for task in within}
-
-
-def _asked(task: Mapping[str, Any]) -> str:
-    before = task.get("dataset_kwargs", {}).get("before")
-    return content_hash({name: task[name] for name in ASKED if name in task}, before)
+def task_fingerprint(text: str) -> tuple[str, str]:
+    """Return the name of a task for lm-evaluation-harness, and the fingerprint of what a model is asked in it."""
+    task = yaml.load(text, _Loader)  # noqa: S506 - a safe loader
+    return task["task"], content_hash({name: task[name] for name in ASKED if name in task})
 
 
 class _Loader(yaml.SafeLoader):

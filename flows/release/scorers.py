@@ -2,29 +2,46 @@
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import flows
-from data.publish.harness import HarnessData, HarnessPrompt, option_task, reply_task
+from data.publish.folder import SCORERS
+from data.publish.harness import (
+    BESIDE,
+    UTILS,
+    HarnessData,
+    HarnessPrompt,
+    HarnessTask,
+    group_of_tasks,
+    named,
+    option_task,
+    reply_task,
+    utils_text,
+)
+from data.publish.harness_readme import TaskFacts, tasks_readme
 from data.publish.reading import read_released
 from data.whole_file import write_whole
 from flows.construct.engine import Family
+from flows.families import citation
 from flows.llm.likelihood import SCORES
 from flows.llm.model import Prompt
 from flows.project.project import Project
-from flows.release.card import SCORERS
-from flows.release.fingerprints import dialogue_fingerprints, scorer_fingerprint, task_fingerprints
+from flows.release.fingerprints import dialogue_fingerprints, scorer_fingerprint, task_fingerprint
 from flows.release.rows import GatheredConfig, record_of
 from schemas.base import Record
 
 ROOT = Path(flows.__file__).parent.parent
+TASK = "touchstone"
+"""What the names of tasks and groups begin with."""
 
 
 def write_scorers(
     project: Project, folder: Path, configs: Sequence[GatheredConfig], repo: str | None, version: str
 ) -> None:
     """Write each family's scorer, and beside it the tasks for lm-evaluation-harness, on the rows of this version."""
+    tasks: dict[str, FamilyTasks] = {}
     for config in configs:
         family, rows = config.family, config.rows
         built = project.build.families[family.name]
@@ -34,19 +51,57 @@ def write_scorers(
         scorer = shipped_scorer(family)
         write_whole(folder / SCORERS / f"{family.name}.py", scorer.encode())
         row = record_of(config.part, next(read_released(folder, rows.files)))
-        data = (
-            HarnessData(repo, rows.name, rows.split, {"revision": version})
-            if repo
-            else HarnessData("parquet", None, rows.split, {"data_files": {rows.split: list(rows.files)}})
-        )
-        task = f"touchstone-{rows.name}"
-        text = harness_task(task, family, built.settings, built.prompts, row, data, "1")
-        if text is not None:
-            write_whole(folder / SCORERS / f"{task}.yaml", text.encode())
-            config.task = task
+        data = HarnessData(repo or BESIDE, rows.name, rows.split, version if repo else None)
+        name = f"{TASK}-{rows.name}"
+        exported = harness_tasks(name, family, built.settings, built.prompts, row, data, version)
+        if exported:
+            config.task = exported[0].name
             config.scorer = scorer_fingerprint(scorer)
-            config.prompts = task_fingerprints(text)
+            config.prompts = dict(task_fingerprint(task.text) for task in exported)
             config.asked = list(_asked(family, built.settings, row))
+            tasks.setdefault(family.name, FamilyTasks(family)).tasks.extend(exported)
+    write_tasks(folder / SCORERS, list(tasks.values()), project.manifest.name, repo, version)
+
+
+@dataclass
+class FamilyTasks:
+    """The tasks of a family's configs."""
+
+    family: Family
+    tasks: list[HarnessTask] = field(default_factory=list)
+
+    @property
+    def groups(self) -> Mapping[str, Sequence[HarnessTask]]:
+        """By the group's name, the tasks that ask in one way: the main tasks of the configs, and so on."""
+        by_way: dict[str, list[HarnessTask]] = {}
+        for task in self.tasks:
+            by_way.setdefault(named(group_name(self.family), task.scoring.suffix), []).append(task)
+        return by_way
+
+
+def write_tasks(folder: Path, families: Sequence[FamilyTasks], name: str, repo: str | None, version: str) -> None:
+    if not families:
+        return
+    for family in families:
+        for task in family.tasks:
+            write_whole(folder / f"{task.name}.yaml", task.text.encode())
+        for group, tasks in family.groups.items():
+            write_whole(folder / f"{group}.yaml", group_of_tasks(group, tasks, version).encode())
+    write_whole(folder / UTILS, utils_text().encode())
+    facts = [
+        TaskFacts(
+            name=family.family.name,
+            title=family.family.paper.title,
+            short=family.family.paper.short,
+            authors=family.family.paper.authors,
+            year=family.family.paper.year,
+            citation=citation(family.family.name),
+            needs=family.family.evaluation.scorer.needs if family.family.evaluation.scorer else "",
+            groups=family.groups,
+        )
+        for family in families
+    ]
+    write_whole(folder / "README.md", tasks_readme(facts, name, repo, version))
 
 
 def _asked(family: Family, settings: Any, row: Any) -> Iterator[Mapping[str, Any]]:
@@ -61,40 +116,43 @@ def _asked(family: Family, settings: Any, row: Any) -> Iterator[Mapping[str, Any
         yield {name: value for name, value in fields.items() if value is not None}
 
 
-def harness_task(
-    task: str,
+def harness_tasks(
+    config: str,
     family: Family,
     settings: Any,
     prompts: Mapping[str, Prompt[Any]],
     row: Record,
     data: HarnessData,
     version: str,
-) -> str | None:
-    """The YAML of the task of that name, for a file beside the family's scorer; None for rows that are not evaluated.
+) -> list[HarnessTask]:
+    """The tasks of a config (by the main task's name), to lie beside the family's scorer; none if it is not evaluated.
 
-    `row` is any of the config's rows, `prompts` are the build's, by name. Of several ways of asking that the
-    settings have (prompting, shots), the first is exported, as released: without ablations. Demonstrations are those of
-    the row's language.
+    `row` is any of the config's rows, `prompts` are the build's, by name. A way of asking that the settings have
+    (prompting) is a task of its own; how many demonstrations are shown, the harness is told as it runs.
     """
     evaluation = family.evaluation
     scorer = evaluation.scorer
     if scorer is None or type(row) not in {family.part(name).item for name in evaluation.parts}:
-        return None
-    values = row.model_dump(mode="json")
-    if evaluation.choices is not None and scorer.options is not None:
-        prompt = evaluation.choices(row, settings)[0].prompt
-        return option_task(task, family.name, scorer.options(values, prompt), data, version)
-    requests = evaluation.requests(row, settings)
-    way = requests[0].prompting, requests[0].shots
-    asked = {
-        request.variant: HarnessPrompt(
+        return []
+    if scorer.options is not None:
+        return [option_task(config, family.name, scorer.options(), data, version)]
+    assert scorer.replies is not None
+    ways: dict[str | None, dict[str, HarnessPrompt]] = {}
+    for request in evaluation.requests(row, settings):
+        ways.setdefault(request.prompting, {})[request.variant] = HarnessPrompt(
             prompts[request.prompt.name].source, request.prompt.max_tokens, request.inputs.model_dump(mode="json")
         )
-        for request in requests
-        if (request.prompting, request.shots) == way
-    }
-    assert scorer.replies is not None
-    return reply_task(task, family.name, scorer.replies(values, list(asked)), data, version, asked)
+    values = row.model_dump(mode="json")
+    return [
+        reply_task(config, family.name, scoring, data, version, asked)
+        for prompting, asked in ways.items()
+        for scoring in scorer.replies(values, prompting, list(asked))
+    ]
+
+
+def group_name(family: Family) -> str:
+    """The name of the group of a family's main tasks."""
+    return f"{TASK}-{family.name}"
 
 
 def shipped_scorer(family: Family) -> str:

@@ -10,15 +10,14 @@ import pandas as pd
 
 from data.publish.harness import Metric, OptionScoring
 from flows.construct.evaluation import Authorship, Evaluation, Scorer, Version, columns
-from flows.families.charpeval.inference import choices, chunks
+from flows.families.charpeval.inference import INSTRUCTION, choices, chunks, demonstrations
 from flows.families.charpeval.method import items_of
-from flows.families.charpeval.score import COLUMNS, FORM, SCORES, first, prompt
+from flows.families.charpeval.score import COLUMNS, FORM, SCORES, first
 from flows.families.charpeval.score import score as scores_of
 from flows.llm.likelihood import DEFAULT_SCORE
 from flows.scoring.scorer import CannotScore, Row
 from flows.scoring.tables import Layout, ScoreError, ScoreTables, score_tables
 from schemas.charpeval import OPTION_TYPES, SUBSETS, OptionType
-from schemas.errors import WrongInput
 from schemas.prediction import Prediction
 
 
@@ -33,26 +32,23 @@ def _layout(table: str) -> Layout:
     return Layout("model / subset", "way to score an option" if table == "accuracy" else "kind of option")
 
 
-def option_scoring(row: Row, asked: str) -> OptionScoring:
-    """Return how the harness scores options; `asked` is the prompt of `touchstone evaluate` before those of `row`.
-
-    Raises `WrongInput` if it does not end as the scorer expects.
-    """
-    ending = prompt(row, "")
-    if not asked.endswith(ending):
-        raise WrongInput(
-            "charpeval: the prompt does not end with the row's dialogue and knowledge; export it with its row"
-        )
+def option_scoring() -> OptionScoring:
+    """The harness's task: the options of an item are weighed after the prompt of `touchstone evaluate`."""
     metrics = [
-        Metric(
-            name if kind == "GTRS" else f"{name}_{kind}",
-            "by_sequence" if name == "sequence" else None,
-            higher_is_better=kind == "GTRS",
-        )
+        Metric(name if kind == "GTRS" else f"{name}_{kind}", higher_is_better=kind == "GTRS")
         for name in SCORES
         for kind in OPTION_TYPES
     ]
-    return OptionScoring(asked.removesuffix(ending), metrics)
+    return OptionScoring(
+        about="the six options of each item, weighed one by one",
+        instruction=f"{INSTRUCTION}\n\n",
+        demonstrations=[shown.model_dump(mode="json") for shown in demonstrations()],
+        metrics=metrics,
+        values="`sum` is the accuracy by the sum of the log-probabilities of an option's tokens, `mean` by their mean, "
+        "`sequence` by the mean over prompt and option; `sum_KIND` and so on are the shares of distractors that come "
+        "first. `mean` and `sequence` need a model with a tokenizer of its own (`hf`, `vllm`). The text goes to every "
+        "model as it is, without a chat format.",
+    )
 
 
 # ---- several authors (table 3 and appendix B) ----

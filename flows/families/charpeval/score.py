@@ -17,9 +17,7 @@ Of options that tie for the first place each has an equal share of it, so that n
 options; a note says how many items have ties.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from flows.scoring.scorer import (
     Account,
@@ -114,99 +112,38 @@ def texts(row: Row) -> list[str]:
     return [f" {_line(options[kind])}" for kind in OPTION_TYPES]
 
 
-def prompt(row: Row, before: str) -> str:
-    """The text before an option: instruction and demonstrations (`before`), dialogue, knowledge, and `Bot:`."""
+def prompt(row: Row) -> str:
+    """The text before an option, behind instruction and demonstrations: dialogue, knowledge, and `Bot:`."""
     turns = [*row["history"], row["last_utterance"]]
     speakers = ["User" if (len(turns) - place) % 2 else "Bot" for place in range(len(turns))]
     dialogue = "\n".join(f"{speaker}: {_line(turn)}" for speaker, turn in zip(speakers, turns, strict=True))
-    return f"{before}{dialogue}\n\nKnowledge: {_line(row['knowledge'])}\n\nBot:"
+    return f"{dialogue}\n\nKnowledge: {_line(row['knowledge'])}\n\nBot:"
 
 
 def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def dataset(
-    load: Mapping[str, Any], before: str, tokenizer: str | None = None, pretrained: str | None = None, **others: Any
-) -> Any:
-    """`custom_dataset`: two documents for each row that `load_dataset(**load)` gives.
+def process_results(doc: Row, results: Sequence[tuple[float, bool]]) -> dict[str, float]:
+    """The values of an item: a score's name stands for the accuracy; with a distractor's type behind it, for its share.
 
-    The choices of the first are the options, after the prompt (`asked`). The only choice of the second is the prompt,
-    after nothing: `sequence` needs its log-probability. Whole sequences cannot give it: the harness takes requests of
-    the same tokens for one, wherever prompt and option part. The harness tells no task how many tokens the choices have
-    (`counts`), so they are counted by the tokenizer that the model's arguments name. For a model without one, `sum`
-    alone is scored, and there are no prompts.
-    """
-    from datasets import load_dataset
-
-    rows, name = load_dataset(**load), tokenizer or pretrained
-    if name is None:
-        return rows.map(lambda row: {"asked": prompt(row, before), "choices": texts(row), "counts": []})
-    from transformers import AutoTokenizer
-
-    counting = AutoTokenizer.from_pretrained(name)
-
-    def parted(rows: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-        repeated = {column: [value for value in values for _ in range(2)] for column, values in rows.items()}
-        more: dict[str, list[Any]] = {"asked": [], "choices": [], "counts": []}
-        for row in (dict(zip(rows, values, strict=True)) for values in zip(*rows.values(), strict=True)):
-            asked, options = prompt(row, before), texts(row)
-            # As the harness divides them: the option's tokens are those after as many as the prompt has alone.
-            alone = len(counting.encode(asked))
-            more["asked"] += [asked, ""]
-            more["choices"] += [options, [asked]]
-            more["counts"] += [
-                [len(counting.encode(asked + option)) - alone for option in options],
-                [len(counting.encode(asked, add_special_tokens=False))],
-            ]
-        return {**repeated, **more}
-
-    return rows.map(parted, batched=True, batch_size=16)
-
-
-def process_results(doc: Row, results: Sequence[tuple[float, bool]]) -> dict[str, Any]:
-    """The values that the harness averages: plainly by `sum` and `mean`, by `sequence` with the function below.
-
-    A score's name stands for the accuracy; followed by a distractor's type, for the share of first places.
+    `results` are the log-probabilities of the options, and of the prompt where the numbers of all their tokens are
+    known (`counts`). The harness puts the model's prefix token before a prompt. With a tokenizer that puts one there
+    itself `sequence` is that of `touchstone evaluate`; with another, the prompt's first token is scored too.
     """
     sums, counts = [float(result[0]) for result in results], doc["counts"]
-    values: dict[str, Any] = {}
-    if doc["asked"]:
-        values |= _ranked("sum", sums)
-        if counts:
-            values |= _ranked("mean", [total / count for total, count in zip(sums, counts, strict=True)])
+    options = sums[: len(OPTION_TYPES)]
+    scores = {"sum": options}
     if counts:
-        values |= {_named("sequence", kind): (doc["id"], kind, sums, counts) for kind in OPTION_TYPES}
-    return values
-
-
-def by_sequence(values: Iterable[tuple[str, str, Sequence[float], Sequence[int]]]) -> float:
-    """A kind's share of the first place by `sequence`, over the rows that have both documents.
-
-    The harness puts the model's prefix token before a prompt. With a tokenizer that puts one there itself the
-    score is that of `touchstone evaluate`; with another, the prompt's first token is scored too.
-    """
-    prompts: dict[str, tuple[Sequence[float], Sequence[int]]] = {}
-    options: dict[str, tuple[Sequence[float], Sequence[int]]] = {}
-    asked = "GTRS"
-    for id_, kind, sums, counts in values:
-        asked = kind
-        (prompts if len(sums) == 1 else options)[id_] = sums, counts
-    shares = []
-    for id_ in options.keys() & prompts.keys():
-        (before, tokens), (sums, counts) = (prompts[id_][0][0], prompts[id_][1][0]), options[id_]
-        scores = [(before + total) / (tokens + count) for total, count in zip(sums, counts, strict=True)]
-        shares.append(first(dict(zip(OPTION_TYPES, scores, strict=True)))[asked])
-    return math.nan if not shares else math.fsum(shares) / len(shares)
-
-
-def _ranked(name: str, scores: Sequence[float]) -> dict[str, float]:
-    shares = first(dict(zip(OPTION_TYPES, scores, strict=True)))
-    return {_named(name, kind): share for kind, share in shares.items()}
-
-
-def _named(name: str, kind: str) -> str:
-    return name if kind == "GTRS" else f"{name}_{kind}"
+        pairs = list(zip(options, counts, strict=False))
+        before, tokens = sums[-1], counts[-1]
+        scores["mean"] = [total / count for total, count in pairs]
+        scores["sequence"] = [(before + total) / (tokens + count) for total, count in pairs]
+    return {
+        name if kind == "GTRS" else f"{name}_{kind}": share
+        for name, of_options in scores.items()
+        for kind, share in first(dict(zip(OPTION_TYPES, of_options, strict=True))).items()
+    }
 
 
 def main() -> None:

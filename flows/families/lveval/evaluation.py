@@ -152,13 +152,28 @@ def score(
     )  # fmt: skip
 
 
-def reply_scoring(row: Row, variants: Sequence[str]) -> ReplyScoring:
-    """How the harness scores replies: each variant is a task of its own."""
-    return ReplyScoring(
-        columns={"context": "context", "question": "input"},
-        target="{{ answers[0] }}",
-        metrics=[Metric("score"), Metric("paper_score")],
-    )
+def reply_scoring(row: Row, prompting: str | None, variants: Sequence[str]) -> Sequence[ReplyScoring]:
+    """The harness's tasks, one for each variant: their answers may be of different length.
+
+    An ablation changes rows, which the harness cannot.
+    """
+    about = {"context": "each question with its context", "direct": "each question without its context"}
+    return [
+        ReplyScoring(
+            about=about[variant],
+            variants=[variant],
+            columns={"context": "context", "question": "input"},
+            target="{{ answers[0] }}",
+            metrics=[Metric("score"), Metric("paper_score")],
+            values="`score` goes by the metrics of the program that the authors released, `paper_score` by those of "
+            "their paper; a group's value is the mean over its datasets and levels, as in the paper. Give the harness "
+            "a model whose window holds the level: it cuts longer prompts at their beginning, where the authors (and "
+            "`touchstone evaluate`) cut them in the middle.",
+            suffix="" if variant == "context" else variant,
+            weight_by_size=False,
+        )
+        for variant in (variants if prompting is None else ())
+    ]
 
 
 EVALUATION = Evaluation(
@@ -174,5 +189,6 @@ EVALUATION = Evaluation(
         FORM,
         "`prediction` is the whole reply. `context` asks with the context, `direct` with the question alone.",
         replies=reply_scoring,
+        needs="Chinese rows need jieba, which divides texts into words: `pip install jieba==0.42.1`.",
     ),
 )

@@ -7,7 +7,8 @@ from itertools import product
 from data.publish.harness import Metric, ReplyScoring
 from flows.construct.entailment import DEFAULT_MODEL, Entailment, EntailmentModelUnusableError
 from flows.construct.evaluation import Evaluation, Request, Scorer, columns
-from flows.families.reeval.inference import ANSWERS, STYLES, Variant, answering
+from flows.families.reeval.filters import LANGUAGES
+from flows.families.reeval.inference import ANSWERS, STYLES, Variant, answering, demonstrations
 from flows.families.reeval.score import COLUMNS, FORM, SWAP_COLUMNS, Judge, category
 from flows.families.reeval.score import score as scores_of
 from flows.families.reeval.settings import ReEvalSettings
@@ -16,6 +17,8 @@ from flows.scoring.tables import Layout, ScoreTables, score_tables
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction
 from schemas.reeval import EnrichedCase, SwapCase
+
+ANSWER_OF_SWAPPED = "answer if variant == 'swapped' else original_answer"
 
 
 def requests(case: SwapCase | EnrichedCase, settings: ReEvalSettings) -> Sequence[Request]:
@@ -91,25 +94,41 @@ def _layout(table: str) -> Layout:
     return Layout("model / source", "measure: exact match, F1 of the words, entailment")
 
 
-def reply_scoring(row: Row, variants: Sequence[str]) -> ReplyScoring:
-    """How the harness scores replies to cases of the row's category."""
-    metrics = [Metric(f"{name}_{variant}") for variant in variants for name in ("em", "f1")]
-    right = "answer if variant == 'swapped' else original_answer"
-    if category(row) == "category 2":
-        metrics += [Metric("em_both", "both_right"), Metric("f1_both", "mean_of_both")]
-        right = "answer"
-    return ReplyScoring(
-        columns={
-            "question": "question",
-            "evidence": '{"closed_book": none, "original": original_evidence, "swapped": evidence | default(none), '
-            '"question_focused": evidence_question_focused | default(none), '
-            '"evidence_focused": evidence_evidence_focused | default(none)}[variant]',
-        },
-        target=f"{{{{ {right} }}}}",
-        metrics=metrics,
-        # Nothing is faithful to no evidence: that prompt has no closed book.
-        documents="each_variant" if "closed_book" in variants else "each_with_evidence",
-    )
+def reply_scoring(row: Row, prompting: str | None, variants: Sequence[str]) -> Sequence[ReplyScoring]:
+    """The harness's task for cases of the row's category under a prompting; a case is a document."""
+    expanded = category(row) == "category 2"
+    alone = [variant for variant in variants if variant != "swapped"]
+    shown = [
+        {"language": language, **demonstration.model_dump()}
+        for language in LANGUAGES
+        for demonstration in demonstrations(language)
+    ]
+    names = ("em", "f1", "entail")
+    return [
+        ReplyScoring(
+            about=f"each case under {', '.join(f'`{variant}`' for variant in variants)}, with the {prompting} prompt",
+            variants=variants,
+            columns={
+                "question": "question",
+                "evidence": '{"closed_book": none, "original": original_evidence, "swapped": evidence | default(none), '
+                '"question_focused": evidence_question_focused | default(none), '
+                '"evidence_focused": evidence_evidence_focused | default(none)}[variant]',
+                "demonstrations": "demonstrations",
+            },
+            target=f"{{{{ {'answer' if expanded else ANSWER_OF_SWAPPED} }}}}",
+            metrics=[
+                Metric(name)
+                for name in (*names, "norm_entail", *(f"{name}_{variant}" for variant in alone for name in names))
+            ],
+            values="`em` and `f1` are of perturbed evidence: swapped in category 1; in category 2 both expansions "
+            "(`em`: both are right, `f1`: their mean). `em_VARIANT` and `f1_VARIANT` are of one variant. With a "
+            "cross-encoder there is entailment, as in the paper: `entail`, `entail_VARIANT`, and `norm_entail` over "
+            "the cases that are right with the original evidence.",
+            suffix="" if prompting == "open-book" else str(prompting),
+            demonstrations=shown,
+            options={"entailment": DEFAULT_MODEL},
+        )
+    ]
 
 
 EVALUATION = Evaluation(

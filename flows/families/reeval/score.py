@@ -22,7 +22,8 @@ apart by prompting and shots, and by source; where there are several sources, ro
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from functools import cache
+from statistics import fmean
 
 from flows.scoring.qa import exact_match, f1
 from flows.scoring.scorer import (
@@ -341,49 +342,38 @@ def _random_place(row: str) -> str:
 # ---- for lm-evaluation-harness (the YAML files beside this one) ----
 
 
-def each_variant(dataset: Any) -> Any:
-    """`process_docs`: a document for each case and variant, which is its `variant`."""
-    return dataset.map(_by_variant, batched=True, batch_size=16)
+def process_results(doc: Row, results: Sequence[str], entailment: str | None = None) -> dict[str, float]:
+    """The values of a case: the measures of each variant that was asked (a faithful prompt has no closed_book).
+
+    Without a variant behind their name, they are those of perturbed evidence: of swapped, or of both expansions. With
+    a cross-encoder for `entailment` there are `entail` and, for a case that is right with the original evidence,
+    `norm_entail`.
+    """
+    judge = _judge(entailment) if entailment else None
+    names = {"em": "EM", "f1": "F1", **({"entail": "Entail."} if judge else {})}
+    variants = VARIANTS[category(doc)][-len(results) :]
+    replies = [
+        _measured(doc, {"variant": variant, "prediction": reply}, judged=judge is not None)
+        for variant, reply in zip(variants, results, strict=True)
+    ]
+    by_variant = {
+        reply["variant"]: {**reply, "Entail.": entails}
+        for reply, entails in zip(replies, _entailed(replies, judge), strict=True)
+    }
+    perturbed = [by_variant[variant] for variant in ("swapped", *EXPANSIONS) if variant in by_variant]
+    joined: dict[str, Callable[..., float]] = {"em": min, "f1": fmean, "entail": min}
+    values = {name: float(joined[name]([reply[measure] for reply in perturbed])) for name, measure in names.items()}
+    if judge and by_variant["original"]["Entail."] == 1:
+        values["norm_entail"] = values["entail"]
+    alone = [variant for variant in variants if variant != "swapped"]
+    return values | {
+        f"{name}_{variant}": by_variant[variant][measure] for variant in alone for name, measure in names.items()
+    }
 
 
-def each_with_evidence(dataset: Any) -> Any:
-    """`process_docs`: the same without closed_book."""
-    return dataset.map(_by_variant, batched=True, batch_size=16, fn_kwargs={"first": 1})
-
-
-def _by_variant(rows: Mapping[str, list[Any]], first: int = 0) -> dict[str, list[Any]]:
-    variants = VARIANTS["category 1" if "original_answer" in rows else "category 2"][first:]
-    repeated = {name: [value for value in values for _ in variants] for name, values in rows.items()}
-    return {**repeated, "variant": [*variants] * len(rows["id"])}
-
-
-def process_results(doc: Row, results: Sequence[str]) -> dict[str, Any]:
-    """The values that the harness averages: EM and F1 of the variant, and of both expansions by the functions below."""
-    variant = doc["variant"]
-    right = answers(doc, variant)
-    em, best = exact_match(results[0], right, doc["language"]), f1(results[0], right, doc["language"])
-    values: dict[str, Any] = {f"em_{variant}": em, f"f1_{variant}": best}
-    if variant in EXPANSIONS:
-        values |= {"em_both": (doc["id"], em), "f1_both": (doc["id"], best)}
-    return values
-
-
-def both_right(values: Iterable[tuple[str, float]]) -> float:
-    """The share of cases that are right under both expansions."""
-    return _of_both(values, min)
-
-
-def mean_of_both(values: Iterable[tuple[str, float]]) -> float:
-    """The mean over cases of the mean of both expansions."""
-    return _of_both(values, mean)
-
-
-def _of_both(values: Iterable[tuple[str, float]], joined: Callable[[list[float]], float | None]) -> float:
-    by_case: dict[str, list[float]] = {}
-    for id_, value in values:
-        by_case.setdefault(id_, []).append(value)
-    of_cases = [joined(pair) for pair in by_case.values() if len(pair) == len(EXPANSIONS)]
-    return mean([value for value in of_cases if value is not None]) or 0.0
+@cache
+def _judge(name: str) -> Judge:
+    return cross_encoder(name)
 
 
 def main() -> None:

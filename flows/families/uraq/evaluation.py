@@ -7,7 +7,7 @@ from flows.construct.evaluation import Evaluation, Request, Scorer, Selection, c
 from flows.families.uraq.contexts import URAQ
 from flows.families.uraq.method import to_read
 from flows.families.uraq.prompts import ANSWER_WITH_CONTEXT
-from flows.families.uraq.score import COLUMNS, FORM, SETTINGS
+from flows.families.uraq.score import CHALLENGES, COLUMNS, FORM, SETTINGS
 from flows.families.uraq.score import score as scores_of
 from flows.scoring.scorer import Row
 from flows.scoring.tables import Layout, ScoreTables, score_tables
@@ -37,19 +37,26 @@ def score(
     )  # fmt: skip
 
 
-def reply_scoring(row: Row, variants: Sequence[str]) -> ReplyScoring:
-    """How the harness scores replies."""
-    return ReplyScoring(
-        columns={"need": "variant", "contexts": "contexts", "question": "question"},
-        target="{{ expected[variant] }}",
-        metrics=[
-            Metric("overall", "overall"),
-            *(Metric(f"case_{need}", "case_level") for need in NEEDS),
-            *(Metric(f"{need}_{setting}") for need in NEEDS for setting in SETTINGS),
-            Metric("untagged", higher_is_better=False),
-        ],
-        documents="each_need",
-    )
+def reply_scoring(row: Row, prompting: str | None, variants: Sequence[str]) -> Sequence[ReplyScoring]:
+    """The harness's task: an item with a number of contexts is a document, in all settings and under all needs."""
+    of_needs = [Metric(f"case_{need}") for need in NEEDS]
+    of_settings = [Metric(f"{need}_{setting}") for need in NEEDS for setting in SETTINGS]
+    with_match = [Metric(f"{need}_{setting}_and_match") for need in NEEDS for setting in CHALLENGES]
+    return [
+        ReplyScoring(
+            about="each item with each number of contexts, in every setting and under every user need",
+            variants=variants,
+            columns={"need": "variant", "contexts": "contexts", "question": "question"},
+            target="{{ expected[variant] }}",
+            metrics=[
+                Metric("overall"), *of_needs, *of_settings, *with_match, Metric("untagged", higher_is_better=False)
+            ],
+            values="`overall` is the share of items that are right under all needs in all settings, `case_NEED` under "
+            "one need in all settings, `NEED_SETTING` in one setting (`_and_match`: in match as well), as in the "
+            "paper's section 4.3; `untagged` is the share of replies without `<output>`.",
+            together=("dataset", "item_id", "n_contexts"),
+        )
+    ]  # fmt: skip
 
 
 EVALUATION = Evaluation(

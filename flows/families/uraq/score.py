@@ -18,10 +18,9 @@ Departure: a reply without `<output>` is wrong, since the prompt asks for the ta
 right if a reader understands it. The table "replies without <output>" says how many there are.
 """
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flows.scoring.number_value import number_value
 from flows.scoring.qa import normalise_answer
@@ -281,45 +280,32 @@ def _tokens(rows: Sequence[Row]) -> list[Cell]:
 # ---- for lm-evaluation-harness (the YAML files beside this one) ----
 
 
-def each_need(dataset: Any) -> Any:
-    """`process_docs`: a document for each row and user need, which is its `variant`."""
-    return dataset.map(_by_need, batched=True, batch_size=16)
+def process_results(doc: Row, results: Sequence[str]) -> dict[str, float]:
+    """The values of an item with a number of contexts, by the replies to each of its rows under each need.
 
-
-def _by_need(rows: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-    repeated = {name: [value for value in values for _ in NEEDS] for name, values in rows.items()}
-    return {**repeated, "variant": [*NEEDS] * len(rows["id"])}
-
-
-def process_results(doc: Row, results: Sequence[str]) -> dict[str, Any]:
-    """The values that the harness averages: `overall` and `case_NEED` by the functions below, the others plainly."""
-    need, setting = doc["variant"], doc["setting"]
-    reply = graded(doc, need, results[0])
-    place = doc["dataset"], doc["item_id"], doc["n_contexts"]
-    return {
-        "overall": (place, reply.right),
-        f"case_{need}": (place, reply.right),
-        f"{need}_{setting}": float(reply.right),
-        "untagged": float(not reply.tagged),
+    Where a setting is not among the rows, values that take it are left out.
+    """
+    asked = [(row, need) for row in doc["rows"] for need in NEEDS]
+    replies = {
+        (need, row["setting"]): graded(row, need, text) for (row, need), text in zip(asked, results, strict=True)
     }
+    values = {name: _all_right(replies, wanted) for name, wanted in _in_harness().items()}
+    untagged = mean([float(not reply.tagged) for reply in replies.values()])
+    return {name: value for name, value in {**values, "untagged": untagged}.items() if value is not None}
 
 
-def overall(values: Iterable[tuple[Any, bool]]) -> float:
-    """Overall accuracy: the share of (item, contexts) that are right under every need in every setting."""
-    return _complete(values, len(NEEDS) * len(SETTINGS))
-
-
-def case_level(values: Iterable[tuple[Any, bool]]) -> float:
-    """Case-level accuracy: the share of (item, contexts) that are right under a need in every setting."""
-    return _complete(values, len(SETTINGS))
-
-
-def _complete(values: Iterable[tuple[Any, bool]], size: int) -> float:
-    by_place: dict[Any, list[bool]] = {}
-    for place, right in values:
-        by_place.setdefault(tuple(place), []).append(right)
-    share = mean([float(all(rights)) for rights in by_place.values() if len(rights) == size])
-    return math.nan if share is None else share
+def _in_harness() -> dict[str, list[Asked]]:
+    """By value, the replies that have to be right."""
+    return {
+        "overall": [(need, setting) for need in NEEDS for setting in SETTINGS],
+        **{f"case_{need}": [(need, setting) for setting in SETTINGS] for need in NEEDS},
+        **{f"{need}_{setting}": [(need, setting)] for need in NEEDS for setting in SETTINGS},
+        **{
+            f"{need}_{setting}_and_match": [(need, setting), (need, "match")]
+            for need in NEEDS
+            for setting in CHALLENGES
+        },
+    }
 
 
 def main() -> None:

@@ -19,11 +19,18 @@ def score(
     return score_tables(scores_of, rows, predictions, partial, lambda table: Layout("model", "accuracy"))
 
 
-def reply_scoring(row: Row, variants: Sequence[str]) -> ReplyScoring:
-    """How the harness scores replies."""
-    return ReplyScoring(
-        columns={"context": "context", "question": "question"}, target="{{ answer }}", metrics=[Metric("accuracy")]
-    )
+def reply_scoring(row: Row, prompting: str | None, variants: Sequence[str]) -> Sequence[ReplyScoring]:
+    """The harness's task."""
+    return [
+        ReplyScoring(
+            about="each question with its context",
+            variants=variants,
+            columns={"context": "context", "question": "question"},
+            target="{{ answer }}",
+            metrics=[Metric("accuracy")],
+            values="`accuracy` is the share of replies that hold the context's year.",
+        )
+    ]
 
 
 EVALUATION = Evaluation(
