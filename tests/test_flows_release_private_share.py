@@ -17,7 +17,7 @@ from flows.rebuild.preview import preview
 from flows.release.private_share import SECRET, fingerprint, is_drawn
 from flows.release.version import Prepared
 from schemas.base import content_hash, texts_in
-from schemas.errors import WrongInput
+from schemas.errors import Failed, WrongInput
 from tests.builds import touchstone, write_config
 from tests.saying import OURS, build, contents, decide, known, released, rows_of
 from tests.test_flows_release_version import prove_all
@@ -100,6 +100,12 @@ def test_without_a_private_share_no_secret_is_needed(tmp_path: Path, monkeypatch
     assert not (tmp_path / "releases" / "private").exists()
 
 
+def test_a_version_without_a_public_row_is_none(tmp_path: Path) -> None:
+    project = build(tmp_path, ["one", "two"], release={"held_out": 0.999})
+    with pytest.raises(Failed, match="nothing may be released: all 4 rows that may be are in the private share; lower"):
+        released(project)
+
+
 def test_the_secret_is_in_no_file(tmp_path: Path) -> None:
     lines = [f"line number {n}" for n in range(40)]
     made = released(build(tmp_path, lines, release={"held_out": 0.3})).folder
@@ -177,6 +183,13 @@ def test_a_row_that_shows_a_private_text_is_private_too(tmp_path: Path) -> None:
     assert public == {longer}
 
 
+def test_what_stands_in_the_published_settings_is_not_private(tmp_path: Path) -> None:
+    drawn = next(text for n in range(99) if is_drawn(OURS, text := f"a licence called {n}", 0.3))
+    private, public = sides(tmp_path, [drawn, *(f"line number {n}" for n in range(20))], 0.3, licence=drawn)
+    assert private
+    assert drawn in public
+
+
 def test_the_card_says_what_it_takes_to_build_private_rows_again(tmp_path: Path) -> None:
     made = released(build(tmp_path, [f"line number {n}" for n in range(40)], release={"held_out": 0.3})).folder
     card = (made / "README.md").read_text(encoding="utf-8")
@@ -214,6 +227,34 @@ def test_a_corrected_row_stays_on_its_side(tmp_path: Path) -> None:
     corrected = {name: f"{text} of many" for name, text in lines.items()}
     now = sides(tmp_path, corrected, 0.3)
     assert now == ({f"{text} of many" for text in private}, {f"{text} of many" for text in public})
+
+
+def test_a_row_that_is_private_for_what_it_shows_makes_no_other_row_private(tmp_path: Path) -> None:
+    drawn = next(text for n in range(99) if is_drawn(OURS, text := f"who wrote book {n}", 0.2))
+    said, more = "so-brave-it-is", "so brave it is they say"
+    assert not any(is_drawn(OURS, text, 0.2) for text in (normal(said), more))
+
+    def echoes(lines: list[str], words: Mapping[str, str]) -> tuple[int, int]:
+        project = build(tmp_path, lines, words, release={"held_out": 0.2})
+        decide(project, "words", dict.fromkeys(words.values(), "accept"))
+        made = released(build(tmp_path, lines, words, release={"held_out": 0.2})).folder
+        assert {drawn} == {row["text"] for row in private_rows(made)}
+        assert {*lines[1:]} == {row["text"] for row in rows_of(made, "saying-lines")}
+        return len(private_rows(made, "saying-once")), len(rows_of(made, "saying-once"))
+
+    # The word's id, which its provenance has, is the private text; a public line says the same as the word.
+    assert echoes([drawn, said], {drawn: said}) == (1, 0)
+    assert echoes([drawn, said, more], {drawn: said, "another": said.title()}) == (1, 1)
+
+
+def test_a_new_row_on_a_corrected_text_is_on_the_side_of_the_corrected_row(tmp_path: Path) -> None:
+    lines = {str(n): f"line number {n}" for n in range(60)}
+    private, public = sides(tmp_path, lines, 0.3)
+    corrected = {name: f"{text} of many" for name, text in lines.items()}
+    twice = {f"{name} again": text for name, text in corrected.items()}
+    assert sides(tmp_path, {**corrected, **twice}, 0.3) == (
+        {f"{text} of many" for text in private}, {f"{text} of many" for text in public},
+    )  # fmt: skip
 
 
 def test_without_the_folder_of_the_private_rows_nothing_is_released(tmp_path: Path) -> None:

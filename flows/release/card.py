@@ -41,7 +41,6 @@ from flows.project.settings import PERSON, sample_path
 from flows.release.contamination import RowTexts, contamination_of
 from flows.release.gate import Gated
 from flows.release.rows import GatheredConfig
-from flows.release.scorers import group_name
 from flows.report.plots import agreement_plot, plots_of
 from flows.report.records import charts_of
 from schemas.errors import WrongInput
@@ -163,7 +162,7 @@ def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFa
         predictions=_predictions(scorer, scored) if scored and scorer else None,
         harness=SCORERS if scored else None,
         harness_command=(
-            run_command(SCORERS, group_name(family), chat=family.evaluation.choices is None) if scored else ""
+            run_command(SCORERS, scored[0].group, chat=family.evaluation.choices is None) if scored else ""
         ),
         in_dialogues=family.evaluation.dialogues is not None,
     )  # fmt: skip

@@ -9,12 +9,14 @@ Two kinds of rows on other records are private too: those that are made of priva
 seed's query is put), and those that show the text of a drawn record. They are not held back, since nothing is wrong
 with them.
 
-A published row stays public, and a private row stays private, whatever the share, the seed and the settings. A record
-of which rows were private stays private; if there are none, one of which rows were published stays public.
+A published row stays public, and a private row stays private, whatever the share, the seed and the settings. New rows
+on a record of which their family published rows are public, and private if the family has private rows on it alone. If
+the family had none, the rows of the other families decide in the same way.
 """
 
 import hmac
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +43,8 @@ DRAWN_BY = "secret.fingerprint"
 """File beside a version's private rows that tells a maintainer's secret from another one."""
 SHORTEST_SHOWN = 3
 """Words of a text that is looked for in other rows: fewer stand anywhere."""
+ANY = ""
+"""In place of a family's name."""
 BETWEEN = " | "
 """Between the texts of a row that are searched as one: no text has it once its words are taken."""
 
@@ -65,6 +69,7 @@ def _mac(secret: str, purpose: str, text: str) -> bytes:
 class _Row(NamedTuple):
     key: str
     id: str
+    family: str
     record: str
     """The words of the text that it rests on; empty if it rests on none."""
     parents: frozenset[str]
@@ -75,12 +80,13 @@ class _Side:
     """One side of the earlier versions: the keys of its rows, and the source records that they rest on."""
 
     keys: set[str] = field(default_factory=set)
-    records: set[str] = field(default_factory=set)
+    records: set[tuple[str, str]] = field(default_factory=set)
+    """By family, and once more as of any."""
 
     def add(self, rows: Iterable[_Row]) -> None:
         for row in rows:
             self.keys.add(row.key)
-            self.records.update(filter(None, [row.record]))
+            self.records |= {(row.family, row.record), (ANY, row.record)}
 
 
 @dataclass(frozen=True)
@@ -141,24 +147,27 @@ class PrivateShare:
             return frozenset()
         public, private = self._earlier()
         # The manifest holds the settings, in which a fact to be recalled may stand with its question.
-        public.records.update(map(_words, texts_in(project.manifest.config["families"])))
-        every = (row for path, released in _released_files(project) for row in _rows(path, released))
-        rows = [row for row in every if row.key not in public.keys]
-        drawn = {row.key: row.record for row in rows if self._is_drawn(row, public, private)}
-        keys = drawn.keys() | _showing(project, frozenset(filter(None, drawn.values())))
+        public.records |= {(ANY, _words(text)) for text in texts_in(project.manifest.config["families"])}
+        built = [row for path, family, released in _released_files(project) for row in _rows(path, family, released)]
+        for side in (public, private):
+            side.add([row for row in built if row.key in side.keys])  # on what they rest now
+        rows = [row for row in built if row.key not in public.keys]
+        drawn = {row.key: row.record for row in rows if self._is_private(row, public, private)}
+        keys = private.keys | drawn.keys() | _showing(project, frozenset(drawn.values()))
         ids: set[str] = set()
         for row in rows:  # a row comes after those that it is made of
             if row.key in keys or not ids.isdisjoint(row.parents):
                 ids.add(row.id)
         return frozenset(row.key for row in rows if row.id in ids)
 
-    def _is_drawn(self, row: _Row, public: _Side, private: _Side) -> bool:
-        """Return whether a row that was not published is private by itself or by its source record."""
-        if row.key in private.keys or row.record in private.records:
-            return True
-        if not row.record or row.record in public.records or self.secret is None:
+    def _is_private(self, row: _Row, public: _Side, private: _Side) -> bool:
+        """Return whether the source record that a row rests on is private."""
+        if not row.record:
             return False
-        return is_drawn(self.secret.get_secret_value(), row.record, self.share)
+        for record in ((row.family, row.record), (ANY, row.record)):
+            if record in public.records or record in private.records:
+                return record not in public.records
+        return self.secret is not None and is_drawn(self.secret.get_secret_value(), row.record, self.share)
 
     def _earlier(self) -> tuple[_Side, _Side]:
         """Return the public side and the private side of all earlier versions."""
@@ -167,9 +176,9 @@ class PrivateShare:
             for config in manifest.configs:
                 released = _declaration(config.family, config.part)
                 for path in config.files:
-                    public.add(_rows(folder / path, released))
+                    public.add(_rows(folder / path, config.family, released))
                 for kept in sorted((self.folder / manifest.version / DATA / config.name).glob("*.parquet")):
-                    private.add(_rows(kept, released))
+                    private.add(_rows(kept, config.family, released))
         return public, private
 
 
@@ -191,15 +200,15 @@ def _declaration(family: str, part: str) -> Released | None:
     return next((built.released for built in parts if built.name == part), None)
 
 
-def _released_files(project: Project) -> Iterator[tuple[Path, Released]]:
-    """Yield the files of accepted rows that are to be released, makers first."""
+def _released_files(project: Project) -> Iterator[tuple[Path, str, Released]]:
+    """Yield the files of accepted rows that are to be released, with their family's name, makers first."""
     for family, part in project.build.parts():
         if part.released is not None:
             for path in accepted_files(project, family.name, part.name):
-                yield path, part.released
+                yield path, family.name, part.released
 
 
-def _rows(path: Path, released: Released | None) -> Iterator[_Row]:
+def _rows(path: Path, family: str, released: Released | None) -> Iterator[_Row]:
     """Yield the rows of a file. Those of an earlier version may lack columns: they rest on nothing that is known."""
     with opened(path) as file:
         existing = set(file.schema_arrow.names)
@@ -209,7 +218,8 @@ def _rows(path: Path, released: Released | None) -> Iterator[_Row]:
         for row in batch.rows():
             text = released.rests_on(*(row[name] for name in origin)) if released is not None and origin else ""
             parents = row["provenance"]["parents"] if "provenance" in row else ()
-            yield _Row(row["key"], row["id"], _words(text) or text.strip(), frozenset(parents))
+            record = sys.intern(_words(text) or text.strip())  # hundreds of rows may rest on one long text
+            yield _Row(row["key"], row["id"], family, record, frozenset(parents))
 
 
 def _words(text: str) -> str:
@@ -221,7 +231,7 @@ def _showing(project: Project, records: frozenset[str]) -> frozenset[str]:
     """Return the keys of the rows that show the text of one of these source records."""
     finder = PhraseFinder([text for text in sorted(records) if len(text.split()) >= SHORTEST_SHOWN], "en")
     showing: set[str] = set()
-    for path, _ in _released_files(project) if records else ():
+    for path, _, _ in _released_files(project) if records else ():
         for batch in read_batches(path):
             rows = list(batch.rows())
             held = finder.holding([BETWEEN.join(map(_words, texts_in(row))) for row in rows])

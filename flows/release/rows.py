@@ -44,6 +44,9 @@ class GatheredConfig:
     prompts: Mapping[str, str] = field(default_factory=dict)
     """Task or prompt -> fingerprint of what a model is asked."""
     task: str | None = None
+    """Its main task for lm-evaluation-harness."""
+    group: str = ""
+    """The group that the main task is in."""
     asked: Sequence[Mapping[str, Any]] = ()
     """The predictions of one of its rows, without the replies."""
 

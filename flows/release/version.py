@@ -219,7 +219,7 @@ class _Draft:
             allow_unreviewed=self.allow_unreviewed,
         )  # fmt: skip
         if not any(config.rows.rows for config in configs):
-            raise NothingToRelease(f"{self.project.out}: nothing may be released: {_why_nothing(gated)}")
+            raise NothingToRelease(f"{self.project.out}: nothing may be released: {_why_nothing(gated, configs)}")
         return gated, configs
 
     def write_the_rest(
@@ -322,7 +322,9 @@ def _evaluation(built: BuildManifest, configured: FamilyBuild) -> list[object]:
     ]
 
 
-def _why_nothing(gated: Iterable[Gated]) -> str:
+def _why_nothing(gated: Iterable[Gated], configs: Iterable[GatheredConfig]) -> str:
+    if private := sum(config.rows.held_out for config in configs):
+        return f"all {private:,} rows that may be are in the private share; lower `release.held_out`"
     reasons: Counter[str] = Counter()
     for part in gated:
         reasons.update(part.reasons)
