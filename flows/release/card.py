@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -233,17 +233,15 @@ def _config_facts(config: GatheredConfig) -> ConfigFacts:
         for field in (*arrow_fields(config.part.item), *ADDED)
         if field.metadata and b"description" in field.metadata
     }
-    by_name: dict[tuple[str, str | None], int] = defaultdict(int)
-    for ref, count in (*config.sources.items(), *((ref, 0) for ref in config.mixed)):
-        by_name[ref.source, ref.licence] += count
+    sources = {**dict.fromkeys(config.mixed), **config.sources}
     return ConfigFacts(
         name=config.rows.name,
         summary=_first_sentence(config.part.item),
         fields=described,
         languages=tuple(sorted(config.languages)),
         sources=tuple(
-            SourceFacts(source=source, licence=licence, rows=rows or None)
-            for (source, licence), rows in sorted(by_name.items(), key=lambda item: (item[0][0], item[0][1] or ""))
+            SourceFacts(source=ref.source, licence=ref.licence, rows=rows)
+            for ref, rows in sorted(sources.items(), key=lambda item: (item[0].source, item[0].licence or ""))
         ),
         corrected=config.corrected,
         let_through=config.let_through,
