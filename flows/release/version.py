@@ -21,6 +21,7 @@ from data.publish.diff import Difference, compare, next_version
 from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, read_release, write_manifest
 from data.publish.version_number import FIRST_VERSION, is_version, parsed_version
 from data.sources.fingerprint import source_fingerprint
+from data.sources.spec import ATTRIBUTION
 from data.whole_file import write_whole
 from flows.construct.stages import FamilyBuild
 from flows.project.locks import locked
@@ -302,6 +303,11 @@ def _inputs(project: Project, repo: str | None, card: bytes | None, *, allow_unr
         [[path.name, checksum(path)] for path in people],
         project.config.release.model_dump(mode="json", exclude={"contamination"}),
         [source_fingerprint(spec) for spec in project.config.release.contamination],
+        [
+            [family.name, [getattr(spec, name) for name in ATTRIBUTION]]
+            for family, part in project.build.parts()
+            for _, spec in project.build.named_sources(family, part)
+        ],
         ((own_words(card) if card else None) or b"").decode("utf-8", "replace").strip(),
         [repo, allow_unreviewed, built.name, built.seed, built.limit, built.versions.get(PACKAGE)],
         dict(built.models),
