@@ -329,6 +329,28 @@ def test_how_it_was_made_sources_contamination_and_changes() -> None:
     assert "This is the first version." in rendered()
 
 
+def test_each_source_is_attributed_once_with_its_licence_and_its_rows() -> None:
+    dev = {"source": "dev.json", "licence": "CC BY-SA 4.0"}
+    named = {**dev, "title": "SQuAD 2.0", "authors": "Rajpurkar, Jia & Liang", "homepage": "https://example.org/(a)"}
+    card = rendered(
+        manifest=manifest(released("uraq-a"), released("uraq-b")),
+        configs=(
+            about("uraq-a", sources=({**named, "rows": 20}, {"source": "x", "licence": None, "rows": 3})),
+            about("uraq-b", sources=({**named, "rows": 7},)),
+        ),
+    )
+    line = next(line for line in card.splitlines() if line.startswith("- **SQuAD"))
+    assert line == (
+        "- **SQuAD 2.0** (`dev.json`), by Rajpurkar, Jia &amp; Liang, [https://example.org/(a)]"
+        "(https://example.org/%28a%29). Licence: [CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/). "
+        "27 rows rest on it."
+    )
+    assert "which was changed" in card
+    assert "- **x**. Licence: not stated. 3 rows rest on it." in card
+    own = rendered(configs=(about(sources=({**dev, "in_format_of": "SQuAD", "rows": 1},)),))
+    assert "- **dev.json** (a file in the format of SQuAD; its title is not stated)." in own
+
+
 def test_how_to_evaluate() -> None:
     configs = (about(task="uraq_items"), about("uraq-evaluation", task="uraq_evaluation"))
     card = rendered(manifest=manifest(released(), released("uraq-evaluation")), configs=configs)

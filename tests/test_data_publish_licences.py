@@ -1,6 +1,6 @@
 import pytest
 
-from data.publish.licences import hub_licence, licences_of, normalised
+from data.publish.licences import hub_licence, licence_text, licences_of, normalised
 from schemas.base import SourceRef
 from schemas.errors import WrongInput
 
@@ -94,3 +94,11 @@ def test_all_configurations_without_a_licence_are_named_at_once() -> None:
     assert [line.partition(";")[0] for line in str(refused.value).splitlines()] == [
         "release.licence.b: there is no such configuration", "release.licence.c: there is no such configuration",
     ]  # fmt: skip
+
+
+def test_the_text_of_a_licence_is_linked_if_the_licence_is_known() -> None:
+    assert licence_text("CC BY-SA 4.0") == "https://creativecommons.org/licenses/by-sa/4.0/"
+    assert licence_text("Apache-2.0") == "https://spdx.org/licenses/Apache-2.0.html"
+    assert licence_text("ODbL") == "https://spdx.org/licenses/ODbL-1.0.html"
+    assert licence_text("public domain") is None
+    assert licence_text("my own") is None

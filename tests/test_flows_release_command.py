@@ -159,6 +159,27 @@ def test_a_changed_source_row_is_the_next_version(sample: Path) -> None:
 
 
 @pytest.mark.slow
+def test_another_style_of_asking_leaves_no_row_of_that_family_comparable(sample: Path) -> None:
+    (sample / "styled").mkdir()
+    shutil.copytree(sample / "releases" / "1.0.0", sample / "styled" / "releases" / "1.0.0")
+    shutil.copytree(sample / "out" / "verdicts", sample / "styled" / "out" / "verdicts")
+    config = json.loads((sample / "config.yaml").read_text(encoding="utf-8"))
+    config["families"]["reeval"]["style"] = "alpaca"
+    (sample / "styled.yaml").write_text(json.dumps(config), encoding="utf-8")
+    run("run", "styled.yaml", "--out", "styled/out", folder=sample)
+    told = run("release", "--out", "styled/out", "--to", "styled/releases", "--allow-unreviewed", folder=sample)
+    assert "✓ version 2.0.0, after 1.0.0" in told
+    assert (
+        "A major change of `1.0.0`: scores are comparable with those on it, of `reeval-category1` only on 0 of" in told
+    )
+    manifest = read_release(sample / "styled" / "releases" / "2.0.0").manifest
+    assert {config.name for config in manifest.configs if config.comparable != config.rows} == {
+        "reeval-category1", "reeval-category2",
+    }  # fmt: skip
+    assert all(config.scorer and config.asked for config in manifest.configs if config.name != "uraq-items")
+
+
+@pytest.mark.slow
 def test_a_changed_download_is_told_apart(sample: Path, tmp_path: Path) -> None:
     folder = tmp_path / "1.0.0"
     subprocess.run(["cp", "-r", sample / "releases" / "1.0.0", folder], check=True)

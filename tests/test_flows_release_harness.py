@@ -20,11 +20,12 @@ from data.publish.harness import (
     reply_task,
     utils_text,
 )
+from data.publish.harness_readme import tasks_readme
 from flows.construct.engine import Family
 from flows.families import load_family
 from flows.families.charpeval import score as charpeval
 from flows.llm.model import Prompt
-from flows.release.scorers import harness_tasks
+from flows.release.scorers import FamilyTasks, harness_tasks
 from schemas.base import Record
 from schemas.errors import WrongInput
 from schemas.uraq import UraqItem
@@ -236,6 +237,27 @@ def test_a_group_has_the_values_that_all_of_its_tasks_have() -> None:
         "f1_original", "entail_original",
     ]  # fmt: skip
     assert {one["weight_by_size"] for one in group["aggregate_metric_list"]} == {True}
+
+
+def test_the_page_on_the_tasks_has_a_command_for_every_family_whatever_it_asks() -> None:
+    made = []
+    for name, changes, row in (
+        ("reeval", {"prompting": ["faithful"]}, swap_cases()[0]), ("charpeval", {}, charpeval_items()[0])
+    ):  # fmt: skip
+        family = load_family(name)
+        prompts = {prompt.name: prompt for prompt in family.prompts}
+        settings = family.settings.model_validate(changes)
+        config = f"touchstone-{name}-a"
+        made.append(FamilyTasks(family, harness_tasks(config, family, settings, prompts, row, DATA, "1.0.0")))
+    page = tasks_readme([one.facts for one in made], "toy", "acme/toy", "1.0.0").decode()
+    command = "lm-eval run --model hf --model_args pretrained=MODEL --include_path scorers --tasks touchstone-"
+    assert f"{command}reeval-faithful --apply_chat_template\n{command}charpeval\n" in page
+    assert "* `touchstone-reeval-faithful`: `touchstone-reeval-a-faithful`\n" in page
+    assert "* `touchstone-reeval-a-faithful`: each case under `original`, `swapped`, with the faithful prompt\n" in page
+    assert "`hf download acme/toy --repo-type dataset --revision 1.0.0 --local-dir FOLDER`" in page
+    assert '`--metadata \'{"entailment": "cross-encoder/' in page
+    assert "takes up to 5 fixed demonstrations" in page
+    assert "takes up to 3 fixed demonstrations" in page
 
 
 def test_configs_that_are_not_put_to_a_model_have_no_task() -> None:

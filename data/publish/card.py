@@ -20,9 +20,9 @@ import yaml
 from markupsafe import Markup
 
 from data.publish import markdown
-from data.publish.card_facts import CardFacts, ConfigFacts, FamilyFacts, Plot
+from data.publish.card_facts import CardFacts, ConfigFacts, FamilyFacts, Plot, SourceFacts
 from data.publish.folder import VERIFICATION_INPUTS, claims_of
-from data.publish.licences import hub_licence
+from data.publish.licences import hub_licence, licence_text
 from data.publish.markdown import literal
 from schemas.errors import WrongInput
 from schemas.manifest import UsageOfPrompt, sum_usage
@@ -67,6 +67,7 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
         settings=_settings(facts.manifest),
         canary=markdown.one_line(facts.manifest.canary),
         claims=claims_of(facts.manifest),
+        attribution=_attribution(facts),
         own_words=Markup(f"{OWN_BEGIN.decode()}\n\n{OWN_END.decode()}"),  # noqa: S704 - ours
     )
     page = re.sub(r"\n{3,}", "\n\n", page)  # what the template leaves out has a blank line on either side
@@ -221,6 +222,35 @@ def _evaluate(facts: CardFacts, family: FamilyFacts) -> Sequence[tuple[str, str]
     return [(about, markdown.one_line(command, markdown.LINE * 4)) for about, command in ways]
 
 
+@dataclass(frozen=True)
+class _Attributed:
+    """A source as its licence has it named."""
+
+    facts: SourceFacts
+    licence_url: str | None
+    rows: int
+    """Rows that name it, over all configurations."""
+    mixed: Sequence[str]
+    """Configurations into whose rows its text may be mixed."""
+
+
+def _attribution(facts: CardFacts) -> Sequence[_Attributed]:
+    """Return each source once, whatever number of configurations has rows of it."""
+    by_source: dict[SourceFacts, list[tuple[str, int | None]]] = {}
+    for about in facts.configs:
+        for source in about.sources:
+            by_source.setdefault(source.model_copy(update={"rows": None}), []).append((about.name, source.rows))
+    return [
+        _Attributed(
+            facts=source,
+            licence_url=source.licence_url or licence_text(source.licence or ""),
+            rows=sum(rows or 0 for _, rows in used),
+            mixed=[name for name, rows in used if rows is None],
+        )
+        for source, used in sorted(by_source.items(), key=lambda item: (item[0].source, item[0].licence or ""))
+    ]
+
+
 def _default(facts: CardFacts) -> str | None:
     """Return the default configuration: one that has rows."""
     loadable = [config.name for config in facts.manifest.configs if config.files and config.rows]
@@ -281,7 +311,8 @@ def _template() -> jinja2.Template:
     )
     filters: dict[str, Callable[..., Any]] = {
         "code": markdown.code, "codes": markdown.codes, "cut": markdown.inline, "decimal": markdown.decimal,
-        "fenced": markdown.fenced, "image": image, "kind": markdown.arrow_type, "listed": markdown.listed,
+        "fenced": markdown.fenced, "image": image, "kind": markdown.arrow_type, "link": markdown.link,
+        "listed": markdown.listed,
         "megabytes": markdown.megabytes, "money": markdown.money, "n": "{:,}".format, "percent": markdown.percent,
         "prose": markdown.prose, "versions": markdown.versions,
     }  # fmt: skip

@@ -47,6 +47,11 @@ class SourceFacts(Frozen):
 
     source: str
     licence: str | None = Field(description="As it states it")
+    title: str | None = Field(None, description="What it is called")
+    authors: str | None = None
+    homepage: str | None = None
+    licence_url: str | None = Field(None, description="The text of its licence")
+    in_format_of: str | None = Field(None, description="The data set whose format it has, which it need not be")
     rows: int | None = Field(
         description="Released rows that name it; null: none does, and text of it may be mixed into any of them"
     )

@@ -123,10 +123,10 @@ def compare(before: Release | None, now: Release, changes: Path | None = None) -
     """Return the difference, and write each row that differs to the file `changes` as a `schemas.release.Change`.
 
     Rows with the same `key` are compared without `canary`, in the columns that both versions have; a new, removed or
-    retyped column is reported once for its configuration. What either manifest does not state of the scorer and of what
-    a model is asked is not compared. The order of rows does not matter. Files with the same bytes
-    are not read. Memory: about 250 bytes a row, and some row groups. A text that contains its own version or canary,
-    such as the card, differs only if something else in it does. Raises `Failed`.
+    retyped column is reported once for its configuration. The scorer and what a model is asked are compared if both
+    manifests state them. The order of rows does not matter. Files with the same bytes are not read. Memory: about 250
+    bytes a row, and some row groups. A text that contains its own version or canary, such as the card, differs only if
+    something else in it does. Raises `Failed`.
     """
     old = {config.name: config for config in before.manifest.configs if config.files} if before else {}
     new = {config.name: config for config in now.manifest.configs if config.files}

@@ -21,6 +21,8 @@ KNOWN = (
 """As SPDX writes them, except ODbL, ODC-By and C-UDA, which the Hub writes without their version."""
 ON_THE_HUB = {licence: licence.lower() for licence in KNOWN} | {"PDDL-1.0": "pddl", PUBLIC_DOMAIN: "other"}
 """Licence -> its name in a card on the Hub."""
+_CREATIVE_COMMONS = re.compile(r"CC-(BY(?:-[A-Z]{2})*)-(\d\.\d)")
+_SPDX = {"ODbL": "ODbL-1.0", "ODC-By": "ODC-By-1.0", "C-UDA": "C-UDA-1.0"}
 LONGEST = 100
 """Characters of a licence's name that an error repeats."""
 
@@ -43,6 +45,18 @@ def normalised(stated: str) -> str:
 def hub_licence(licence: str) -> str:
     """Return the Hub's name for a licence in a card's metadata; `other` if it has none."""
     return ON_THE_HUB.get(normalised(licence), "other")
+
+
+def licence_text(stated: str) -> str | None:
+    """Return the address of a licence's text; None if the licence is not known, or has no text."""
+    licence = normalised(stated)
+    if licence not in KNOWN or licence == PUBLIC_DOMAIN:
+        return None
+    if licence == "CC0-1.0":
+        return "https://creativecommons.org/publicdomain/zero/1.0/"
+    if (parts := _CREATIVE_COMMONS.fullmatch(licence)) is not None:
+        return f"https://creativecommons.org/licenses/{parts[1].lower()}/{parts[2]}/"
+    return f"https://spdx.org/licenses/{_SPDX.get(licence, licence)}.html"
 
 
 def licences_of(

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -91,6 +92,14 @@ def code(value: object, most: int = LINE) -> Markup:
     if _PLAIN_CODE.fullmatch(text):
         return Markup(f"`{text}`")  # noqa: S704 - of plain characters alone
     return Markup("<code>{}</code>").format(inline(text, most))
+
+
+def link(url: str, text: str = "") -> Markup:
+    """Return a link to a web address, shown as `text` or else as the address; any other address is text alone."""
+    shown = inline(text or url)
+    if not url.startswith(("http://", "https://")):
+        return shown
+    return Markup("[{}]({})").format(shown, quote(url, safe="/:?#@!$&+,;=%~"))
 
 
 def fenced(text: str, language: str = "") -> Markup:

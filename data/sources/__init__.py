@@ -24,7 +24,18 @@ from schemas.base import Dropped, SourceRef, content_hash, key_of
 from schemas.errors import nearest
 from schemas.source import Assignment, Dialogue, Passage, QASource, Statement
 
-__all__ = ["FORMATS", "MAPPED", "Entry", "Row", "SourceError", "SourceSpec", "name_of", "read_entries", "read_source"]
+__all__ = [
+    "DATA_SETS",
+    "FORMATS",
+    "MAPPED",
+    "Entry",
+    "Row",
+    "SourceError",
+    "SourceSpec",
+    "name_of",
+    "read_entries",
+    "read_source",
+]
 
 S = TypeVar("S", Statement, QASource, Passage, Dialogue, Assignment)
 
@@ -66,6 +77,15 @@ FORMATS: Mapping[str, Mapping[type, Reader]] = {
         Assignment: touchstone.assignments,
     },
 }
+DATA_SETS = {
+    "creak": "CREAK", "strategyqa": "StrategyQA", "conflictqa": "ConflictQA", "hotpotqa": "HotpotQA", "squad": "SQuAD",
+    "squad-articles": "SQuAD", "nq-open": "NQ-Open", "timeqa": "TimeQA", "timeqa-pages": "TimeQA",
+    "realtimeqa": "RealTime QA", "charp": "CHARP", "faithdial": "FaithDial", "topical-chat": "Topical-Chat",
+    "begin": "BEGIN", "ntrex": "NTREX", "ntrex-documents": "NTREX", "scitldr": "SciTLDR",
+    "writingbench": "WritingBench", "ifeval": "IFEval", "self-instruct": "Self-Instruct", "mt-bench": "MT-bench",
+}  # fmt: skip
+"""Format -> the data set that it is named after. A file in the format may be of another and have another licence:
+XQuAD and CMRC 2018 have the format of SQuAD."""
 MAPPED = frozenset({"jsonl", "csv", "parquet", "hub"})
 """The formats that take `fields`; all others know theirs."""
 

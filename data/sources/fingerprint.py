@@ -4,7 +4,7 @@ from pathlib import Path
 
 from data.checksum import checksum
 from data.sources import touchstone
-from data.sources.spec import SourceError, SourceSpec
+from data.sources.spec import ATTRIBUTION, SourceError, SourceSpec
 
 READERS = {"hotpotqa": 2, "touchstone": 2}
 """Format -> version of its reader, if it is not 1: raised when the reader gives other records."""
@@ -14,10 +14,10 @@ def source_fingerprint(spec: SourceSpec) -> dict[str, object]:
     """Return the specification with the version of its reader, and checksums of its files in place of their folder.
 
     A data set on the Hub is identified by its commit. A URL is identified by its checksum as any file is, so that a
-    new ETag for the same bytes rebuilds nothing. Raises `SourceError`.
+    new ETag for the same bytes rebuilds nothing. What only a card shows does not count. Raises `SourceError`.
     """
     spec = spec.at_hand
-    settings = spec.model_dump(mode="json", exclude={"path", "revision"})
+    settings = spec.model_dump(mode="json", exclude={"path", "revision", *ATTRIBUTION})
     if spec.format in READERS:
         settings["reader"] = READERS[spec.format]
     if spec.format == "hub":

@@ -18,6 +18,9 @@ SHOWN_CHARACTERS = 60
 """Characters that are shown of a wrong value or a refused passage."""
 NO_OFFSET = -1
 """The start of an answer whose source does not know it."""
+WEB_ADDRESS = r"^https?://[^\s<>]+$"
+ATTRIBUTION = ("title", "authors", "homepage", "licence_url")
+"""Settings of a source that only a card shows: no row depends on them."""
 FINGERPRINT = "fingerprint"
 """Key in the context of a dump: a function that gives a source's fingerprint, to be dumped in place of its path."""
 
@@ -37,6 +40,12 @@ class SourceSpec(Frozen):
     )
     limit: int | None = Field(None, ge=1, description="Reading stops once this many records are kept")
     licence: str | None = Field(None, description="Licence of the rows, for their provenance")
+    title: str | None = Field(None, description="What the data set is called, for the card of a release")
+    authors: str | None = Field(None, description="Whom the card names as its authors")
+    homepage: str | None = Field(None, pattern=WEB_ADDRESS, description="Where the data set is to be had, for the card")
+    licence_url: str | None = Field(
+        None, pattern=WEB_ADDRESS, description="The text of its licence, if the card cannot know it by the name"
+    )
     revision: str | None = Field(
         None, description="For `hub`, a commit, tag or branch; for a URL, its ETag; the first build pins what it finds"
     )

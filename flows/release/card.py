@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,8 @@ from data.publish.licences import licences_of
 from data.publish.reading import read_released
 from data.publish.rows import ADDED, BOOKKEEPING, UNREVIEWED_ALLOWED, ReleasedRows
 from data.publish.version_number import FIRST_VERSION
-from data.sources import name_of
+from data.sources import DATA_SETS, name_of
+from data.sources.spec import ATTRIBUTION
 from data.whole_file import write_whole
 from flows.annotate.work import Collected, last_pull
 from flows.construct.engine import Family
@@ -40,8 +41,7 @@ from flows.project.project import Project
 from flows.project.settings import PERSON, sample_path
 from flows.release.contamination import RowTexts, contamination_of
 from flows.release.gate import Gated
-from flows.release.rows import GatheredConfig
-from flows.release.scorers import group_name
+from flows.release.rows import GatheredConfig, line_sources
 from flows.report.plots import agreement_plot, plots_of
 from flows.report.records import charts_of
 from schemas.errors import WrongInput
@@ -98,7 +98,7 @@ def card_facts(
             _family_facts(family, [config for config in configs if config.family is family])
             for family in {config.family.name: config.family for config in configs if config.rows.rows}.values()
         ),
-        configs=tuple(map(_config_facts, configs)),
+        configs=tuple(_config_facts(project, config) for config in configs),
         usage=made.usage,
         reviews=tuple(reviews),
         private=tuple(_private_facts(project, configs, made.models)),
@@ -163,7 +163,7 @@ def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFa
         predictions=_predictions(scorer, scored) if scored and scorer else None,
         harness=SCORERS if scored else None,
         harness_command=(
-            run_command(SCORERS, group_name(family), chat=family.evaluation.choices is None) if scored else ""
+            run_command(SCORERS, scored[0].group, chat=family.evaluation.choices is None) if scored else ""
         ),
         in_dialogues=family.evaluation.dialogues is not None,
     )  # fmt: skip
@@ -228,24 +228,29 @@ def _licences(configs: Sequence[GatheredConfig], declared: str | Mapping[str, st
     return {**dict.fromkeys(empty, ""), **licences_of(sources, declared)}
 
 
-def _config_facts(config: GatheredConfig) -> ConfigFacts:
+def _source_facts(project: Project, config: GatheredConfig) -> Iterator[SourceFacts]:
+    """Yield the sources of a configuration, with what the settings say about them."""
+    specs = {name_of(spec): spec for spec in line_sources(project, config.family, config.part)}
+    sources = {**dict.fromkeys(config.mixed), **config.sources}
+    for ref, rows in sorted(sources.items(), key=lambda item: (item[0].source, item[0].licence or "")):
+        spec = specs.get(ref.source)
+        about = {name: getattr(spec, name) for name in ATTRIBUTION} if spec else {}
+        named = DATA_SETS.get(spec.format) if spec else None
+        yield SourceFacts(source=ref.source, licence=ref.licence, rows=rows, in_format_of=named, **about)
+
+
+def _config_facts(project: Project, config: GatheredConfig) -> ConfigFacts:
     described = {
         field.name: field.metadata[b"description"].decode()
         for field in (*arrow_fields(config.part.item), *ADDED)
         if field.metadata and b"description" in field.metadata
     }
-    by_name: dict[tuple[str, str | None], int] = defaultdict(int)
-    for ref, count in (*config.sources.items(), *((ref, 0) for ref in config.mixed)):
-        by_name[ref.source, ref.licence] += count
     return ConfigFacts(
         name=config.rows.name,
         summary=_first_sentence(config.part.item),
         fields=described,
         languages=tuple(sorted(config.languages)),
-        sources=tuple(
-            SourceFacts(source=source, licence=licence, rows=rows or None)
-            for (source, licence), rows in sorted(by_name.items(), key=lambda item: (item[0][0], item[0][1] or ""))
-        ),
+        sources=tuple(_source_facts(project, config)),
         corrected=config.corrected,
         let_through=config.let_through,
         task=config.task,

@@ -16,6 +16,7 @@ the family had none, the rows of the other families decide in the same way.
 
 import hmac
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -217,7 +218,8 @@ def _rows(path: Path, family: str, released: Released | None) -> Iterator[_Row]:
         for row in batch.rows():
             text = released.rests_on(*(row[name] for name in origin)) if released is not None and origin else ""
             parents = row["provenance"]["parents"] if "provenance" in row else ()
-            yield _Row(row["key"], row["id"], family, _words(text) or text.strip(), frozenset(parents))
+            record = sys.intern(_words(text) or text.strip())  # hundreds of rows may rest on one long text
+            yield _Row(row["key"], row["id"], family, record, frozenset(parents))
 
 
 def _words(text: str) -> str:

@@ -33,7 +33,7 @@ class GatheredConfig:
     family: Family
     part: Part
     sources: Counter[SourceRef] = field(default_factory=Counter)
-    """Source that rows name -> how many do."""
+    """Source that rows name, without the id of a record -> how many rows name it."""
     mixed: frozenset[SourceRef] = frozenset()
     """Sources that no row names, but whose text rows may contain: distractors, passages, other items."""
     languages: set[str] = field(default_factory=set)
@@ -44,6 +44,9 @@ class GatheredConfig:
     prompts: Mapping[str, str] = field(default_factory=dict)
     """Task or prompt -> fingerprint of what a model is asked."""
     task: str | None = None
+    """Its main task for lm-evaluation-harness."""
+    group: str = ""
+    """The group that the main task is in."""
     asked: Sequence[Mapping[str, Any]] = ()
     """The predictions of one of its rows, without the replies."""
 
@@ -113,11 +116,18 @@ def look_through(project: Project, config: GatheredConfig, folder: Path) -> None
                 config.languages.update(_languages(row, released.text_fields))
                 config.corrected += row["decision"] == "fix"
                 config.let_through += row["decision"] == UNREVIEWED_ALLOWED
-                config.sources.update({SourceRef.model_validate(source) for source in row["provenance"]["sources"]})
+                config.sources.update(sources_named(row))
     if config.rows.rows:
         present = {(ref.source, ref.licence) for ref in config.sources}
         mixed = mixed_sources(project, config.family, config.part, kind)
         config.mixed = frozenset(ref for ref in mixed if (ref.source, ref.licence) not in present)
+
+
+def sources_named(row: Mapping[str, Any]) -> frozenset[SourceRef]:
+    """Return the sources that a row names, without the id of a record: each once, however many records it rests on."""
+    return frozenset(
+        SourceRef(source=source["source"], id="", licence=source["licence"]) for source in row["provenance"]["sources"]
+    )
 
 
 def _languages(row: Mapping[str, Any], text_fields: Sequence[str]) -> Iterator[str]:

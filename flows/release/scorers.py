@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import flows
-from data.publish.folder import SCORERS
+from data.publish.folder import CARD, SCORERS
 from data.publish.harness import (
     BESIDE,
     UTILS,
@@ -56,6 +56,7 @@ def write_scorers(
         exported = harness_tasks(name, family, built.settings, built.prompts, row, data, version)
         if exported:
             config.task = exported[0].name
+            config.group = named(f"{TASK}-{family.name}", exported[0].scoring.suffix)
             config.scorer = scorer_fingerprint(scorer)
             config.prompts = dict(task_fingerprint(task.text) for task in exported)
             config.asked = list(_asked(family, built.settings, row))
@@ -75,33 +76,36 @@ class FamilyTasks:
         """By the group's name, the tasks that ask in one way: the main tasks of the configs, and so on."""
         by_way: dict[str, list[HarnessTask]] = {}
         for task in self.tasks:
-            by_way.setdefault(named(group_name(self.family), task.scoring.suffix), []).append(task)
+            by_way.setdefault(named(f"{TASK}-{self.family.name}", task.scoring.suffix), []).append(task)
         return by_way
+
+    @property
+    def facts(self) -> TaskFacts:
+        """What the page on the tasks says of them."""
+        paper, scorer = self.family.paper, self.family.evaluation.scorer
+        return TaskFacts(
+            name=self.family.name,
+            title=paper.title,
+            short=paper.short,
+            authors=paper.authors,
+            year=paper.year,
+            citation=citation(self.family.name),
+            needs=scorer.needs if scorer else "",
+            groups=self.groups,
+        )
 
 
 def write_tasks(folder: Path, families: Sequence[FamilyTasks], name: str, repo: str | None, version: str) -> None:
+    """Write the tasks and groups of all families, with what they need, and a page on them; nothing without any."""
     if not families:
         return
-    for family in families:
-        for task in family.tasks:
+    for made in families:
+        for task in made.tasks:
             write_whole(folder / f"{task.name}.yaml", task.text.encode())
-        for group, tasks in family.groups.items():
+        for group, tasks in made.groups.items():
             write_whole(folder / f"{group}.yaml", group_of_tasks(group, tasks, version).encode())
     write_whole(folder / UTILS, utils_text().encode())
-    facts = [
-        TaskFacts(
-            name=family.family.name,
-            title=family.family.paper.title,
-            short=family.family.paper.short,
-            authors=family.family.paper.authors,
-            year=family.family.paper.year,
-            citation=citation(family.family.name),
-            needs=family.family.evaluation.scorer.needs if family.family.evaluation.scorer else "",
-            groups=family.groups,
-        )
-        for family in families
-    ]
-    write_whole(folder / "README.md", tasks_readme(facts, name, repo, version))
+    write_whole(folder / CARD, tasks_readme([made.facts for made in families], name, repo, version))
 
 
 def _asked(family: Family, settings: Any, row: Any) -> Iterator[Mapping[str, Any]]:
@@ -148,11 +152,6 @@ def harness_tasks(
         for prompting, asked in ways.items()
         for scoring in scorer.replies(values, prompting, list(asked))
     ]
-
-
-def group_name(family: Family) -> str:
-    """The name of the group of a family's main tasks."""
-    return f"{TASK}-{family.name}"
 
 
 def shipped_scorer(family: Family) -> str:

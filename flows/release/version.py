@@ -21,9 +21,9 @@ from data.publish.diff import Difference, compare, next_version
 from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, read_release, write_manifest
 from data.publish.version_number import FIRST_VERSION, is_version, parsed_version
 from data.sources.fingerprint import source_fingerprint
+from data.sources.spec import ATTRIBUTION
 from data.whole_file import write_whole
-from flows.construct.engine import Family
-from flows.llm.model import Prompt
+from flows.construct.stages import FamilyBuild
 from flows.project.locks import locked
 from flows.project.output_files import PACKAGE
 from flows.project.project import Project
@@ -35,6 +35,7 @@ from flows.release.scorers import shipped_scorer, write_scorers
 from flows.release.verification import prove
 from schemas.base import content_hash, visible
 from schemas.errors import Failed, Stopped, WrongInput
+from schemas.manifest import BuildManifest
 
 RELEASES = "releases"
 """Default folder of the versions, below the output folder of a build."""
@@ -302,17 +303,29 @@ def _inputs(project: Project, repo: str | None, card: bytes | None, *, allow_unr
         [[path.name, checksum(path)] for path in people],
         project.config.release.model_dump(mode="json", exclude={"contamination"}),
         [source_fingerprint(spec) for spec in project.config.release.contamination],
+        [
+            [family.name, [getattr(spec, name) for name in ATTRIBUTION]]
+            for family, part in project.build.parts()
+            for _, spec in project.build.named_sources(family, part)
+        ],
         ((own_words(card) if card else None) or b"").decode("utf-8", "replace").strip(),
         [repo, allow_unreviewed, built.name, built.seed, built.limit, built.versions.get(PACKAGE)],
         dict(built.models),
-        [_evaluation(family.family, family.prompts) for family in project.build.families.values()],
+        [_evaluation(built, configured) for configured in project.build.families.values()],
     )
 
 
-def _evaluation(family: Family, prompts: Mapping[str, Prompt[Any]]) -> list[object]:
-    """Return what scores depend on beside the rows."""
-    asked = [(prompts[prompt.name].source, prompt.max_tokens) for prompt in family.evaluation.prompts]
-    return [family.name, shipped_scorer(family) if family.evaluation.scorer else None, asked]
+def _evaluation(built: BuildManifest, configured: FamilyBuild) -> list[object]:
+    """Return what scores on a family's rows depend on beside the rows."""
+    family, evaluation = configured.family, configured.family.evaluation
+    prompts = [configured.prompts[prompt.name] for prompt in evaluation.prompts]
+    settings: Any = built.config["families"]
+    return [
+        family.name,
+        shipped_scorer(family) if evaluation.scorer else None,
+        [[prompt.source, prompt.max_tokens] for prompt in prompts],
+        {name: value for name, value in settings.get(family.name, {}).items() if name in evaluation.settings},
+    ]
 
 
 def _why_nothing(gated: Iterable[Gated], configs: Iterable[GatheredConfig]) -> str:
