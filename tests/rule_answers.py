@@ -26,7 +26,7 @@ SEED = 7
 FOLDER = Path(__file__).parent / "recorded_rules"
 OF_A_PROMPT = 12
 """Inputs that are kept of each prompt, evenly spread over those that the sample asks."""
-PILOT = 8
+PILOT = 24
 """The size of the pilot that asks them."""
 LONGEST = 6_000
 """Characters of inputs that are kept, as JSON."""
