@@ -1,6 +1,7 @@
 """A rebuild as a scheduled one runs: from the sources to the Hub, and nothing where nothing changed."""
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from flows.families.uraq.rubric import CHECK
 from flows.project.locks import building, no_build, one_rebuild
 from flows.project.project import EMBEDDINGS
 from flows.project.settings import packaged
+from flows.rebuild.reasons import DRAWN, MADE_OF
 from tests.builds import begun, bytes_of, scribed, served, touchstone, write_config
 from tests.chat_server import ChatServer
 from tests.forms import result
@@ -111,6 +113,10 @@ def test_a_changed_row_is_previewed_limited_and_released(tmp_path: Path, hub: Hu
     assert "rows since the last rebuild: uraq-items: 1 added, 1 removed" in told
     assert "it would stop before anything goes to people or out" in told
     assert "money: none, the models are free" in told
+    rows = int(re.findall(r"uraq-evaluation: .*?(\d+) changed,", told)[0])
+    reasons = re.findall(r"^uraq-evaluation: (\d+) changed because (.*): ", told, re.MULTILINE)
+    assert sum(int(count) for count, _ in reasons) == rows > 0, "each changed row has a reason"
+    assert {reason for _, reason in reasons} <= {DRAWN, MADE_OF}
     assert not changed(before, written(tmp_path)), "a preview writes nothing"
     for _ in range(2):  # what is built by the first is no excuse for the second
         fails(rebuild(tmp_path, "--hub", REPO, **on(hub)), "schedule.max_changed_items allows 3")

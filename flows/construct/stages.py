@@ -147,6 +147,8 @@ class Build:
         self.history = history or History(store, tuple)
         self._fingerprints: dict[StageRef, str] = {}
         self._sources: dict[str, dict[str, object]] = {}
+        self._manifests: dict[StageRef, StageManifest] = {}
+        self._releases: dict[StageRef, tuple[Folders, ...]] = {}
         self._built = built
         self._rebuilt = rebuilt
         self._samples: dict[tuple[tuple[StageRef, ...], int, int | None], Sample[Any]] = {}
@@ -216,14 +218,16 @@ class Build:
 
         A part is read as it was after people's verdicts, if it had any.
         """
-        stages = self.needs(ref)
-        names = []
-        for stage in stages:
-            last = self.stages(self._family(stage).family, self.part(stage))[-1]
-            steps = [PEOPLE, self.part(stage).steps[-1].name] if stage == last else [stage.step]
-            names.append([f"{stage.family}/{stage.part}/{step}" for step in steps])
-        now = tuple(self.files(stage).name for stage in stages)
-        return self.history.before(f"{ref.family}/{ref.part}/{ref.step}", names, now)
+        if ref not in self._releases:
+            stages = self.needs(ref)
+            names = []
+            for stage in stages:
+                last = self.stages(self._family(stage).family, self.part(stage))[-1]
+                steps = [PEOPLE, self.part(stage).steps[-1].name] if stage == last else [stage.step]
+                names.append([f"{stage.family}/{stage.part}/{step}" for step in steps])
+            now = tuple(self.files(stage).name for stage in stages)
+            self._releases[ref] = self.history.before(f"{ref.family}/{ref.part}/{ref.step}", names, now)
+        return self._releases[ref]
 
     def released(self, ref: StageRef) -> Records[Any]:
         """Return the records that a stage had in the last release before the present ones; none before the first."""
@@ -325,8 +329,10 @@ class Build:
         return StageFiles(self.store, ref.family, ref.part, ref.step, self.fingerprint(ref))
 
     def manifest(self, ref: StageRef) -> StageManifest | None:
-        """Return the stage's manifest; None while it is unfinished."""
-        return self.files(ref).manifest()
+        """Return the stage's manifest; None while it is unfinished. That of a finished stage is read once."""
+        if ref not in self._manifests and (manifest := self.files(ref).manifest()) is not None:
+            self._manifests[ref] = manifest
+        return self._manifests.get(ref)
 
     def read(self, ref: StageRef) -> Stage[Any]:
         """Return a finished stage's records."""

@@ -28,6 +28,7 @@ from flows.project.project import COPIES, EMBEDDINGS, Project
 from flows.project.released import released_stages
 from flows.project.settings import load_config
 from flows.rebuild.changes import Drift, Rows, drift, matters, row_state, rows_before, rows_of, too_many
+from flows.rebuild.reasons import Reason, why_changed
 from flows.release.version import PRIVATE, RELEASES, Prepared, prepare, versions_in
 from flows.run.estimate import Estimate, estimate
 from flows.run.in_process import runner_here
@@ -72,6 +73,8 @@ class Preview:
     exact: bool
     """True if `drift` compares rows; otherwise it compares source records."""
     drift: tuple[Drift, ...]
+    reasons: tuple[Reason, ...]
+    """Why rows changed; none if `drift` does not compare rows, or there is no last build."""
     tasks: tuple[Tasks, ...] | None
     """None if they are not known before a model is asked."""
     estimate: Estimate
@@ -117,14 +120,17 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview
         differing = drift(before, _rows(project))
         to_review = {key for part_drift in differing for key in (*part_drift.added, *part_drift.changed)}
         tasks = tuple(_tasks(project, to_review))
+        built = last_manifest(project.out)
+        reasons = tuple(why_changed(project, built, differing)) if built is not None else ()
     else:
-        differing, tasks = tuple(_sources(project, store, missing)), None
+        differing, tasks, reasons = tuple(_sources(project, store, missing)), None, ()
     return Preview(
         moved=tuple(f"{pin.source}: {pin.before} → {pin.now}" for pin in pins.moved),
         stages=missing,
         since=since,
         exact=exact,
         drift=differing,
+        reasons=reasons,
         tasks=tasks,
         estimate=money,
         stops=too_many(project.config, differing) if exact and rows_before(project.out) is not None else None,

@@ -87,6 +87,8 @@ def print_preview(config: Path, out: Path, to: Path | None, hub: str | None, *, 
             soft_wrap=True,
         )
     _print_drift(console, outlook.drift, outlook.since)
+    for reason in outlook.reasons:
+        console.print(escape(str(reason)), highlight=False, soft_wrap=True)
     if outlook.tasks is None:
         console.print("people: known once the rows are; each row that differs in what people see goes to them again")
     elif outlook.tasks:

@@ -45,6 +45,7 @@ class ToRename(Frozen):
     language: str
     most: int = Field(description="Rules wanted at most")
     candidates: tuple[Alternatives, ...] = Field(description="What other documents name of the same kinds")
+    seed: str = Field("", exclude=True, description="For the rules: seed of their random choices")
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -304,6 +304,7 @@ async def propose_rules(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, Tex
             candidates=ctx.prepared[pair.dataset, ctx.step.arrival(pair)].candidates.for_pair(
                 pair, sentences, ctx.random(pair.key).random()
             ),
+            seed=content_hash(ctx.step.seed, ctx.step_name, pair.key),
         )
         try:
             rules = (await ctx.ask(prompts.REPLACEMENT_RULES, asked)).rules

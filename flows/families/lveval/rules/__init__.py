@@ -8,7 +8,7 @@ from flows.families.lveval.rules.confusing_facts import confusing_facts
 from flows.families.lveval.rules.replacements import replacement_rules
 from flows.llm.model import RuleSet
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Raised when an answer changes for the same inputs: what the rules answered before is then made again."""
 RULES: RuleSet = {
     "confusing_facts": confusing_facts,

@@ -14,7 +14,11 @@ TRIED = 6  # substitutes tried for a name
 
 
 def replacement_rules(asked: ToRename, rng: random.Random) -> RuleList:
-    """Replace names of the question, then of the answers, each in all its forms in the documents."""
+    """Replace names of the question, then of the answers, each in all its forms in the documents.
+
+    The choices are seeded by the pair alone: the names of other pairs make no difference to them.
+    """
+    rng = random.Random(asked.seed)
     rules: list[Rule] = []
     texts = "\n".join((asked.question, *asked.answers, *asked.texts))
     renamed = 0
