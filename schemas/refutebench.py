@@ -16,7 +16,7 @@ Protocol = Literal["transient", "persistent"]
 Refuter = Literal["agent", "template"]
 """Who refutes: a model (version 2.0), or the templates of version 1.0 as a baseline."""
 Aspect = Literal["refutation", "task"]
-"""What is rated: R(a, r), how an answer follows a refutation, or R(q, a), how it does what the query asks."""
+"""The thing rated: R(a, r), how an answer follows a refutation, or R(q, a), how it does what the query asks."""
 
 TASKS: tuple[SeedTask, ...] = get_args(SeedTask)
 FOCUSES: tuple[Focus, ...] = get_args(Focus)

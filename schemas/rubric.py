@@ -112,7 +112,7 @@ class Rubric(Frozen):
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=40)
     title: str = Field("", description="Its name for annotators; by default its name")
-    version: int = Field(ge=1, description="Raised when what is shown or asked, or the guideline, changes")
+    version: int = Field(ge=1, description="Raised when people would answer otherwise than before")
     guideline: str = Field(description="File with the guideline, in the family's folder")
     shows: tuple[Shown, ...] = Field(min_length=1)
     asks: tuple[Choice, ...] = ()
@@ -174,7 +174,7 @@ class Rubric(Frozen):
 
 
 class Task(Record):
-    """What a person is shown at a time. `key` is made from the record and the sample, the id from what is shown."""
+    """A record that a person is shown. `key` is made from the record and the sample, the id from what is shown."""
 
     DEFINES: ClassVar[tuple[str, ...]] = ("rubric", "version", "shown")
 

@@ -71,7 +71,7 @@ class ConfigFacts(Frozen):
 
 
 class PrivateFacts(Frozen):
-    """What it takes to build a family's private rows again."""
+    """The means that it takes to build a family's private rows again."""
 
     family: str = Field(description="What its paper calls it: `LV-Eval`")
     models: tuple[str, ...] = Field(description="Models other than the rules that its rows were made with")

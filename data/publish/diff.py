@@ -52,7 +52,7 @@ class ConfigDifference:
     asked: Sequence[str] = ()
     """Tasks and prompts that ask a model in another way."""
     method: Mapping[str, Pair] = field(default_factory=dict)
-    """What made the rows: step or prompt -> version."""
+    """The method that made the rows: step or prompt -> version."""
     licence: Pair | None = None
     held_back: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Reason -> rows held back for it before and now, if the numbers differ."""

@@ -65,7 +65,7 @@ class ReplyScoring:
     """A task for replies: the variants that are asked, and how the functions of the scorer score the replies."""
 
     about: str
-    """What the task asks, for a reader: a sentence without a full stop."""
+    """The question of the task, for a reader: a sentence without a full stop."""
     variants: Sequence[str]
     columns: Mapping[str, str]
     """Variable of the prompts -> where a document has it, as a Jinja expression."""
@@ -73,13 +73,13 @@ class ReplyScoring:
     """The right answer, as a template."""
     metrics: Sequence[Metric]
     values: str
-    """What the metrics are, for a reader."""
+    """The metrics, described for a reader."""
     suffix: str = ""
-    """What the task's name adds to that of its config; the main task of a config adds nothing."""
+    """Added to the name of the config for the task's name; the main task of a config adds nothing."""
     together: Sequence[str] = ()
     """The columns in which rows agree that are scored together, as one document; by default each row is one."""
     demonstrations: Sequence[Mapping[str, Any]] = ()
-    """What `--num_fewshot` takes from, in order: those of the row's `language`. Without any, it is ignored."""
+    """The demonstrations for `--num_fewshot`, in order: those of the row's `language`. Without any, it is ignored."""
     options: Mapping[str, str] = field(default_factory=dict)
     """Arguments that `process_results` takes from `--metadata`, each with an example; by default they are none."""
     weight_by_size: bool = True

@@ -27,7 +27,7 @@ class TaskFacts:
     year: int
     citation: str
     needs: str
-    """What else has to be installed, a sentence."""
+    """A sentence on further packages to install."""
     groups: Mapping[str, Sequence[HarnessTask]]
 
     @property
@@ -43,12 +43,12 @@ class TaskFacts:
 
     @property
     def values(self) -> list[str]:
-        """What the metrics of the tasks are, each text once."""
+        """The descriptions of the tasks' metrics, each once."""
         return list(dict.fromkeys(task.scoring.values for task in self.tasks))
 
     @property
     def options(self) -> Mapping[str, str]:
-        """What `--metadata` takes for all tasks, with examples."""
+        """The values that `--metadata` takes for all tasks, with examples."""
         scoring = self.tasks[0].scoring
         return {} if isinstance(scoring, OptionScoring) else scoring.options
 

@@ -16,7 +16,7 @@ READS = "read"
 
 @dataclass(frozen=True)
 class _Account:
-    """What the Hub says about a token."""
+    """The Hub's answer about a token."""
 
     name: str
     owners: Sequence[str]

@@ -117,7 +117,7 @@ class CompletionCache:
             raise self._explain(error) from error
 
     def close(self) -> None:
-        """Return the connection to the pool."""
+        """Close the cache's database."""
         self._table.close()
 
     def _explain(self, error: Exception) -> CacheError:

@@ -18,7 +18,7 @@ ASKED: Final = (
     "description", "doc_to_text", "doc_to_choice", "target_delimiter", "output_type", "variants", "fewshot_config",
     "generation_kwargs",
 )  # fmt: skip
-"""What a task for lm-evaluation-harness says of how a model is asked."""
+"""The fields of a task for lm-evaluation-harness that say how a model is asked."""
 
 
 def scorer_fingerprint(text: str) -> str:

@@ -91,7 +91,7 @@ class _Side:
 
 @dataclass(frozen=True)
 class PrivateShare:
-    """What decides on the private rows of the next version."""
+    """The secret and the earlier versions, which decide on the private rows of the next version."""
 
     share: float
     folder: Path

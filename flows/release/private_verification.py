@@ -122,7 +122,7 @@ def _faults(version: PrivateRows) -> Iterator[str]:
 
 @dataclass
 class _Names:
-    """What names the rows of some files."""
+    """Keys, canaries and columns of the rows of some files."""
 
     keys: list[str] = field(default_factory=list)
     canaries: set[str] = field(default_factory=set)

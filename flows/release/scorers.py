@@ -34,7 +34,7 @@ from schemas.base import Record
 
 ROOT = Path(flows.__file__).parent.parent
 TASK = "touchstone"
-"""What the names of tasks and groups begin with."""
+"""The beginning of the names of tasks and groups."""
 
 
 def write_scorers(
@@ -81,7 +81,7 @@ class FamilyTasks:
 
     @property
     def facts(self) -> TaskFacts:
-        """What the page on the tasks says of them."""
+        """The text on them for the page on the tasks."""
         paper, scorer = self.family.paper, self.family.evaluation.scorer
         return TaskFacts(
             name=self.family.name,

@@ -36,7 +36,7 @@ class Missed:
     """A rebuild to make up for."""
 
     what: str
-    """What was missed, and when."""
+    """A rebuild that was missed, and its time."""
     key: str
     """The same until it is made up for, so that a start that was itself cut off does not make up for it twice."""
     parameters: dict[str, Any]

@@ -96,6 +96,6 @@ def _common(text: str, other: str, code: str) -> float:
 
 
 def _shingles(text: str, code: str) -> frozenset[tuple[str, ...]]:
-    """Return each run of `size` words (characters); of a shorter text, the whole."""
+    """Return each run of `SHINGLE` words (characters); of a shorter text, the whole."""
     words = units(text, code)
     return frozenset(tuple(words[at : at + SHINGLE[code]]) for at in range(max(1, len(words) - SHINGLE[code] + 1)))
