@@ -14,6 +14,9 @@ class ReleasedFile(Frozen):
     path: str = Field(description="Relative to the folder, with `/`")
     bytes: int
     sha256: str
+    made: str | None = Field(
+        None, description="If somebody edited it: SHA-256 of what was made in its place; empty if somebody added it"
+    )
 
 
 class ReleasedConfig(Frozen):
@@ -41,8 +44,15 @@ class ReleasedConfig(Frozen):
     )
 
 
+class MadeCard(Frozen):
+    """A card as it was made, before it got people's edits. Empty in manifests that were written before it was noted."""
+
+    metadata: Mapping[str, JsonValue] = {}
+    text: str = Field("", description="SHA-256 of the text without the user's own words")
+
+
 class ReleaseManifest(Frozen):
-    """`manifest.json` of a released folder: it names every other file in it, and is written last."""
+    """`manifest.json` of a released folder: it names every other file of the release, and is written last."""
 
     name: str
     version: str
@@ -55,11 +65,22 @@ class ReleaseManifest(Frozen):
     inputs: str = Field("", description="Hash of all that it follows from: with the same, nothing is new")
     configs: tuple[ReleasedConfig, ...]
     files: tuple[ReleasedFile, ...]
+    card: MadeCard = Field(MadeCard(), description="The card without people's edits, which are told by it")
     stages: Mapping[str, str] = Field(description="`family/part/step` -> fingerprint of the stage")
     models: Mapping[str, str] = Field(description="`family.role` -> the model that played it")
     prompts: Mapping[str, str] = Field(description="`family/prompt` -> version and template hash")
     versions: Mapping[str, str] = Field(description="Of Python and of the libraries that decide results")
     settings: Mapping[str, JsonValue] = Field(description="`families` of the configuration as built, without secrets")
+
+    @property
+    def added(self) -> frozenset[str]:
+        """Paths of the files that people added."""
+        return frozenset(file.path for file in self.files if file.made == "")
+
+    @property
+    def touched(self) -> frozenset[str]:
+        """Paths of the files that people added or edited."""
+        return frozenset(file.path for file in self.files if file.made is not None)
 
 
 class Change(Frozen):

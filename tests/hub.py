@@ -187,11 +187,15 @@ class HubServer:
             repo.add("initial commit", "", {".gitattributes": Blob(ATTRIBUTES, large=False)}, self.now())
             return repo
 
-    def somebody_commits(self, name: str, path: str = "README.md", data: bytes = b"# Ours\n") -> Commit:
-        """A commit that another person makes."""
+    def somebody_commits(self, name: str, path: str = "README.md", data: bytes | None = b"# Ours\n") -> Commit:
+        """A commit that another person makes: a file, or without `data` the end of one."""
         with self._lock:
             repo = self.repos[name]
-            return repo.add("by hand", "", {**repo.head.files, path: Blob(data, large=False)}, self.now())
+            files = {other: blob for other, blob in repo.head.files.items() if other != path}
+            if data is not None:
+                files[path] = Blob(data, large=any(fnmatch(path, pattern) for pattern in LARGE))
+                self.large |= {files[path].sha256: data} if files[path].large else {}
+            return repo.add("by hand", "", files, self.now())
 
     def asked(self, pattern: str) -> int:
         """How many requests match."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from data.publish.check import damage_of, faults_of
+from data.publish.check import damage_of, faults_of, others_in
 from data.publish.folder import read_release, write_manifest
 from schemas.release import ReleaseManifest
 from tests.releases import CANARY, note, release
@@ -80,15 +80,16 @@ def test_files_that_are_missing_or_more(folder: Path) -> None:
     (folder / "data" / "__pycache__" / "x").write_text("")
     (folder / "nested" / ".cache" / "x").write_text("")
     (folder / "elsewhere").symlink_to("/")
+    (folder / "scorers").mkdir()
+    (folder / "scorers" / "json.py").write_text("what a scorer would import")
     assert faults(folder) == [
-        ".hidden: not in the manifest",
         "data/__pycache__/x: not in the manifest",
         "data/toy/more.parquet: not in the manifest",
-        "elsewhere: not in the manifest",
-        "nested/.cache/x: not in the manifest",
+        "scorers/json.py: not in the manifest",
         "data/other/test.parquet: missing",
         "README.md: configuration other: data/other/test.parquet is not named",
     ]
+    assert others_in(read_release(folder)) == [".hidden", "elsewhere", "nested/.cache/x"]
 
 
 def test_rows_that_are_not_as_the_manifest_says(folder: Path) -> None:
@@ -227,5 +228,5 @@ def test_damage_is_told_without_reading_rows(tmp_path: Path) -> None:
 
 
 def test_hostile_names_stay_on_their_line(folder: Path) -> None:
-    (folder / "a\n\x1b[31mb").write_text("")
-    assert faults(folder) == ["a\\n\\x1b[31mb: not in the manifest"]
+    (folder / "data" / "a\n\x1b[31mb").write_text("")
+    assert faults(folder) == ["data/a\\n\\x1b[31mb: not in the manifest"]

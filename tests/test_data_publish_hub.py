@@ -1,6 +1,5 @@
 """Publishing to the Hub: one commit and one tag a version, whatever goes wrong, against a Hub on loopback."""
 
-import json
 import logging
 import os
 import signal
@@ -17,26 +16,27 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from data.checksum import checksum
 from data.publish import hub_repository as publishing
-from data.publish.hub import Published, fetch, publish, versions
-from data.publish.hub import served as served_now
+from data.publish.folder import read_release, write_manifest
+from data.publish.hub import Published, fetch, look, publish
 from schemas.errors import Failed, WrongInput
+from schemas.release import ReleaseManifest
 from tests.hub import ATTRIBUTES, Blob, Fault, HubServer
 
 ROOT = Path(__file__).resolve().parent.parent
 REPO = "acme/sample"
 TOKEN = "hf_plantedSecret0123456789"
+BESIDE = {"eval.yaml": b"tasks: []\n"}
 CARD = """---
 configs:
 - config_name: uraq-items
   data_files:
   - split: test
-    path: uraq-items/*.parquet
+    path: data/uraq-items/*.parquet
 - config_name: lveval-16k
   data_files:
   - split: test
-    path: lveval-16k/*.parquet
+    path: data/lveval-16k/*.parquet
 ---
 # A sample
 """
@@ -63,18 +63,25 @@ def two(tmp_path: Path) -> Path:
     """The next one: a row more in one file, a file gone, a file new."""
     folder = release(tmp_path / "1.1.0", [1, 2, 3])
     (folder / "CHANGELOG.md").unlink()
-    (folder / "changes.json").write_text("{}")
+    (folder / "plots").mkdir()
+    (folder / "plots" / "new.svg").write_text("<svg/>")
+    write_manifest(folder, read_release(folder).manifest)
     return folder
 
 
 def release(folder: Path, numbers: list[int]) -> Path:
     for name, rows in (("uraq-items", numbers), ("lveval-16k", [7])):
-        (folder / name).mkdir(parents=True)
-        pq.write_table(pa.table({"number": rows}), folder / name / "test.parquet")
+        (folder / "data" / name).mkdir(parents=True)
+        pq.write_table(pa.table({"number": rows}), folder / "data" / name / "test.parquet")
     (folder / "README.md").write_text(CARD)
     (folder / "CHANGELOG.md").write_text("# Changes\n")
-    files = {path.relative_to(folder).as_posix(): checksum(path) for path in folder.rglob("*.parquet")}
-    (folder / "manifest.json").write_text(json.dumps(files))
+    write_manifest(
+        folder,
+        ReleaseManifest(
+            name="sample", version=folder.name, canary="c", seed=7, configs=(), files=(), stages={}, models={},
+            prompts={}, versions={}, settings={},
+        ),
+    )  # fmt: skip
     return folder
 
 
@@ -89,13 +96,13 @@ def served(hub: HubServer, revision: str) -> dict[str, bytes]:
     return {path: blob.data for path, blob in commit.files.items() if path != ".gitattributes"}
 
 
-def released(hub: HubServer, version: str, folder: Path, commits: int = 1) -> None:
-    """One tag, on the one commit of this version, which has the folder's bytes."""
+def released(hub: HubServer, version: str, folder: Path, commits: int = 1, *, beside: bool = False) -> None:
+    """One tag, on the one commit of this version, which has the folder's bytes, and what somebody put beside them."""
     repo = hub.repos[REPO]
     of_version = [commit.id for commit in repo.commits if commit.description == f"Release: {version}"]
     assert len(of_version) == commits
     assert repo.tags[version] == of_version[-1]
-    assert served(hub, version) == contents(folder)
+    assert served(hub, version) == {**contents(folder), **BESIDE} if beside else contents(folder)
 
 
 def refused(kind: type[Exception], call: Callable[[], object]) -> str:
@@ -108,6 +115,11 @@ def refused(kind: type[Exception], call: Callable[[], object]) -> str:
     assert raised.value.__cause__ is None
     assert raised.value.__suppress_context__ or raised.value.__context__ is None
     return said
+
+
+def somebody_adds(hub: HubServer) -> None:
+    for path, data in BESIDE.items():
+        hub.somebody_commits(REPO, path, data)
 
 
 def first(folder: Path) -> Published:
@@ -234,7 +246,7 @@ def test_one_fault_at_any_request_changes_nothing(hub: HubServer, one: Path, fau
 
 def test_somebody_elses_commit_is_never_overwritten(hub: HubServer, one: Path, two: Path) -> None:
     first(one)
-    hub.faults.append(Fault("/commit/", before=lambda: hub.somebody_commits(REPO)))
+    hub.faults.append(Fault("/commit/", before=lambda: somebody_adds(hub)))
     said = refused(Failed, lambda: second(two))
     assert said == (
         "acme/sample: somebody else committed while 1.1.0 was published; nothing of theirs was changed; run again"
@@ -242,7 +254,7 @@ def test_somebody_elses_commit_is_never_overwritten(hub: HubServer, one: Path, t
     assert hub.repos[REPO].head.title == "by hand"
     assert list(hub.repos[REPO].tags) == ["1.0.0"]
     second(two)
-    released(hub, "1.1.0", two)
+    released(hub, "1.1.0", two, beside=True)
 
 
 def test_a_commit_whose_answer_was_lost_is_tagged_though_another_stands_on_it(hub: HubServer, one: Path) -> None:
@@ -260,10 +272,10 @@ def test_a_file_that_is_served_corrupted_leaves_the_version_before_in_force(
     said = refused(Failed, lambda: second(two))
     commit = hub.repos[REPO].head.id[:8]
     assert said == (
-        "acme/sample: lveval-16k/test.parquet is served with other bytes than were published; "
+        "acme/sample: data/lveval-16k/test.parquet is served with other bytes than were published; "
         f"commit {commit} is not tagged as a version; run again"
     )
-    assert versions(REPO) == ["1.0.0"]
+    assert list(hub.repos[REPO].tags) == ["1.0.0"]
     second(two)
     released(hub, "1.1.0", two)
 
@@ -272,8 +284,8 @@ def test_a_file_that_the_hub_left_out_is_noticed(hub: HubServer, one: Path) -> N
     hub.made(REPO)
     hub.somebody_commits(REPO, ".gitignore", b"*.json\n")
     said = refused(Failed, lambda: first(one))
-    assert "the Hub's files are not those of the release (manifest.json)" in said
-    assert versions(REPO) == []
+    assert "the Hub left out files of the release (manifest.json)" in said
+    assert not hub.repos[REPO].tags
 
 
 @pytest.mark.parametrize("request_", ["/commit/", "/tag/", "GET .*/resolve/"])
@@ -282,7 +294,7 @@ def test_a_hub_that_stays_down_is_said_and_the_next_run_finishes(hub: HubServer,
     assert refused(Failed, lambda: first(one)) == (
         "acme/sample: the Hub answers 503 Service Unavailable; run again later"
     )
-    assert versions(REPO) == []
+    assert not hub.repos[REPO].tags
     hub.faults.clear()
     first(one)
     released(hub, "1.0.0", one)
@@ -363,7 +375,7 @@ def test_a_token_that_may_only_read(hub: HubServer, one: Path, monkeypatch: pyte
     assert refused(Failed, lambda: first(one)) == line
     hub.made(REPO)
     assert refused(Failed, lambda: first(one)) == line
-    assert versions(REPO) == []
+    assert not hub.repos[REPO].tags
 
 
 def test_an_owner_that_is_not_ours(hub: HubServer, one: Path) -> None:
@@ -383,20 +395,10 @@ def test_a_hub_that_is_not_there(one: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_dataset_that_is_not_there(hub: HubServer, tmp_path: Path) -> None:
-    assert versions(REPO) == []
-    assert served_now(REPO, "README.md") is None
+    assert look(REPO, tmp_path) is None
     assert refused(Failed, lambda: fetch(REPO, "1.0.0", tmp_path / "1.0.0")) == (
         f"acme/sample: no such dataset at {hub.url} that the token opens; check the name and HF_TOKEN"
     )
-
-
-def test_a_file_is_read_as_it_is_now_or_of_a_version(hub: HubServer, one: Path) -> None:
-    first(one)
-    hub.somebody_commits(REPO, "README.md", b"# By hand\n")
-    assert served_now(REPO, "README.md") == b"# By hand\n"
-    assert served_now(REPO, "README.md", "1.0.0") == CARD.encode()
-    assert served_now(REPO, "README.md", "1.1.0") is None
-    assert served_now(REPO, "none.md") is None
 
 
 def test_a_card_that_is_no_yaml(hub: HubServer, one: Path) -> None:
@@ -409,12 +411,22 @@ def test_a_card_that_is_no_yaml(hub: HubServer, one: Path) -> None:
 
 
 def test_a_folder_that_is_no_release(hub: HubServer, one: Path, tmp_path: Path) -> None:
-    assert refused(WrongInput, lambda: first(tmp_path / "none")) == (
-        f"{tmp_path}/none: no README.md there; name the folder of a release"
+    with pytest.raises(WrongInput, match=r"none: has no manifest\.json, so this is not a released version"):
+        first(tmp_path / "none")
+    (one / "CHANGELOG.md").unlink()
+    assert refused(Failed, lambda: first(one)) == (
+        f"{one}/CHANGELOG.md: missing; remove this folder, and release again"
     )
-    (one / ".env").write_text(f"HF_TOKEN={TOKEN}")
-    assert refused(WrongInput, lambda: first(one)) == (f"{one}/.env: hidden files are no part of a release; remove it")
     assert hub.requests == []
+
+
+def test_what_is_no_part_of_the_release_stays_at_home(hub: HubServer, one: Path) -> None:
+    (one / ".env").write_text(f"HF_TOKEN={TOKEN}")
+    (one / "notes.txt").write_text("not in the manifest")
+    first(one)
+    (one / ".env").unlink()
+    (one / "notes.txt").unlink()
+    released(hub, "1.0.0", one)
 
 
 def test_no_token_and_no_signed_address_is_shown_or_logged(
@@ -507,7 +519,9 @@ def test_of_two_tags_the_first_stays(hub: HubServer, one: Path, two: Path) -> No
 def test_versions_come_in_their_order(hub: HubServer, one: Path) -> None:
     repo = hub.made(REPO)
     repo.tags |= dict.fromkeys(["1.10.0", "1.9.1", "2.0.0", "1.9.0", "draft", "v3"], repo.head.id)
-    assert versions(REPO) == ["1.9.0", "1.9.1", "1.10.0", "2.0.0"]
+    branch = look(REPO, one.parent)
+    assert branch is not None
+    assert list(branch.tags) == ["1.9.0", "1.9.1", "1.10.0", "2.0.0"]
 
 
 def test_a_version_comes_back_as_it_was_published(hub: HubServer, one: Path, two: Path, tmp_path: Path) -> None:

@@ -4,21 +4,17 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from data.publish import hub_repository as publishing
-from data.publish.card import OWN_BEGIN, OWN_END
 from data.publish.folder import read_release
-from flows.prefect_server.embedded import quieten_prefect
+from data.publish.merge import OWN_BEGIN, OWN_END
 from flows.project.settings import ConfigError
 from schemas.errors import Failed
 from tests.hub import Fault, HubServer
+from tests.releasing import REPO, TOKEN, hub_of_the_client, run, served
 from tests.saying import build, contents, decide, known
 
-REPO = "acme/sayings"
-TOKEN = "hf_plantedSecret0123456789"
 LINES = {"one": "one", "two": "two", "three": "three"}
 NEXT = {**LINES, "two": "twain"}
 
@@ -31,29 +27,8 @@ def saying() -> Iterator[None]:
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
-    """A Hub that the client takes for the Hub; retries do not wait."""
-    monkeypatch.setattr(publishing, "WAITS_S", (0.0, 0.0, 0.0, 0.0))
-    with HubServer(tokens={TOKEN: "write"}) as server:
-        monkeypatch.setenv("HF_ENDPOINT", server.url)
-        monkeypatch.setenv("HF_TOKEN", TOKEN)
+    with hub_of_the_client(monkeypatch) as server:
         yield server
-
-
-def run(folder: Path, **options: Any) -> Any:
-    """The flow's own function, outside Prefect: what Prefect adds is tested with the command."""
-    from flows.release import flow as release
-
-    quieten_prefect(folder / "prefect")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(release, "create_table_artifact", lambda **given: None)
-        patched.setattr(release, "create_markdown_artifact", lambda **given: None)
-        return release.release.fn(str(folder / "out"), to=str(folder / "releases"), **options)
-
-
-def served(hub: HubServer, version: str) -> dict[str, bytes]:
-    commit = hub.repos[REPO].at(version)
-    assert commit is not None
-    return {path: blob.data for path, blob in commit.files.items() if path != ".gitattributes"}
 
 
 def of_version(hub: HubServer, version: str) -> int:

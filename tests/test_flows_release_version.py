@@ -18,8 +18,8 @@ import yaml
 
 import data.parquet
 from data.checksum import checksum
-from data.publish.card import OWN_BEGIN, OWN_END
 from data.publish.folder import read_release
+from data.publish.merge import OWN_BEGIN, OWN_END
 from flows.rebuild.preview import preview
 from flows.release.verification import prove
 from flows.release.version import Prepared, newest

@@ -24,15 +24,11 @@ from data.publish.card_facts import CardFacts, ConfigFacts, FamilyFacts, Plot, S
 from data.publish.folder import VERIFICATION_INPUTS, claims_of
 from data.publish.licences import hub_licence, licence_text
 from data.publish.markdown import literal
-from schemas.errors import WrongInput
+from data.publish.merge import OWN_BEGIN, OWN_END, with_words, written
 from schemas.manifest import UsageOfPrompt, sum_usage
 from schemas.release import ReleasedConfig, ReleaseManifest
 
 HERE: Final = Path(__file__).parent
-OWN_BEGIN: Final = b"<!-- own words: begin -->"
-OWN_END: Final = b"<!-- own words: end -->"
-"""The text between the two is the user's, and is carried over from version to version."""
-
 SETTINGS: Final = 8_000
 """Characters that the card shows of the settings."""
 SIZES: Final = (
@@ -44,13 +40,11 @@ SIZES: Final = (
 _PLACE_IN_PAPER = re.compile(r"\b(?:sections?|tables?|figures?|appendix|appendices) [0-9A-Z]", re.IGNORECASE)
 
 
-def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
-    """Return the README.md of a release, in UTF-8; the user's section is carried over from `before`, an earlier one.
+def render_card(facts: CardFacts, metadata: Mapping[str, Any] | None = None, words: bytes | None = None) -> bytes:
+    """Return the README.md of a release, in UTF-8.
 
-    Raises `WrongInput` if one of that section's markers is missing.
+    `metadata` stands for its own metadata (`card_metadata`), with what people changed in it. `words` are their own.
     """
-    from huggingface_hub import DatasetCard
-
     page = _template().render(
         facts=facts,
         manifest=facts.manifest,
@@ -71,14 +65,12 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
         own_words=Markup(f"{OWN_BEGIN.decode()}\n\n{OWN_END.decode()}"),  # noqa: S704 - ours
     )
     page = re.sub(r"\n{3,}", "\n\n", page)  # what the template leaves out has a blank line on either side
-    card = DatasetCard(f"---\n{card_data(facts).to_yaml()}\n---\n\n{page}")
-    content: bytes = card.content.encode()
-    words = None if before is None else own_words(before)
-    return content if words is None else _with_own(content, words)
+    content = f"---\n{written(card_metadata(facts) if metadata is None else metadata)}\n---\n\n{page}".encode()
+    return content if words is None else with_words(content, words)
 
 
-def card_data(facts: CardFacts) -> Any:
-    """Return the card's metadata, a `DatasetCardData`, with the manifest's configurations and files."""
+def card_metadata(facts: CardFacts) -> dict[str, Any]:
+    """Return the card's metadata, with the manifest's configurations and files."""
     from huggingface_hub import DatasetCardData
 
     manifest = facts.manifest
@@ -92,7 +84,7 @@ def card_data(facts: CardFacts) -> Any:
             "license_name": _slug(next(iter(others))) if len(others) == 1 else "several",
             "license_link": "README.md",
         }
-    return DatasetCardData(
+    data: Any = DatasetCardData(
         pretty_name=markdown.one_line(manifest.name),
         language=sorted({markdown.one_line(code_) for config in facts.configs for code_ in config.languages}) or None,
         license=(licences[0] if len(licences) == 1 else licences) if licences else None,
@@ -102,22 +94,8 @@ def card_data(facts: CardFacts) -> Any:
         tags=["benchmark", "evaluation", "context", *(family.name for family in facts.families)],
         configs=list(_data_files(manifest, _default(facts))),
     )
-
-
-def own_words(readme: bytes) -> bytes | None:
-    """Return the text of the user's own section; None if there is no such section.
-
-    Raises `WrongInput` if only one of its markers is there, because the text would be lost.
-    """
-    start, end = readme.find(OWN_BEGIN), readme.rfind(OWN_END)
-    if start < 0 and end < 0:
-        return None
-    if start < 0 or end < start:
-        raise WrongInput(
-            f"README.md: one of the two comments around your own words is missing; put `{OWN_BEGIN.decode()}` before "
-            f"and `{OWN_END.decode()}` after them, then release again"
-        )
-    return readme[start + len(OWN_BEGIN) : end]
+    metadata: dict[str, Any] = data.to_dict()
+    return metadata
 
 
 # ---- what the template is given ----
@@ -283,12 +261,6 @@ def _settings(manifest: ReleaseManifest) -> str:
 
 def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")[:60] or "other"
-
-
-def _with_own(content: bytes, words: bytes) -> bytes:
-    # Nothing else in a card can look like a marker: what comes from data has its angle brackets escaped.
-    head, _, rest = content.partition(OWN_BEGIN)
-    return head + OWN_BEGIN + words + OWN_END + rest.partition(OWN_END)[2]
 
 
 def image(plot: Plot) -> Markup:

@@ -1,11 +1,11 @@
-"""Checks that a downloaded version is whole and that nothing else is in it, from its own files alone.
+"""Checks that a downloaded version is whole, from its own files alone.
 
 What each row claims is proved by its family's verifier, from `data.publish.reading.read_released`.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,7 +14,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from data.checksum import checksum
-from data.publish.folder import CARD, DATA, MANIFEST, Release, claims_of, paths_in
+from data.publish.folder import CARD, DATA, MANIFEST, Release, claims_of, is_reserved, paths_in
+from data.publish.merge import split_metadata
 from data.publish.reading import opened, read_batches
 from data.publish.rows import fields_of
 from data.publish.version_number import parsed_version
@@ -28,7 +29,7 @@ _READ = {"key": pa.string(), "reviewed": pa.bool_(), "canary": pa.string()}
 def faults_of(release: Release) -> Iterator[str]:
     """Yield the faults of a version, a line each; none if it is whole.
 
-    - Every file in the manifest exists with its bytes, and there is no other.
+    - Every file in the manifest exists with its bytes, and there is no other where only a release writes.
     - Every configuration has the rows, columns and types of the manifest; its keys are unique; every row has the
       canary.
     - The card has the canary, and its YAML names exactly these configurations, splits and files.
@@ -42,14 +43,20 @@ def faults_of(release: Release) -> Iterator[str]:
 def damage_of(release: Release) -> Iterator[str]:
     """Yield the faults that show without reading a row: in the files, and in the manifest by the card.
 
-    What the user has written in the card since is not damage.
+    What people wrote in the card since, or did to files that they had added or edited, is not damage.
     """
     number = release.manifest.version
     if release.folder.name != number:
         yield f"{MANIFEST}: version {number}, in a folder that is called {release.folder.name}"
     if claims_of(release.manifest) not in (release.folder / CARD).read_text(encoding="utf-8", errors="replace"):
         yield f"{MANIFEST}: not as it was when {CARD} was written"
-    yield from (fault for fault in _files(release) if not fault.startswith(f"{CARD}:"))
+    yield from _files(release, but={CARD, *release.manifest.touched})
+
+
+def others_in(release: Release) -> list[str]:
+    """Return the paths of the files that are not of this version: people put them beside it, here or on the Hub."""
+    listed = {file.path for file in release.manifest.files}
+    return [path for path in paths_in(release.folder) if path not in listed and not is_reserved(path)]
 
 
 def _version(release: Release) -> Iterator[str]:
@@ -59,15 +66,17 @@ def _version(release: Release) -> Iterator[str]:
         yield f"{MANIFEST}: {error}"
 
 
-def _files(release: Release) -> Iterator[str]:
+def _files(release: Release, but: Collection[str] = ()) -> Iterator[str]:
     listed = {file.path: file for file in release.manifest.files}
     if len(listed) < len(release.manifest.files):
         yield f"{MANIFEST}: it lists a file twice"
-    existing = set(paths_in(release.folder)) - {MANIFEST}
-    for path in sorted(existing - listed.keys()):
-        yield f"{path}: not in the manifest"
+    for path in paths_in(release.folder):
+        if path != MANIFEST and path not in listed and is_reserved(path):
+            yield f"{path}: not in the manifest"
     for path, file in sorted(listed.items()):
         place = release.folder / path
+        if path in but:
+            continue
         if not place.is_file():
             yield f"{path}: missing"
         elif (size := place.stat().st_size) != file.bytes:
@@ -244,7 +253,7 @@ def _file_faults(folder: Path, card: _CardConfig, config: ReleasedConfig) -> Ite
 
 def _yaml(text: str) -> Any:
     """Return the YAML between the first two lines of `---`."""
-    first, *lines = (line.removesuffix("\r") for line in text.split("\n"))
-    if first != "---" or "---" not in lines:
+    header, _ = split_metadata(text.encode())
+    if header is None:
         raise ValueError("expected YAML between two lines of --- at the top")
-    return yaml.safe_load("\n".join(lines[: lines.index("---")]))
+    return yaml.safe_load(header)

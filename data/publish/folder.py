@@ -39,35 +39,52 @@ def read_release(folder: Path) -> Release:
     """Return the version in `folder`; all paths in its manifest are inside the folder. Raises `WrongInput`."""
     path = folder / MANIFEST
     try:
-        manifest = ReleaseManifest.model_validate_json(path.read_bytes())
+        return Release(folder, read_manifest(path.read_bytes(), str(path)))
     except FileNotFoundError as error:
         advice = "name a folder that `touchstone release` wrote, or one downloaded from the Hub"
         raise WrongInput(f"{folder}: has no {MANIFEST}, so this is not a released version; {advice}") from error
+
+
+def read_manifest(content: bytes, name: str) -> ReleaseManifest:
+    """Return the manifest, whose paths all stay inside its folder. Raises `WrongInput`, which shows `name`."""
+    try:
+        manifest = ReleaseManifest.model_validate_json(content)
     except ValidationError as error:
         problem = first_problem(error, "manifest")
-        raise WrongInput(f"{path}: damaged manifest ({problem}); download it again, or release again") from error
+        raise WrongInput(f"{name}: damaged manifest ({problem}); download it again, or release again") from error
     named = [*(file.path for file in manifest.files), *(path for config in manifest.configs for path in config.files)]
-    if outside := [path for path in named if not _inside(path)]:
+    if outside := [path for path in named if not is_inside(path)]:
         raise WrongInput(
-            f"{path}: it names {outside[0]!r}, which is not a path in this folder; do not trust this release"
+            f"{name}: it names {outside[0]!r}, which is not a path in this folder; do not trust this release"
         )
-    return Release(folder, manifest)
+    return manifest
+
+
+def is_reserved(path: str) -> bool:
+    """Return whether only a release may write there: it holds rows, or the proof of them, or code that is run."""
+    return path in (MANIFEST, CHANGELOG, CHANGES) or PurePosixPath(path).parts[0] in (
+        DATA,
+        VERIFICATION_INPUTS,
+        SCORERS,
+    )
 
 
 def claims_of(manifest: ReleaseManifest) -> str:
-    """Return a digest of a manifest without its list of files. The card has it, so that neither can change alone.
+    """Return a digest of a manifest without its files and card. The card has it, so that neither can change alone.
 
     Fields that the manifest does not state have no part in it, so that an old manifest keeps its digest.
     """
-    return content_hash(manifest.model_dump(mode="json", exclude={"files"}, exclude_unset=True))
+    return content_hash(manifest.model_dump(mode="json", exclude={"files", "card"}, exclude_unset=True))
 
 
 def write_manifest(folder: Path, manifest: ReleaseManifest) -> ReleaseManifest:
     """Write the manifest with the files that are in `folder` now, in place of its own. Raises `Failed`.
 
-    The version exists once its manifest does.
+    What its own say of people's edits (`made`) stays. The version exists once its manifest does.
     """
-    whole = manifest.model_copy(update={"files": tuple(files_in(folder))})
+    made = {file.path: {"made": file.made} for file in manifest.files if file.made is not None}
+    files = (file.model_copy(update=made.get(file.path)) for file in files_in(folder))
+    whole = manifest.model_copy(update={"files": tuple(files)})
     write_whole(folder / MANIFEST, whole.model_dump_json(indent=1, exclude_unset=True).encode() + b"\n")
     return whole
 
@@ -98,7 +115,8 @@ def paths_in(folder: Path) -> list[str]:
     return sorted(paths)
 
 
-def _inside(path: str) -> bool:
+def is_inside(path: str) -> bool:
+    """Return whether this is a plain relative path that stays inside its folder."""
     pure = PurePosixPath(path)
     plain = path == str(pure) and "\\" not in path and odd_character(path) is None
     return plain and not pure.is_absolute() and ".." not in pure.parts and path != "."

@@ -9,12 +9,19 @@ The token is the client's own (`HF_TOKEN`, or a login); no error shows it. `HF_E
 
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
+from data.publish.edits import Branch
+from data.publish.folder import CARD, MANIFEST, Release, is_reserved, read_manifest, read_release
 from data.publish.hub_repository import File, Repository
+from data.publish.merge import Conflict, changes, keeps_card, read_card
 from data.publish.version_number import is_version, parsed_version
-from schemas.errors import WrongInput
+from schemas.base import visible
+from schemas.errors import Failed, WrongInput
+from schemas.release import ReleaseManifest
 
 
 @dataclass(frozen=True)
@@ -31,89 +38,151 @@ class Published:
 def publish(folder: Path, repo: str, version: str, *, message: str, private: bool = False) -> Published:
     """Publish the files of `folder` as `version` of the dataset `repo` (OWNER/NAME), creating it if necessary.
 
-    Afterwards the repository has exactly these files. Raises `WrongInput` for an impossible name or version; `Failed`
-    if the version already exists with other bytes, if somebody else commits meanwhile, if the Hub serves other bytes
-    than were published, or if it refuses or does not answer.
+    Afterwards the repository has these files, and those that people put beside the last version. Raises `WrongInput`
+    for an impossible name or version; `Failed` if the version already exists with other bytes, if it would undo what
+    somebody changed (`refuse_loss`) or somebody else commits meanwhile, if the Hub serves other bytes than were
+    published, or if it refuses or does not answer.
     """
     number = parsed_version(version)
-    ours = _release_files(folder)
+    release = read_release(folder)
+    ours = _release_files(release)
     hub = Repository(repo)
     hub.make(private)
-    parent, tags = hub.refs()
+    parent, every_tag = hub.refs()
+    tags = _versions(every_tag)
     url = f"{hub.api.endpoint}/datasets/{repo}/tree/{version}"
     if version in tags:
         hub.insist(tags[version], version, ours)
         return Published(tags[version], version, url, new=False)
     commit = hub.untagged_commit(parent, version, ours)
     if commit is None:
-        later = [tag for tag in _versions(tags) if parsed_version(tag) > number]
+        later = [tag for tag in tags if parsed_version(tag) > number]
         if later:
             raise WrongInput(
                 f"{repo}: {version} is earlier than {later[-1]}, which is published; publish a later version"
             )
-        commit = hub.commit(folder, ours, parent, version, message)
+        branch = _branch(hub, parent, tags)
+        refuse_loss(branch, release)
+        gone = {file.path for file in branch.version.files} - ours.keys() if branch.version else ()
+        commit = hub.commit(folder, ours, gone, parent, version, message)
     hub.read_back(commit, ours)
     hub.tag(commit, version, ours)
     return Published(commit, version, url, new=True)
 
 
-def versions(repo: str) -> list[str]:
-    """Return the published versions of the dataset `repo` (OWNER/NAME), the earliest first; none if it does not exist.
+def look(repo: str, to: Path) -> Branch | None:
+    """Return the branch of the dataset `repo` (OWNER/NAME); None if there is no such dataset.
 
-    Raises as `publish` does.
+    The last version on it, which another machine may have released, is fetched to `to` if it is not there. Raises
+    `Failed` if another version with its number is there, and otherwise as `publish` does.
     """
-    hub = Repository(repo)
-    return _versions(hub.refs()[1]) if hub.is_private() is not None else []
-
-
-def served(repo: str, path: str, version: str | None = None) -> bytes | None:
-    """Return a file of a published version, or of the branch now; None if there is none. Raises as `publish` does."""
     hub = Repository(repo)
     if hub.is_private() is None:
         return None
-    head, tags = hub.refs()
-    commit = head if version is None else tags.get(version)
-    if commit is None or path not in hub.files(commit):
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        return hub.download(commit, path, Path(folder)).read_bytes()
+    head, every_tag = hub.refs()
+    branch = _branch(hub, head, _versions(every_tag))
+    if branch.version is not None:
+        folder = to / branch.version.version
+        if not folder.exists():
+            _fetch(hub, branch.commit, branch.version, folder)
+        elif branch.version.version in branch.tags and read_release(folder).manifest != branch.version:
+            raise Failed(
+                f"{folder}: {repo} has another version {branch.version.version}, which was published first; move this "
+                "folder away, then release again: the difference will be the next version"
+            )
+    return branch
+
+
+def refuse_loss(branch: Branch, release: Release) -> None:
+    """Raise `Conflict` if `release`, once it is published, would undo what people changed on the branch.
+
+    Raises `Failed` if they changed it so lately that making the version again would keep it.
+    """
+    new = {MANIFEST, *(file.path for file in release.manifest.files)}
+    since = f"since version {branch.version.version}" if branch.version else ""
+    theirs = {*branch.contents, *(branch.version.added if branch.version else ())}
+    for path in (*branch.changed.edited, *branch.changed.deleted, *branch.changed.added):
+        digest, name = branch.now.get(path), f"{branch.repo}: {visible(path)}"
+        is_same = File.of(release.folder / path).is_at(digest) if path in new else digest is None
+        if is_same or (path in branch.contents and _is_merged(branch, path, release)):
+            continue
+        if path in theirs:
+            raise Failed(f"{name}: changed on the Hub while {release.manifest.version} was made; run again")
+        if path not in branch.changed.added:
+            what = f"{'deleted' if digest is None else 'edited'} on the Hub {since}, and no release can keep that"
+            raise Conflict(f"{name}: {what}; put it back as that version has it, then run again")
+        if path in new:
+            raise Conflict(f"{name}: the release has a file of that name too; rename one of the two, then run again")
+        if is_reserved(path):
+            raise Conflict(f"{name}: added on the Hub where only a release writes; move it there, then run again")
+
+
+def _is_merged(branch: Branch, path: str, release: Release) -> bool:
+    """Return whether `release` has what people changed in a file, or there is nothing left of it. Raises `Conflict`."""
+    content, last = branch.contents[path], branch.version
+    if path != CARD:
+        made = next((file.made for file in last.files if file.path == path), None) if last else None
+        return sha256(content).hexdigest() == made
+    last_card, new = read_card(branch.last_card), read_card((release.folder / CARD).read_bytes())
+    metadata = (last.card.metadata if last else {}) or last_card.metadata
+    try:
+        return keeps_card(last_card, metadata, read_card(content), new)
+    except (Conflict, WrongInput) as error:
+        raise Conflict(f"{branch.repo}: {error}") from None
 
 
 def fetch(repo: str, version: str, to: Path) -> None:
     """Download a published version, whole or not at all, into the new folder `to`. Raises as `publish` does.
 
-    The client compares sizes; nothing else is checked, because the release's own manifest proves the rest.
+    The client compares sizes; nothing else is checked, because the release's own manifest proves the rest. What other
+    people put beside its files is left out.
     """
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise WrongInput(f"{to}: exists already; name a new folder")
     hub = Repository(repo)
-    _, tags = hub.refs()
+    tags = _versions(hub.refs()[1])
     if version not in tags:
-        published = ", ".join(_versions(tags)) or "none"
-        raise WrongInput(f"{repo}: no version {version}; the published versions: {published}")
+        raise WrongInput(f"{repo}: no version {version}; the published versions: {', '.join(tags) or 'none'}")
+    _fetch(hub, tags[version], _manifest(hub, tags[version]), to)
+
+
+def _fetch(hub: Repository, commit: str, manifest: ReleaseManifest, to: Path) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=to.parent, prefix=f".{to.name}-") as name:
         whole = Path(name) / "files"
         whole.mkdir()
-        for path in hub.files(tags[version]):
-            hub.download(tags[version], path, whole)
+        for path in (MANIFEST, *(file.path for file in manifest.files)):
+            hub.download(commit, path, whole)
         shutil.rmtree(whole / ".cache", ignore_errors=True)  # the client's notes
         whole.replace(to)
 
 
-def _release_files(folder: Path) -> dict[str, File]:
-    """Return the files of a release by their paths in the repository. Raises `WrongInput` if it is no release."""
-    if not (folder / "README.md").is_file():
-        raise WrongInput(f"{folder}: no README.md there; name the folder of a release")
-    files = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        if any(part.startswith(".") for part in name.parts):
-            raise WrongInput(f"{path}: hidden files are no part of a release; remove it")
-        if path.is_file():
-            files[name.as_posix()] = File.of(path)
-    return files
+def _branch(hub: Repository, head: str, tags: Mapping[str, str]) -> Branch:
+    """Return the branch that ends at `head`."""
+    commit, last = hub.last_version(head, tags)
+    now = last if commit == head else hub.files(head)
+    version = _manifest(hub, commit) if commit else None
+    changed = changes(version, last, now)
+    mergeable = [path for path in changed.edited if not is_reserved(path)]
+    mergeable += [CARD] if CARD in changed.added else []
+    contents = {path: hub.read(head, path) for path in mergeable}
+    last_card = hub.read(commit, CARD) if commit and CARD in contents else b""
+    return Branch(hub.name, tags, version, commit, now, changed, contents, last_card)
 
 
-def _versions(tags: dict[str, str]) -> list[str]:
-    return sorted(filter(is_version, tags), key=parsed_version)
+def _manifest(hub: Repository, commit: str) -> ReleaseManifest:
+    return read_manifest(hub.read(commit, MANIFEST), f"{hub.name}: {MANIFEST} of commit {commit[:8]}")
+
+
+def _release_files(release: Release) -> dict[str, File]:
+    """Return the files of a release by their paths in the repository. Raises `Failed` if one is missing."""
+    paths = [MANIFEST, *(file.path for file in release.manifest.files)]
+    for path in paths:
+        if not (release.folder / path).is_file():
+            raise Failed(f"{release.folder / path}: missing; remove this folder, and release again")
+    return {path: File.of(release.folder / path) for path in sorted(paths)}
+
+
+def _versions(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return version -> its commit, the earliest first."""
+    return {version: tags[version] for version in sorted(filter(is_version, tags), key=parsed_version)}

@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -17,7 +17,7 @@ from typing import TypeVar
 from httpx2 import HTTPError, Response
 from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete, HfApi, get_token
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, RepositoryNotFoundError
-from huggingface_hub.hf_api import RepoFile
+from huggingface_hub.hf_api import GitCommitInfo, RepoFile
 from huggingface_hub.utils import (
     are_progress_bars_disabled,
     disable_progress_bars,
@@ -28,10 +28,13 @@ from huggingface_hub.utils import (
 )
 
 from data.checksum import checksum
+from data.publish.folder import MANIFEST
 from schemas.errors import Failed, WrongInput
 
 DATASET = "dataset"
 BRANCH = "main"
+CLAIM = "Release: "
+"""Begins the line in a commit's description that marks it as a version."""
 HUBS_OWN = ".gitattributes"
 """Made by the Hub with the repository: never changed, deleted or compared."""
 WAITS_S = (1.0, 2.0, 4.0, 8.0)
@@ -60,10 +63,9 @@ class File:
     blob: str
     """Git's name: the SHA-1 of a header and the content."""
 
-    def is_at(self, remote: RepoFile | None) -> bool:
-        if remote is None:
-            return False
-        return remote.lfs.sha256 == self.sha256 if remote.lfs else remote.blob_id == self.blob
+    def is_at(self, digest: str | None) -> bool:
+        """Return whether this is the content that the Hub has under that name."""
+        return digest in (self.sha256, self.blob)
 
     @classmethod
     def of(cls, path: Path) -> "File":
@@ -142,17 +144,39 @@ class Repository:
             raise Failed(f"{self.name}: has no branch {BRANCH}; make it on the Hub, then run again")
         return head, {tag.name: tag.target_commit for tag in refs.tags}
 
-    def files(self, commit: str) -> dict[str, RepoFile]:
-        """Return the files at a commit by path, without the Hub's own."""
+    def files(self, commit: str) -> dict[str, str]:
+        """Return path -> digest of the files at a commit, without the Hub's own."""
         tree = self.ask(
             lambda: list(self.api.list_repo_tree(self.name, recursive=True, revision=commit, repo_type=DATASET))
         )
-        return {entry.path: entry for entry in tree if isinstance(entry, RepoFile) and entry.path != HUBS_OWN}
+        files = (entry for entry in tree if isinstance(entry, RepoFile) and entry.path != HUBS_OWN)
+        return {file.path: file.lfs.sha256 if file.lfs else file.blob_id for file in files}
 
     def holds(self, commit: str, ours: dict[str, File]) -> bool:
-        """Return whether a commit has exactly our files, byte for byte."""
-        theirs = self.files(commit)
-        return theirs.keys() == ours.keys() and all(file.is_at(theirs[path]) for path, file in ours.items())
+        """Return whether a commit has our files, byte for byte, whatever people have put beside them."""
+        files = self.files(commit)
+        return all(file.is_at(files.get(path)) for path, file in ours.items())
+
+    def last_version(self, head: str, tags: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+        """Return the commit of the last version on the branch that ends at `head`, and its files; empty if none.
+
+        Its publication may have ended before the tag. If the history of the branch was made anew, it is the latest of
+        `tags` (version -> commit, the earliest first).
+        """
+        marked = (
+            commit.commit_id
+            for commit in self.history(head)
+            if commit.commit_id in tags.values()
+            or any(line.startswith(CLAIM) for line in commit.message.splitlines())
+        )  # fmt: skip
+        for commit in chain(marked, reversed(list(tags.values()))):
+            if MANIFEST in (files := self.files(commit)):
+                return commit, files
+        return "", {}
+
+    def history(self, head: str) -> list[GitCommitInfo]:
+        """Return the commits up to `head`, the latest first."""
+        return self.ask(lambda: self.api.list_repo_commits(self.name, revision=head, repo_type=DATASET))
 
     def insist(self, commit: str, version: str, ours: dict[str, File]) -> None:
         """Raise `Failed` if the tagged commit of `version` has other files: another release with the same number."""
@@ -162,28 +186,38 @@ class Repository:
     def untagged_commit(self, head: str, version: str, ours: dict[str, File]) -> str | None:
         """Return the untagged commit with our files, if its answer was lost or its publication ended before the tag.
 
+        Files of other people may be beside ours.
+
         Raises `Failed` if a commit of the same version with other bytes is so recent that its publication may still
         be running: one version would have two commits.
         """
-        commits = self.ask(lambda: self.api.list_repo_commits(self.name, revision=head, repo_type=DATASET))
-        for commit in commits:
-            claims = _claim(version) in commit.message.splitlines()
-            if (claims or commit.commit_id == head) and self.holds(commit.commit_id, ours):
+        for commit in self.history(head):
+            if _claim(version) not in commit.message.splitlines():
+                continue
+            if self.holds(commit.commit_id, ours):
                 return commit.commit_id
-            if claims and (free := commit.created_at + AT_WORK) > datetime.now(UTC):
+            if (free := commit.created_at + AT_WORK) > datetime.now(UTC):
                 raise Failed(
                     f"{self.name}: another run is publishing {version} with other bytes (commit "
                     f"{commit.commit_id[:8]}); run again after {free:%H:%M} UTC, or publish a later version"
                 )
-        return None
+        return head if self.holds(head, ours) else None
 
-    def commit(self, folder: Path, ours: dict[str, File], parent: str, version: str, message: str) -> str:
-        """Make the files ours in one commit on `parent`. Raises `Failed` if the head is no longer `parent`."""
-        theirs = self.files(parent)
-        differing = [path for path, file in ours.items() if not file.is_at(theirs.get(path))]
+    def commit(
+        self, folder: Path, ours: dict[str, File], gone: Iterable[str], parent: str, version: str, message: str
+    ) -> str:
+        """Write our files and delete those that are `gone` in one commit on `parent`; others stay.
+
+        Raises `Failed` if the head is no longer `parent`.
+        """
+        files = self.files(parent)
         operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = [
-            *(CommitOperationAdd(path, folder / path) for path in differing),
-            *(CommitOperationDelete(path, is_folder=False) for path in theirs if path not in ours),
+            *(
+                CommitOperationAdd(path, folder / path)
+                for path, file in ours.items()
+                if not file.is_at(files.get(path))
+            ),
+            *(CommitOperationDelete(path, is_folder=False) for path in sorted(gone) if path in files),
         ]
 
         def applied() -> str | None:
@@ -215,11 +249,16 @@ class Repository:
             )
         )
 
+    def read(self, commit: str, path: str) -> bytes:
+        """Return the content of a file."""
+        with tempfile.TemporaryDirectory() as folder:
+            return self.download(commit, path, Path(folder)).read_bytes()
+
     def read_back(self, commit: str, ours: dict[str, File]) -> None:
-        """Raise `Failed` if the Hub serves other files at `commit` than ours. One file at a time is on the disk."""
+        """Raise `Failed` if the Hub serves our files otherwise at `commit`. One file at a time is on the disk."""
         not_tagged = f"commit {commit[:8]} is not tagged as a version; run again"
-        if differ := sorted(self.files(commit).keys() ^ ours.keys()):
-            raise Failed(f"{self.name}: the Hub's files are not those of the release ({differ[0]}); {not_tagged}")
+        if missing := sorted(ours.keys() - self.files(commit).keys()):
+            raise Failed(f"{self.name}: the Hub left out files of the release ({missing[0]}); {not_tagged}")
         with tempfile.TemporaryDirectory() as folder:
             for path, file in ours.items():
                 served = self.download(commit, path, Path(folder))
@@ -253,8 +292,8 @@ def _quiet() -> None:
 
 
 def _claim(version: str) -> str:
-    """Return the line in a commit's description that marks it as `version`."""
-    return f"Release: {version}"
+    """Return the line that marks a commit as `version`."""
+    return f"{CLAIM}{version}"
 
 
 # ---- trouble: whether asking again may help, and one line about it that holds no secret ----

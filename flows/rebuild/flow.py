@@ -18,6 +18,7 @@ from pathlib import Path
 from prefect import flow
 
 from data.publish.changelog import summary
+from data.publish.merge import Conflict
 from data.sources.pins import Pins, lock_of
 from flows.annotate.flow import pull_flow, push_flow
 from flows.annotate.server import connect_configured
@@ -121,12 +122,17 @@ def _people(project: Project, built: BuildManifest, listener: ProgressListener |
 
 
 def _release(out: Path, to: str | None, hub: str | None, done: Rebuilt) -> None:
-    """Release the rows that pass the gate. Raises `Stopped` if a whole configuration would be gone."""
+    """Release the rows that pass the gate.
+
+    Raises `Stopped` if a whole configuration would be gone, or if people changed what the version changes too.
+    """
     try:
         outcome = release(str(out), to=to, hub=hub, withdraw=False)
     except NothingToRelease as error:
         done.told.append(str(error))
         return
+    except Conflict:
+        raise
     except Stopped as error:
         options = [*(["--to", to] if to else []), *(["--hub", hub] if hub else [])]
         command = shlex.join(["touchstone", "release", "--out", str(out), *options])
@@ -136,6 +142,7 @@ def _release(out: Path, to: str | None, hub: str | None, done: Rebuilt) -> None:
     done.released, done.url = outcome.prepared, outcome.url
     if outcome.prepared.as_before:
         done.told.append(AS_BEFORE)
+    done.told += done.released.kept
     version = f"version {done.released.version}"
     done.told.append(f"{version} is new" if done.released.is_new else f"nothing differs from {version}")
     if done.released.difference is not None:

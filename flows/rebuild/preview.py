@@ -29,7 +29,7 @@ from flows.project.released import released_stages
 from flows.project.settings import load_config
 from flows.rebuild.changes import Drift, Rows, drift, matters, row_state, rows_before, rows_of, too_many
 from flows.rebuild.reasons import Reason, why_changed
-from flows.release.version import PRIVATE, RELEASES, Prepared, prepare, versions_in
+from flows.release.version import PRIVATE, RELEASES, Prepared, look_at, prepare, versions_in
 from flows.run.estimate import Estimate, estimate
 from flows.run.in_process import runner_here
 from schemas.base import Record
@@ -87,7 +87,7 @@ class Preview:
 def preview(config: Path, out: Path, to: Path | None, hub: str | None, *, refresh: bool) -> Preview:
     """Preview `touchstone rebuild`. Raises the errors of reading the configuration and its sources.
 
-    The next version is compared with the newest one in `to`, not with the Hub.
+    The next version is compared with the newest one in `to` and, if it is to be published, on the Hub.
     """
     settings = load_config(config)
     with tempfile.TemporaryDirectory() as name:
@@ -148,7 +148,7 @@ def _release(project: Project, folder: Path, to: Path, repo: str | None, pins: P
             (trial / version.name).symlink_to(version.resolve(), target_is_directory=True)
             if (private := to / PRIVATE / version.name).is_dir():
                 (trial / PRIVATE / version.name).symlink_to(private.resolve(), target_is_directory=True)
-        return prepare(built, trial, repo=repo)
+        return prepare(built, trial, repo=repo, branch=look_at(repo, trial))
     except (Failed, WrongInput) as error:
         return str(error)
 

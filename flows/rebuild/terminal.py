@@ -125,6 +125,8 @@ def _print_release(console: Console, release: Prepared | str | None) -> None:
         console.print(f"release: {escape(summary(release.difference))}", highlight=False, soft_wrap=True)
     if release.as_before:
         console.print(f"release: {AS_BEFORE}", soft_wrap=True)
+    for line in release.kept:
+        console.print(f"release: {escape(line)}", soft_wrap=True)
     for name, reasons in release.held_back.items():
         for reason, count in reasons.items():
             console.print(f"release: {name}: {count:,} held back: {reason}", soft_wrap=True)

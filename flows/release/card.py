@@ -60,10 +60,9 @@ def card_facts(
     configs: Sequence[GatheredConfig],
     repo: str | None,
     canary: str,
-    inputs: str,
     gated: Sequence[Gated],
 ) -> CardFacts:
-    """Return everything that the card says, with the manifest except for its version and files."""
+    """Return everything that the card says, with the manifest but for its version, inputs and files."""
     built = project.manifest
     settings = project.config.release
     licences = _licences(configs, settings.licence)
@@ -78,7 +77,6 @@ def card_facts(
         seed=built.seed,
         pilot=built.limit is not None,
         allowed_unreviewed=any(UNREVIEWED_ALLOWED in part.rows.values() for part in gated),
-        inputs=inputs,
         configs=tuple(_released_config(project, config, licences[config.rows.name]) for config in configs),
         files=tuple(files_in(folder)),
         stages={

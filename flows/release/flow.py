@@ -1,24 +1,22 @@
 """The release as a Prefect flow: makes a version from a finished build and publishes it if asked to."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
-from data.publish.card import own_words
 from data.publish.changelog import section
 from data.publish.check import damage_of
-from data.publish.folder import CARD, CHANGELOG, MANIFEST, read_release
+from data.publish.edits import Branch
+from data.publish.folder import CHANGELOG, read_release
 from flows.prefect_server.flow_runs import engine
 from flows.project.output_files import open_built
 from flows.project.released import note_release
 from flows.project.settings import load_config
 from flows.release.ready import check_release
-from flows.release.version import RELEASES, Prepared, prepare
+from flows.release.version import RELEASES, Prepared, look_at, prepare
 from schemas.base import visible
 from schemas.errors import Failed
 
@@ -53,8 +51,7 @@ def release(
     repo = hub or project.config.release.repo
     folder = Path(to) if to else project.out / RELEASES
     check_release(project, repo, folder, allow_unreviewed=allow_unreviewed)
-    published = _versions(repo)
-    card = _fetch_newest(repo, folder, published[-1]) if repo is not None and published else None
+    branch = look_at(repo, folder)
     prepared = prepare(
         project,
         folder,
@@ -62,10 +59,10 @@ def release(
         version=version,
         allow_unreviewed=allow_unreviewed,
         withdraw=withdraw,
-        card=card,
+        branch=branch,
     )
     note_release(project.store, read_release(prepared.folder).manifest)
-    outcome = _publish(prepared, repo, published)
+    outcome = _publish(prepared, repo, branch)
     held_back: list[dict[str, Any]] = [
         {"configuration": name, "held back": reason, "rows": count}
         for name, reasons in prepared.held_back.items()
@@ -78,43 +75,13 @@ def release(
     return outcome
 
 
-def _versions(repo: str | None) -> list[str]:
-    """Return the versions on the Hub."""
-    if repo is None:
-        return []
-    from data.publish.hub import versions
-
-    return versions(repo)
-
-
-def _fetch_newest(repo: str, folder: Path, version: str) -> bytes | None:
-    """Make sure that the Hub's newest version, which another machine may have released, is here to compare with.
-
-    Returns its card if somebody has edited it on the Hub since.
-    """
-    from data.publish.hub import fetch, served
-
-    latest = folder / version
-    if not latest.exists():
-        fetch(repo, version, latest)
-    elif served(repo, MANIFEST, version) != (latest / MANIFEST).read_bytes():
-        raise Failed(
-            f"{latest}: {repo} has another version {version}, which was published first; move this folder away, then "
-            "release again: the difference will be the next version"
-        )
-    released = {file.path: file.sha256 for file in read_release(latest).manifest.files}
-    card = served(repo, CARD)
-    if card is None or sha256(card).hexdigest() == released.get(CARD) or own_words(card) is None:
-        return None
-    return card
-
-
-def _publish(prepared: Prepared, repo: str | None, published: Sequence[str]) -> Outcome:
+def _publish(prepared: Prepared, repo: str | None, branch: Branch | None) -> Outcome:
     if repo is None:
         return Outcome(prepared, None, published=False)
     from data.publish.hub import publish
 
-    if prepared.version not in published and (fault := next(damage_of(read_release(prepared.folder)), None)):
+    is_published = branch is not None and prepared.version in branch.tags
+    if not is_published and (fault := next(damage_of(read_release(prepared.folder)), None)):
         raise Failed(
             f"{prepared.folder}: {visible(fault)}; nothing was published: remove this folder, and release again"
         )

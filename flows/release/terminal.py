@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from data.publish.changelog import section, summary
+from data.publish.check import others_in
 from data.publish.diff import compare, next_version
 from data.publish.folder import read_release
 from flows.prefect_server.embedded import begin_prefect
@@ -22,6 +23,7 @@ from flows.project.project import EMBEDDINGS
 from flows.project.settings import EmbedderSettings
 from flows.release.private_share import SECRET
 from flows.release.version import AS_BEFORE, PRIVATE, withdrawn_in_words
+from schemas.base import visible
 from schemas.errors import Failed
 from schemas.release import ReleaseManifest
 
@@ -56,6 +58,8 @@ def release_build(
         console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
     if len(done.faults) > FAULTS_SHOWN:
         console.print(f"  and {len(done.faults) - FAULTS_SHOWN} more")
+    for line in done.kept:
+        console.print(f"- {escape(line)}", soft_wrap=True)
     where = escape(str(done.folder))
     if done.as_before:
         console.print(f"- {AS_BEFORE}", soft_wrap=True)
@@ -113,6 +117,8 @@ def verify_release(folder: Path) -> None:
             f"{', '.join(parts)} are in the private share",
             soft_wrap=True,
         )
+    if others := others_in(release):
+        console.print(f"- not of this version: {escape(', '.join(map(visible, others)))}", soft_wrap=True)
     console.print(
         f"[green]✓[/] {escape(manifest.name)} {manifest.version}: {len(manifest.files)} files, {rows:,} rows, 0 faults",
         soft_wrap=True,

@@ -7,18 +7,20 @@ then gives it its own number, and the folder is renamed once it is complete.
 import shutil
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from data.checksum import checksum
-from data.publish.card import own_words, render_card
+from data.publish.card import card_metadata, render_card
 from data.publish.card_facts import CardFacts, ChangeCount
 from data.publish.changelog import changelog
 from data.publish.check import damage_of
 from data.publish.diff import Difference, compare, next_version
-from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, read_release, write_manifest
+from data.publish.edits import Branch, Edits, edits_of, in_words, put_files
+from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, files_in, read_release, write_manifest
+from data.publish.merge import Conflict, merge_metadata, read_card
 from data.publish.version_number import FIRST_VERSION, is_version, parsed_version
 from data.sources.fingerprint import source_fingerprint
 from data.sources.spec import ATTRIBUTION
@@ -36,6 +38,7 @@ from flows.release.verification import prove
 from schemas.base import content_hash, visible
 from schemas.errors import Failed, Stopped, WrongInput
 from schemas.manifest import BuildManifest
+from schemas.release import MadeCard
 
 RELEASES = "releases"
 """Default folder of the versions, below the output folder of a build."""
@@ -76,6 +79,8 @@ class Prepared:
     """True if unreviewed rows are released because they were in the previous version."""
     withdrawn: Mapping[str, int] = field(default_factory=dict)
     """Configuration of the previous version of which no row is released now -> its number of rows."""
+    kept: Sequence[str] = ()
+    """A line on each kind of edit by people that the version keeps."""
 
     @property
     def is_new(self) -> bool:
@@ -95,6 +100,15 @@ def newest(to: Path) -> Release | None:
     return read_release(folders[-1]) if folders else None
 
 
+def look_at(repo: str | None, to: Path) -> Branch | None:
+    """Return the Hub's branch of a dataset, whose last version is then in `to` as well; None if there is none."""
+    if repo is None:
+        return None
+    from data.publish.hub import look
+
+    return look(repo, to)
+
+
 def prepare(
     project: Project,
     to: Path,
@@ -103,20 +117,20 @@ def prepare(
     version: str | None = None,
     allow_unreviewed: bool | None = None,
     withdraw: bool = True,
-    card: bytes | None = None,
+    branch: Branch | None = None,
 ) -> Prepared:
     """Write the next version of the dataset to `to/<version>`, unless nothing differs from the previous one.
 
-    Without `allow_unreviewed`, unreviewed rows are treated as in the previous version. `card` is the README.md whose
-    hand-written section is carried over, by default the previous version's. Raises `WrongInput` for what the user has
-    to decide (a licence, a version that is too low, verdicts that were not applied), `Failed` if the build has nothing
-    to release or cannot be proved or another release is running in `to`, and `Stopped` if a whole configuration of the
-    previous version would disappear without `withdraw`.
+    Without `allow_unreviewed`, unreviewed rows are treated as in the previous version. What people changed in the
+    previous version's folder, or on the Hub's `branch`, is carried over. Raises `WrongInput` for what the user has to
+    decide (a licence, a version that is too low, verdicts that were not applied), `Failed` if the build has nothing to
+    release or cannot be proved, if another release is running in `to`, or if people changed what this version changes
+    too, and `Stopped` if a whole configuration of the previous version would disappear without `withdraw`.
     """
     check_current(project)
     with locked(to / LOCK, AT_WORK):
         try:
-            return _prepare(project, to, repo, version, card, allow_unreviewed=allow_unreviewed, withdraw=withdraw)
+            return _prepare(project, to, repo, version, branch, allow_unreviewed=allow_unreviewed, withdraw=withdraw)
         finally:
             _remove_begun(to)
 
@@ -131,7 +145,7 @@ def _prepare(
     to: Path,
     repo: str | None,
     version: str | None,
-    card: bytes | None,
+    branch: Branch | None,
     *,
     allow_unreviewed: bool | None,
     withdraw: bool,
@@ -141,32 +155,38 @@ def _prepare(
     allowed = bool(allow_unreviewed or as_before)
     earlier = [read_release(path) for path in versions_in(to)]
     private = PrivateShare.opened(project.config.release.held_out, to / PRIVATE, earlier)
-    if before is not None and card is None:
-        card = (before.folder / CARD).read_bytes()
-    inputs = _inputs(project, repo, card, allow_unreviewed=allowed)
-    if before is not None and before.manifest.inputs == inputs and version in (None, before.manifest.version):
+    edits = edits_of(before, branch)
+    inputs = _inputs(project, repo, edits, allow_unreviewed=allowed)
+    is_same = before is not None and before.manifest.inputs == inputs and version in (None, before.manifest.version)
+    is_pending = before is not None and branch is not None and before.manifest.version not in branch.tags
+    if before is not None and is_same and not (edits.conflicts and is_pending):
         held_back = {config.name: config.held_back for config in before.manifest.configs}
-        return Prepared(before.folder, before.manifest.version, None, held_back, as_before=as_before)
+        kept = in_words(edits, branch)
+        return Prepared(before.folder, before.manifest.version, None, held_back, as_before=as_before, kept=kept)
+    if edits.conflicts:
+        raise Conflict(edits.conflicts[0])
     if before is not None:
         _refuse_damaged(before)
     _remove_begun(to)  # left by a killed run
-    draft = _Draft(project, to, repo, before, card, allowed, private)
+    draft = _Draft(project, to, repo, before, branch, edits, allowed, private)
     gated, configs = draft.write_rows()
     withdrawn = _withdrawn(before, configs)
     if withdrawn and not withdraw:
         raise Stopped(
             f"{project.out}: {withdrawn_in_words(withdrawn)} would disappear from the dataset; nothing is released"
         )
-    facts, difference = draft.write_the_rest(gated, configs, inputs)
+    facts, difference = draft.write_the_rest(gated, configs)
     number = next_version(difference, version)
     held_back = {config.rows.name: config.rows.held_back for config in configs}
     faults = tuple(fault for part in gated for fault in part.faults)
     if number is None:
         assert before is not None
-        return Prepared(before.folder, before.manifest.version, None, held_back, faults, as_before)
+        kept = in_words(edits, branch)
+        return Prepared(before.folder, before.manifest.version, None, held_back, faults, as_before, kept=kept)
     write_scorers(project, draft.folder, configs, repo, number)
     made = draft.finish(facts, difference, number)
-    return Prepared(made, number, difference, held_back, faults, as_before, withdrawn)
+    kept = in_words(edits_of(read_release(made)), branch)
+    return Prepared(made, number, difference, held_back, faults, as_before, withdrawn, kept)
 
 
 def _version_before(project: Project, to: Path) -> Release | None:
@@ -195,8 +215,8 @@ class _Draft:
     to: Path
     repo: str | None
     before: Release | None
-    card: bytes | None
-    """The README.md whose hand-written section is carried over."""
+    branch: Branch | None
+    edits: Edits
     allow_unreviewed: bool
     private: PrivateShare
 
@@ -223,9 +243,7 @@ class _Draft:
             raise NothingToRelease(f"{self.project.out}: nothing may be released: {_why_nothing(gated, configs)}")
         return gated, configs
 
-    def write_the_rest(
-        self, gated: Sequence[Gated], configs: Sequence[GatheredConfig], inputs: str
-    ) -> tuple[CardFacts, Difference]:
+    def write_the_rest(self, gated: Sequence[Gated], configs: Sequence[GatheredConfig]) -> tuple[CardFacts, Difference]:
         """Write everything else under the number of the previous version, and compare the two."""
         project, folder, before = self.project, self.folder, self.before
         for config in configs:
@@ -235,14 +253,32 @@ class _Draft:
         )
         number = before.manifest.version if before else FIRST_VERSION
         write_scorers(project, folder, configs, self.repo, number)
-        facts = card_facts(project, folder, configs, self.repo, self.canary, inputs, gated)
-        manifest = facts.manifest.model_copy(update={"version": number})
-        write_whole(folder / CARD, render_card(facts.model_copy(update={"manifest": manifest}), self.card))
-        manifest = write_manifest(folder, manifest)
-        difference = compare(before, Release(folder, manifest), folder / CHANGES)
-        if before is not None and _is_edited(before) and CARD not in difference.metadata:
-            difference = replace(difference, metadata=(*difference.metadata, CARD))
-        return facts, difference
+        facts = card_facts(project, folder, configs, self.repo, self.canary, gated)
+        made = put_files(self.edits, before, folder) if before is not None else {}
+        files = tuple(
+            file.model_copy(update={"made": made[file.path]} if file.path in made else {}) for file in files_in(folder)
+        )
+        facts = self.write_card(_with_manifest(facts, version=number, files=files))
+        release = Release(folder, write_manifest(folder, facts.manifest))
+        inputs = _inputs(project, self.repo, edits_of(release), allow_unreviewed=self.allow_unreviewed)
+        difference = compare(before, release, folder / CHANGES)
+        if before is not None and (more := set(_edited(before)) - {*difference.metadata}):
+            difference = replace(difference, metadata=tuple(sorted((*difference.metadata, *more))))
+        return _with_manifest(facts, inputs=inputs), difference
+
+    def write_card(self, facts: CardFacts) -> CardFacts:
+        """Write the card with what people changed in the previous one. Returns the facts with what was made of it.
+
+        Raises `Conflict`.
+        """
+        edits, made = self.edits, card_metadata(facts)
+        try:
+            metadata = merge_metadata(edits.made, edits.metadata, made)
+        except Conflict as error:
+            raise Conflict(f"{edits.place}: {error}") from None
+        content = render_card(facts, metadata, edits.words)
+        write_whole(self.folder / CARD, content)
+        return _with_manifest(facts, card=MadeCard(metadata=made, text=read_card(content).text))
 
     def finish(self, facts: CardFacts, difference: Difference, number: str) -> Path:
         """Give the version its number and the folder its name."""
@@ -264,11 +300,18 @@ class _Draft:
         ]
         manifest = difference.stated_in(facts.manifest).model_copy(update={"version": number})
         whole = facts.model_copy(update={"manifest": manifest, "changes": tuple(changes), "changelog": CHANGELOG})
-        write_whole(self.folder / CARD, render_card(whole, self.card))
-        release = Release(self.folder, write_manifest(self.folder, manifest))
+        facts = self.write_card(whole)
+        release = Release(self.folder, write_manifest(self.folder, facts.manifest))
+        if self.branch is not None:
+            from data.publish.hub import refuse_loss
+
+            refuse_loss(self.branch, release)
         # Nothing is released that could not be verified from a download.
         if fault := next(prove(release, self.project.embedder), None):
-            raise Failed(f"{self.folder}: {fault}; no version was made: look into it, and report it")
+            advice = "look into it, and report it"
+            if fault.startswith(f"{CARD}: ") and self.edits.keys:
+                advice = f"its metadata was edited by hand; correct it ({self.edits.place}), then run again"
+            raise Failed(f"{self.folder}: {fault}; no version was made: {advice}")
         self.private.write_fingerprint(self.to / PRIVATE / PREPARED)
         private = self.to / PRIVATE / number
         shutil.rmtree(private, ignore_errors=True)  # left by a run that was killed before the last step
@@ -288,13 +331,19 @@ def withdrawn_in_words(withdrawn: Mapping[str, int]) -> str:
     return ", ".join(f"{name} ({rows:,} {'row' if rows == 1 else 'rows'})" for name, rows in withdrawn.items())
 
 
-def _is_edited(release: Release) -> bool:
-    """Return whether the card was edited since the release."""
-    released = next((file.sha256 for file in release.manifest.files if file.path == CARD), None)
-    return checksum(release.folder / CARD) != released
+def _with_manifest(facts: CardFacts, **changed: Any) -> CardFacts:
+    return facts.model_copy(update={"manifest": facts.manifest.model_copy(update=changed)})
 
 
-def _inputs(project: Project, repo: str | None, card: bytes | None, *, allow_unreviewed: bool) -> str:
+def _edited(release: Release) -> Iterator[str]:
+    """Yield the files that people edited in a release's folder since: the card, and files that they had touched."""
+    for file in release.manifest.files:
+        place = release.folder / file.path
+        if file.path in {CARD, *release.manifest.touched} and place.is_file() and checksum(place) != file.sha256:
+            yield file.path
+
+
+def _inputs(project: Project, repo: str | None, edits: Edits, *, allow_unreviewed: bool) -> str:
     """Return a hash of everything that a version depends on: if it is the previous version's, nothing differs."""
     built = project.manifest
     people = sorted((project.out / "annotations").glob("*.jsonl"))
@@ -308,7 +357,7 @@ def _inputs(project: Project, repo: str | None, card: bytes | None, *, allow_unr
             for family, part in project.build.parts()
             for _, spec in project.build.named_sources(family, part)
         ],
-        ((own_words(card) if card else None) or b"").decode("utf-8", "replace").strip(),
+        edits.digest,
         [repo, allow_unreviewed, built.name, built.seed, built.limit, built.versions.get(PACKAGE)],
         dict(built.models),
         [_evaluation(built, configured) for configured in project.build.families.values()],
