@@ -520,7 +520,10 @@ def test_hostile_content_is_shown_and_obeyed_nowhere() -> None:
         manifest=hostile,
         families=(URAQ.model_copy(update={"title": bad, "short": bad, "authors": bad, "scorer": bad, "harness": bad}),),
         configs=(about(summary=bad, fields={bad: bad}, languages=(bad,), task=bad,
-                       sources=(SourceFacts(source=bad, licence=bad, rows=1),)),),
+                       example=example_row({bad: [bad]}),
+                       sources=(SourceFacts(source=bad, licence=bad, rows=1, title=bad, authors=bad, homepage=bad),)),),
+        maintainer=bad,
+        contact=bad,
         usage=(UsageFacts(family=bad, part=bad, step=bad, prompt=bad, usage=UsageOfPrompt()),),
         reviews=(REVIEW.model_copy(update={"title": bad, "rubric": bad, "parts": (bad,)}),),
         contamination=(Contamination(config=bad, dataset=bad, language=bad, unit="words", ngram=13, shortest=8, rows=1,
@@ -540,7 +543,11 @@ def test_hostile_content_is_shown_and_obeyed_nowhere() -> None:
     page = html(card)
     tags = Tags(page)
     usual = Tags(
-        html(rendered(reviews=(REVIEW,), plots=(Plot(path="a.svg", config="uraq", title="t"),), limits=("x",)))
+        html(
+            rendered(
+                maintainer="m", reviews=(REVIEW,), plots=(Plot(path="a.svg", config="uraq", title="t"),), limits=("x",)
+            )
+        )
     )
     assert set(tags.names) <= set(usual.names)
     assert "script" not in tags.names

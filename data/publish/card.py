@@ -268,7 +268,7 @@ def _citation(facts: CardFacts) -> str:
 
 
 def _bibtex(value: str) -> str:
-    plain = markdown.one_line(value).replace("\\", "").replace("{", "").replace("}", "")
+    plain = re.sub(r"[\\{}<>]", "", markdown.one_line(value))
     return re.sub(r"([&%$#_])", r"\\\1", plain)
 
 

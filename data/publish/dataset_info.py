@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from data.publish import markdown
+
 SHOWN_TEXT = 240
 """Characters of a text in an example row."""
 SHOWN_ITEMS = 2
@@ -34,8 +36,21 @@ def dataset_info(name: str, split: str, files: Sequence[Path]) -> dict[str, Any]
 
 
 def example_row(row: dict[str, Any]) -> str:
-    """Return a row as JSON, with its long texts and lists cut."""
-    return json.dumps({name: _cut(value) for name, value in row.items()}, ensure_ascii=False, indent=1)
+    """Return a row as JSON, with its long texts and lists cut.
+
+    Angle brackets and invisible characters are escaped as JSON escapes them: in a card no text of a row may look like
+    a marker, or turn other text around.
+    """
+    written = json.dumps({name: _cut(value) for name, value in row.items()}, ensure_ascii=False, indent=1)
+    return "".join(character if _is_plain(character) else _escaped(character) for character in written)
+
+
+def _is_plain(character: str) -> bool:
+    return character == "\n" or (character != "<" and markdown.is_seen(character))
+
+
+def _escaped(character: str) -> str:
+    return "\\u003c" if character == "<" else json.dumps(character)[1:-1]
 
 
 def _cut(value: Any) -> Any:
