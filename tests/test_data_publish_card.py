@@ -23,6 +23,7 @@ from data.publish.card_facts import (
     SourceFacts,
     UsageFacts,
 )
+from data.publish.dataset_info import dataset_info, example_row
 from data.publish.harness import run_command
 from data.publish.markdown import arrow_type, code, fenced, inline, prose
 from data.publish.merge import OWN_BEGIN, OWN_END, own_words
@@ -352,6 +353,35 @@ def test_each_source_is_attributed_once_with_its_licence_and_its_rows() -> None:
     assert "- **dev.json** (a file in the format of SQuAD; its title is not stated)." in own
 
 
+def test_the_dataset_is_cited_with_its_version_and_maintainer() -> None:
+    card = rendered(repo="o/n", maintainer="A {Lab} & Co", contact="https://example.org/lab")
+    assert (
+        "@misc{sample,\n  author = {A Lab \\& Co},\n  title = {sample},\n  version = {1.0.0},\n"
+        "  howpublished = {Data set},\n  url = {https://huggingface.co/datasets/o/n},\n}"
+    ) in card
+    assert "Maintained by A {Lab} &amp; Co: [https://example.org/lab](https://example.org/lab)." in card
+    assert "Do not train" in card
+    assert "Maintained by" not in rendered()
+
+
+def test_datasets_reads_features_and_sizes_from_the_card(tmp_path: Path) -> None:
+    import datasets
+
+    (tmp_path / "data").mkdir()
+    path = tmp_path / "data/uraq-items.parquet"
+    turns = [[{"speaker": "User", "text": "x" * 500}] * 5]
+    pq.write_table(pa.table({"question": ["a"], "turns": turns}), path)
+    row = example_row({"question": "a", "turns": turns[0]})
+    described = about(info=dataset_info("uraq-items", "test", [path]), example=row)
+    (tmp_path / "README.md").write_bytes(render_card(facts(configs=(described,))))
+    builder = datasets.load_dataset_builder(str(tmp_path), "uraq-items", cache_dir=str(tmp_path / "cache"))
+    assert builder.info.splits["test"].num_examples == 1
+    loaded = datasets.load_dataset(str(tmp_path), "uraq-items", cache_dir=str(tmp_path / "cache"))["test"]
+    assert builder.info.features == loaded.features == datasets.Dataset.from_parquet(str(path)).features
+    assert "… 3 more" in row
+    assert len(row) < 1000
+
+
 def test_how_to_evaluate() -> None:
     configs = (about(task="uraq_items"), about("uraq-evaluation", task="uraq_evaluation"))
     card = rendered(manifest=manifest(released(), released("uraq-evaluation")), configs=configs)
@@ -490,7 +520,10 @@ def test_hostile_content_is_shown_and_obeyed_nowhere() -> None:
         manifest=hostile,
         families=(URAQ.model_copy(update={"title": bad, "short": bad, "authors": bad, "scorer": bad, "harness": bad}),),
         configs=(about(summary=bad, fields={bad: bad}, languages=(bad,), task=bad,
-                       sources=(SourceFacts(source=bad, licence=bad, rows=1),)),),
+                       example=example_row({bad: [bad]}),
+                       sources=(SourceFacts(source=bad, licence=bad, rows=1, title=bad, authors=bad, homepage=bad),)),),
+        maintainer=bad,
+        contact=bad,
         usage=(UsageFacts(family=bad, part=bad, step=bad, prompt=bad, usage=UsageOfPrompt()),),
         reviews=(REVIEW.model_copy(update={"title": bad, "rubric": bad, "parts": (bad,)}),),
         contamination=(Contamination(config=bad, dataset=bad, language=bad, unit="words", ngram=13, shortest=8, rows=1,
@@ -510,7 +543,11 @@ def test_hostile_content_is_shown_and_obeyed_nowhere() -> None:
     page = html(card)
     tags = Tags(page)
     usual = Tags(
-        html(rendered(reviews=(REVIEW,), plots=(Plot(path="a.svg", config="uraq", title="t"),), limits=("x",)))
+        html(
+            rendered(
+                maintainer="m", reviews=(REVIEW,), plots=(Plot(path="a.svg", config="uraq", title="t"),), limits=("x",)
+            )
+        )
     )
     assert set(tags.names) <= set(usual.names)
     assert "script" not in tags.names

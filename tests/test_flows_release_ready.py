@@ -133,7 +133,10 @@ def test_a_rebuild_that_cannot_publish_builds_nothing_and_says_all_that_is_wrong
     config = {"families": {"uraq": {"statements": 10, "context_counts": [1]}}, "release": {"repo": "other/sample"}}
     write_config(tmp_path, **config)
     with HubServer() as hub:
-        environment = {"HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_test", "HF_HUB_DISABLE_XET": "1"}
+        environment = {
+            "HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_test", "HF_HUB_DISABLE_XET": "1",
+            "PREFECT_HOME": str(tmp_path / "prefect"),  # not that of an earlier test, whose folder is gone
+        }  # fmt: skip
         done = touchstone("rebuild", "config.yaml", folder=tmp_path, **environment)
         assert done.returncode == 2, done.stdout + done.stderr
         lines = done.stderr.splitlines()

@@ -1,5 +1,6 @@
 """A downloaded version proves itself: what was changed in it is found, whatever the manifest was made to say."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,13 @@ def test_a_changed_row_with_an_id_to_fit_is_found_by_the_verifier(made: Path) ->
 
 def test_a_removed_row_is_found_by_what_is_made_of_it(made: Path) -> None:
     rewritten(made, "saying-lines", lambda rows: rows[1:])
+    (of_card,) = faults(made)
+    assert of_card.startswith("README.md: dataset_info of saying-lines: ")
+    card = made / "README.md"
+    front, lines, rest = card.read_text(encoding="utf-8").partition("- config_name: saying-lines\n")
+    told = re.sub(r"num_examples: \d+", lambda count: f"num_examples: {int(count[0].split()[1]) - 1}", rest, count=1)
+    card.write_text(front + lines + told, encoding="utf-8")
+    told_by_card(made, read_release(made).manifest)
     assert [fault.rpartition(": ")[2] for fault in faults(made)] == ["its line is not there"]
 
 

@@ -1,6 +1,7 @@
 """Several machines and one store: an S3 server on loopback, and Dask workers that share nothing else."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from flows.project.settings import packaged
 from tests.builds import begun, bytes_of, touchstone, wait_for, write_config
 
 pytest.importorskip("s3fs", reason="the s3 extra is not installed")
-pytest.importorskip("prefect_dask", reason="the dask extra is not installed")
+if find_spec("prefect_dask") is None:  # importing it takes seconds, and only the workers need it
+    pytest.skip("the dask extra is not installed", allow_module_level=True)
 pytest.importorskip("moto", reason="the dev extra is not installed")
 
 from tests.clusters import Cluster

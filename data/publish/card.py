@@ -53,6 +53,7 @@ def render_card(facts: CardFacts, metadata: Mapping[str, Any] | None = None, wor
         usage=sorted(facts.usage, key=lambda row: (row.family, row.part, row.step, row.prompt)),
         total=sum_usage({"all": row.usage} for row in facts.usage).get("all", UsageOfPrompt()),
         default=_default(facts),
+        citation=_citation(facts),
         citations=[family.citation for family in facts.families if family.citation],
         load=_load(facts),
         to_jsonl=_to_jsonl(facts),
@@ -92,6 +93,7 @@ def card_metadata(facts: CardFacts) -> dict[str, Any]:
         size_categories=[next((name for most, name in SIZES if rows < most), "100M<n<1B")],
         task_categories=list(dict.fromkeys(family.task for family in facts.families if family.task)) or None,
         tags=["benchmark", "evaluation", "context", *(family.name for family in facts.families)],
+        dataset_info=[dict(about.info) for about in facts.configs if about.info] or None,
         configs=list(_data_files(manifest, _default(facts))),
     )
     metadata: dict[str, Any] = data.to_dict()
@@ -227,6 +229,25 @@ def _attribution(facts: CardFacts) -> Sequence[_Attributed]:
         )
         for source, used in sorted(by_source.items(), key=lambda item: (item[0].source, item[0].licence or ""))
     ]
+
+
+def _citation(facts: CardFacts) -> str:
+    """Return the BibTeX entry of the dataset itself. It has no year: equal facts give equal cards, whatever the day."""
+    manifest = facts.manifest
+    values = {
+        "author": facts.maintainer,
+        "title": manifest.name,
+        "version": manifest.version,
+        "howpublished": "Data set",
+        "url": f"https://huggingface.co/datasets/{facts.repo}" if facts.repo else None,
+    }
+    lines = [f"  {key} = {{{_bibtex(value)}}}," for key, value in values.items() if value]
+    return "\n".join([f"@misc{{{_slug(manifest.name)},", *lines, "}"])
+
+
+def _bibtex(value: str) -> str:
+    plain = re.sub(r"[\\{}<>]", "", markdown.one_line(value))
+    return re.sub(r"([&%$#_])", r"\\\1", plain)
 
 
 def _default(facts: CardFacts) -> str | None:

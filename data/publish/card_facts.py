@@ -1,7 +1,7 @@
 """The facts on a dataset card."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -67,6 +67,8 @@ class ConfigFacts(Frozen):
     sources: tuple[SourceFacts, ...] = ()
     corrected: int = Field(0, description="Of its reviewed rows, those that stand as people corrected them")
     let_through: int = Field(0, description="Its rows that people were to judge, and no one did")
+    example: str = Field("", description="One of its rows as JSON, cut")
+    info: Mapping[str, Any] | None = Field(None, description="Its `dataset_info` in the metadata")
     task: str | None = Field(None, description="Its main lm-evaluation-harness task")
 
 
@@ -137,6 +139,8 @@ class CardFacts(Frozen):
 
     manifest: ReleaseManifest = Field(description="Of its files, the card's own is not looked at")
     repo: str | None = Field(None, description="OWNER/NAME on the Hub; None: a folder")
+    maintainer: str | None = Field(None, description="Who answers for the dataset, and is its author")
+    contact: str | None = Field(None, description="Where to reach them")
     default: str | None = Field(None, description="The configuration that loads where none is named; None: the first")
     families: tuple[FamilyFacts, ...]
     configs: tuple[ConfigFacts, ...]

@@ -121,6 +121,8 @@ class ReleaseSettings(Frozen):
         description="Share of the source records whose rows are kept private; "
         "the secret in TOUCHSTONE_HELD_OUT_SECRET draws them",
     )
+    maintainer: str | None = Field(None, description="Whom the card names as the author and maintainer of the dataset")
+    contact: str | None = Field(None, description="Where to reach them: an address of the web or of e-mail")
     contamination: tuple[SourceSpec, ...] = Field(
         (), description="Data sets and files to compare the released rows with, for the card"
     )

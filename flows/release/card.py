@@ -22,6 +22,7 @@ from data.publish.card_facts import (
     SourceFacts,
     UsageFacts,
 )
+from data.publish.dataset_info import dataset_info, example_row
 from data.publish.folder import DATA, SCORERS, files_in
 from data.publish.harness import run_command
 from data.publish.licences import licences_of
@@ -92,11 +93,13 @@ def card_facts(
     return CardFacts(
         manifest=manifest,
         repo=repo,
+        maintainer=settings.maintainer,
+        contact=settings.contact,
         families=tuple(
             _family_facts(family, [config for config in configs if config.family is family])
             for family in {config.family.name: config.family for config in configs if config.rows.rows}.values()
         ),
-        configs=tuple(_config_facts(project, config) for config in configs),
+        configs=tuple(_config_facts(project, config, folder) for config in configs),
         usage=made.usage,
         reviews=tuple(reviews),
         private=tuple(_private_facts(project, configs, made.models)),
@@ -237,22 +240,33 @@ def _source_facts(project: Project, config: GatheredConfig) -> Iterator[SourceFa
         yield SourceFacts(source=ref.source, licence=ref.licence, rows=rows, in_format_of=named, **about)
 
 
-def _config_facts(project: Project, config: GatheredConfig) -> ConfigFacts:
+def _config_facts(project: Project, config: GatheredConfig, folder: Path) -> ConfigFacts:
+    rows = config.rows
     described = {
         field.name: field.metadata[b"description"].decode()
         for field in (*arrow_fields(config.part.item), *ADDED)
         if field.metadata and b"description" in field.metadata
     }
     return ConfigFacts(
-        name=config.rows.name,
+        name=rows.name,
         summary=_first_sentence(config.part.item),
         fields=described,
         languages=tuple(sorted(config.languages)),
         sources=tuple(_source_facts(project, config)),
         corrected=config.corrected,
+        example=_example(config, folder),
+        info=dataset_info(rows.name, rows.split, [folder / path for path in rows.files]) if rows.rows else None,
         let_through=config.let_through,
         task=config.task,
     )
+
+
+def _example(config: GatheredConfig, folder: Path) -> str:
+    """Return the first row without its bookkeeping; empty if there are no rows."""
+    left_out = {*BOOKKEEPING, *config.part.item.BOOKKEEPING}
+    for row in read_released(folder, config.rows.files):
+        return example_row({name: value for name, value in row.items() if name not in left_out})
+    return ""
 
 
 def _first_sentence(record: type[BaseModel]) -> str:
