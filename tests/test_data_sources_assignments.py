@@ -16,8 +16,7 @@ from data.sources import SourceError, SourceSpec, check_source, read_entries, re
 from data.sources.fingerprint import source_fingerprint
 from data.sources.pins import with_sources
 from flows.construct.engine import Part
-from flows.construct.settings import FamilySettings
-from flows.construct.stages import sources_of
+from flows.construct.settings import FamilySettings, sources_of
 from flows.project.settings import packaged
 from flows.release.contamination import texts_of
 from schemas.base import Dropped, Provenance, SourceRef
@@ -340,17 +339,17 @@ def test_sources_by_task_have_their_place_and_are_pinned() -> None:
     }
     part = Part("seeds", source=Assignment, sources=("sources",), item=Passage, steps=(), verify=lambda *_: iter(()))
     settings = ByTask.model_validate({"sources": by_task})
-    assert [(place, spec.path) for place, spec in sources_of(settings, part)] == [
+    assert [(place, spec.path) for place, spec in sources_of(settings, part.sources)] == [
         ("sources.translation[0]", "a.jsonl"),
         ("sources.writing[0]", "b.jsonl"),
         ("sources.writing[1]", "acme/news"),
     ]
-    assert not list(sources_of(ByTask(sources={}), part))
+    assert not list(sources_of(ByTask(sources={}), part.sources))
     changed = with_sources(
         settings.model_dump(mode="json"), lambda spec: spec.model_copy(update={"revision": "c0ffee"})
     )
     pinned = ByTask.model_validate(changed)
-    assert [spec.revision for _, spec in sources_of(pinned, part)] == [None, None, "c0ffee"]
+    assert [spec.revision for _, spec in sources_of(pinned, part.sources)] == [None, None, "c0ffee"]
 
 
 def test_the_packaged_sample_is_whole(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from flows.construct.files_step import FilesStep
 from flows.project.project import Project
 from flows.project.released import RELEASES, MadeOf, released_stages
 from flows.project.settings import sample_path
+from schemas.errors import Failed
 from schemas.source import Statement
 from tests.builds import write_config
 from tests.toy import run_all
@@ -42,26 +43,31 @@ def of_stages(items: str, statements: str, evaluation: str, items_step: str = "p
     }
 
 
-def before(of: History, items: str, statements: str) -> list[tuple[str, ...]]:
-    now = (f"uraq/items/prescreen-{items}", f"uraq/statements/manipulate-{statements}")
-    folders = of.before("uraq/evaluation/arrange_contexts", NAMES, now)
-    return [tuple(folder.rpartition("/")[2] for folder in release) for release in folders]
+def folders(of: History) -> list[tuple[str, ...]]:
+    return [tuple(folder.rpartition("/")[2] for folder in release)
+            for release in of.of("uraq/evaluation/arrange_contexts", NAMES)]  # fmt: skip
 
 
-def test_a_build_sees_the_releases_before_the_one_that_was_made_from_it(tmp_path: Path) -> None:
+def test_a_history_has_what_a_step_read_and_made_for_each_release_that_changed_it(tmp_path: Path) -> None:
     first, same, grown = of_stages("i1", "s1", "e1"), of_stages("i1", "s1", "e1"), of_stages("i2", "s2", "e2")
-    of = history(tmp_path, first, same, grown)
-    one = ("prescreen-i1", "manipulate-s1", "arrange_contexts-e1")
-    two = ("prescreen-i2", "manipulate-s2", "arrange_contexts-e2")
-    assert before(of, "i1", "s1") == []
-    assert before(of, "i2", "s2") == [one]
-    assert before(of, "i3", "s2") == [one, two]
+    assert folders(history(tmp_path, first, same, grown)) == [
+        ("prescreen-i1", "manipulate-s1", "arrange_contexts-e1"),
+        ("prescreen-i2", "manipulate-s2", "arrange_contexts-e2"),
+    ]
 
 
-def test_a_release_counts_with_its_verdicts_and_only_while_its_files_are_there(tmp_path: Path) -> None:
+def test_a_release_counts_with_its_verdicts_and_only_while_what_it_read_is_there(tmp_path: Path) -> None:
     of = history(tmp_path, of_stages("i1", "s1", "e1", "people"), of_stages("i2", "s2", "e2"), {"uraq/other/step": "x"})
     (tmp_path / "uraq" / "items" / "prescreen-i2" / "manifest.json").unlink()
-    assert before(of, "i3", "s3") == [("people-i1", "manipulate-s1", "arrange_contexts-e1")]
+    (tmp_path / "uraq" / "evaluation" / "arrange_contexts-e1" / "manifest.json").unlink()
+    assert folders(of) == [("people-i1", "manipulate-s1", "arrange_contexts-e1")]
+
+
+def test_a_damaged_note_is_not_passed_over(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    store.write(f"{store.root}/{RELEASES}/1.json", b'{"what": "mine 1.0.0", "sta')
+    with pytest.raises(Failed, match=r"1\.json: damaged note on a release; remove it"):
+        released_stages(store, "mine")
 
 
 def test_versions_of_one_dataset_are_in_their_order(tmp_path: Path) -> None:
@@ -128,6 +134,7 @@ def grow(tmp_path: Path) -> Callable[..., dict[tuple[str, str], Any]]:
         dataset = {"pairs": pairs, "sources": [ours], "distractors": pages[:1]}
         config = write_config(
             tmp_path,
+            store=str(tmp_path / "store"),
             families={
                 "reeval": {"seeds": "all", "entailment": "off", "sources": [ours], "passages": pages},
                 "lveval": {"levels": ["1k"], "datasets": {"multifieldqa-en-mixup": dataset}},
@@ -171,7 +178,13 @@ def test_rows_that_were_released_stay_when_questions_counts_and_statements_are_a
     assert changed(questions, counts) == []
     statements = grow(range(45), 35, [1, 5, 10, 25], 75)
     assert changed(counts, statements) == []
-    assert len(first) < len(questions) < len(counts) < len(statements)
-    fewer = grow(range(2, 45), 33, [1, 5, 10, 25], 75)
-    gone = {name for name, _ in changed(statements, fewer)}
+    assert first.keys() < questions.keys() < counts.keys() < statements.keys()
+    more = grow(range(45), 40, [1, 5, 10, 25], 90)
+    assert {name for name, _ in changed(statements, more)} <= {"lveval-contexts"}, "a pair's pages leave the pool"
+    assert statements.keys() < more.keys()
+    fewer = grow(range(2, 45), 33, [1, 5, 10, 25], 90)
+    gone = {name for name, _ in changed(more, fewer)}
     assert gone <= {"lveval-contexts", "reeval-category2"}, "only what drew from the pages of the questions that went"
+    back = grow(range(45), 33, [1, 5, 10, 25], 90)
+    assert {name for name, _ in changed(fewer, back)} <= {"lveval-contexts"}
+    assert {key for key in fewer if key not in back} == set(), "what came back displaces nothing"

@@ -37,25 +37,22 @@ class History:
     def _releases(self) -> Sequence[Mapping[str, str]]:
         return tuple(self._load())
 
-    def before(self, step: str, reads: Sequence[Sequence[str]], now: Folders) -> tuple[Folders, ...]:
-        """Return the folders of the stages that a step read in each release before the one that has them as `now`.
+    def of(self, step: str, reads: Sequence[Sequence[str]]) -> tuple[Folders, ...]:
+        """Return the folders of the stages that a step read in each release, and last the folder of the step itself.
 
-        `reads` are the names of each, the one that counts first if a release has several. The folder of the `step`
-        itself comes last. Releases in which nothing changed count once; those that lack a stage, or whose files are
-        gone, do not count. So a release changes nothing in the build that it was made from: its stages see the same
-        releases before them.
+        `reads` are the names of each stage, the one that counts first if a release has several. Successive releases in
+        which nothing changed count once; those that lack a stage, or what it read, do not count.
         """
         history: list[Folders] = []
         for release in self._releases:
             names = [next((name for name in names if name in release), None) for names in (*reads, [step])]
             folders = tuple(f"{name}-{release[name]}" for name in names if name is not None)
-            if folders[: len(now)] == now:
-                break
-            if len(folders) > len(now) and folders not in history[-1:] and all(map(self._exists, folders)):
+            if len(folders) > len(reads) and folders not in history[-1:] and all(map(self.has, folders[:-1])):
                 history.append(folders)
         return tuple(history)
 
-    def _exists(self, folder: str) -> bool:
+    def has(self, folder: str) -> bool:
+        """Return whether the store still has a stage."""
         return bool(self.store.fs.exists(f"{self.store.root}/{folder}/manifest.json"))
 
     def read(self, folder: str, record: type[R]) -> Stage[R]:

@@ -1,6 +1,6 @@
 """Records on disk as steps and charts read them, and type variables for code that is generic over records."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from typing_extensions import TypeVar
@@ -18,10 +18,18 @@ class Records(Protocol[R_co]):
     def __iter__(self) -> Iterator[R_co]: ...
 
 
-def with_first(records: Iterable[R], same: Callable[[R], str]) -> Iterator[tuple[R, str | None]]:
-    """Yield each record with the id of the first for which `same` returns the same; None for that first record."""
-    firsts: dict[str, str] = {}
+def with_first(
+    records: Sequence[R] | Records[R], same: Callable[[R], str], arrival: Callable[[Record], int]
+) -> Iterator[tuple[R, R | None]]:
+    """Yield each record with the first one that is the same by what `same` returns; None for that one.
+
+    The first is the one that came with the earliest release (`arrival`), and of those the first in order.
+    """
+    firsts: dict[str, tuple[int, R]] = {}
     for record in records:
-        value = same(record)
-        yield record, firsts.get(value)
-        firsts.setdefault(value, record.id)
+        came, value = arrival(record), same(record)
+        if value not in firsts or came < firsts[value][0]:
+            firsts[value] = came, record
+    for record in records:
+        _, first = firsts[same(record)]
+        yield record, None if first.key == record.key else first

@@ -5,7 +5,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Generic
@@ -19,7 +19,7 @@ from flows.construct.arrivals import Folders, History
 from flows.construct.embed import Embedder
 from flows.construct.engine import Family, Part, RecordStep, SetStep, Step, seeded
 from flows.construct.records import R, Records
-from flows.construct.settings import FamilySettings
+from flows.construct.settings import FamilySettings, sources_of
 from flows.llm.model import Model, Prompt, Usage
 from schemas.base import Record, content_hash
 from schemas.manifest import BuildManifest, StageManifest
@@ -89,26 +89,6 @@ class Sample(Generic[R]):
     def slice(self, start: int, stop: int) -> Iterator[R]:
         """Records `start` to `stop` (exclusive)."""
         return iter(self._records[start:stop])
-
-
-def sources_of(settings: FamilySettings, part: Part) -> Iterator[tuple[str, SourceSpec]]:
-    """Yield the sources that the settings name for a part, each with its place in the settings.
-
-    A setting holds one source, a list of them, a mapping of names to lists, or a mapping of such places to sources.
-    """
-    for name in part.sources:
-        value = getattr(settings, name)
-        if isinstance(value, SourceSpec):
-            yield name, value
-        elif isinstance(value, Mapping):
-            for key, specs in value.items():
-                yield from [(key, specs)] if isinstance(specs, SourceSpec) else _numbered(f"{name}.{key}", specs)
-        else:
-            yield from _numbered(name, value or ())
-
-
-def _numbered(name: str, specs: Iterable[SourceSpec]) -> Iterator[tuple[str, SourceSpec]]:
-    return ((f"{name}[{place}]", spec) for place, spec in enumerate(specs))
 
 
 class Build:
@@ -214,25 +194,32 @@ class Build:
         return {name: self.stages(family, family.part(name))[-1] for name in family.part(ref.part).uses}
 
     def releases_before(self, ref: StageRef) -> tuple[Folders, ...]:
-        """Return the folders of the stages that a stage reads, and its own, in each release before the present ones.
+        """Return, for each release before a stage, the folders of the stages that it read, and its own.
 
+        A stage that is as in the last release sees the releases before that one: releasing a build does not change it.
         A part is read as it was after people's verdicts, if it had any.
         """
         if ref not in self._releases:
-            stages = self.needs(ref)
             names = []
-            for stage in stages:
+            for stage in self.needs(ref):
                 last = self.stages(self._family(stage).family, self.part(stage))[-1]
                 steps = [PEOPLE, self.part(stage).steps[-1].name] if stage == last else [stage.step]
                 names.append([f"{stage.family}/{stage.part}/{step}" for step in steps])
-            now = tuple(self.files(stage).name for stage in stages)
-            self._releases[ref] = self.history.before(f"{ref.family}/{ref.part}/{ref.step}", names, now)
+            releases = self.history.of(f"{ref.family}/{ref.part}/{ref.step}", names)
+            owns = [folders[-1].rpartition("-")[2] for folders in releases]
+            if (built := self._fingerprints.get(ref)) is not None:
+                releases = releases[: owns.index(built)] if built in owns else releases
+            elif releases and content_hash(self._dependencies(ref, releases[:-1])) == owns[-1]:
+                releases = releases[:-1]
+            self._releases[ref] = releases
         return self._releases[ref]
 
     def released(self, ref: StageRef) -> Records[Any]:
-        """Return the records that a stage had in the last release before the present ones; none before the first."""
+        """Return the records that a stage had in the last release before it; none before the first."""
         releases = self.releases_before(ref)
-        return self.history.read(releases[-1][-1], self.record_type(ref)) if releases else ()
+        if not releases or not self.history.has(releases[-1][-1]):
+            return ()
+        return self.history.read(releases[-1][-1], self.record_type(ref))
 
     def source_specs(self, ref: StageRef) -> tuple[SourceSpec, ...]:
         """Return the sources of a stage's part."""
@@ -240,7 +227,7 @@ class Build:
 
     def named_sources(self, family: Family, part: Part) -> Iterator[tuple[str, SourceSpec]]:
         """Return the sources of a part with their place in the family's settings; none if it reads other parts."""
-        return sources_of(self.families[family.name].settings, part) if not family.makers(part) else iter(())
+        return sources_of(self.families[family.name].settings, part.sources) if not family.makers(part) else iter(())
 
     def pilot_size(self, ref: StageRef, limit: int | None) -> int | None:
         """Return how many of the records that arrive at a stage a pilot of that limit takes; None if it takes all.
@@ -278,6 +265,12 @@ class Build:
 
     def dependencies(self, ref: StageRef) -> dict[str, object]:
         """Return everything that `fingerprint` hashes: all that the stage depends on, and nothing else."""
+        step = self.step(ref)
+        draws = step is not None and (isinstance(step, SetStep) or step.prepare is not None)
+        return self._dependencies(ref, self.releases_before(ref) if draws else ())
+
+    def _dependencies(self, ref: StageRef, releases: tuple[Folders, ...]) -> dict[str, object]:
+        """`releases` are those before the stage if it may draw from a pool; it knows what came with which."""
         common: dict[str, object] = {
             "stage": [ref.family, ref.part, ref.step],
             "inputs": [self.fingerprint(before) for before in self.before(ref)],
@@ -293,8 +286,8 @@ class Build:
             return {**common, "verdicts": {key: verdict.model_dump(mode="json") for key, verdict in verdicts.items()}}
         step = self.step(ref)
         assert step is not None
-        if (isinstance(step, SetStep) or step.prepare is not None) and (releases := self.releases_before(ref)):
-            common["releases"] = releases  # it may draw from a pool, and knows what came with which release
+        if releases:
+            common["releases"] = releases
         family = self._family(ref)
         settings = family.settings
         # A folder that was moved or copied rebuilds nothing: sources count by their contents, not by their paths.

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from data.publish.version_number import parsed_version
 from data.store import Store
 from schemas.base import Frozen, content_hash
+from schemas.errors import Failed
 from schemas.release import ReleaseManifest
 
 RELEASES = "releases"
@@ -32,13 +33,22 @@ def note_release(store: Store, released: ReleaseManifest) -> None:
         return
     made = MadeOf(what=f"{released.name} {released.version}", stages=stages_of_release(released))
     path = f"{store.root}/{RELEASES}/{content_hash(made.what, made.stages)}.json"
-    if not store.fs.exists(path):
-        store.write(path, made.model_dump_json().encode())
+    content = made.model_dump_json().encode()
+    if store.read(path) != content:
+        store.write(path, content)
 
 
 def releases(store: Store) -> list[MadeOf]:
-    """Return the released versions noted in a store."""
-    return list(newest_first(store, f"{store.root}/{RELEASES}"))
+    """Return the released versions noted in a store. Raises `Failed` for a damaged note."""
+    folder = f"{store.root}/{RELEASES}"
+    notes = []
+    for path in sorted(store.fs.ls(folder, detail=False)) if store.fs.exists(folder) else ():
+        try:
+            notes.append(MadeOf.model_validate_json(store.fs.cat_file(path)))
+        except ValidationError as error:
+            advice = "remove it, then `touchstone release` writes it again from the versions in its folder"
+            raise Failed(f"{path}: damaged note on a release; {advice}") from error
+    return notes
 
 
 def released_stages(store: Store, name: str) -> list[Mapping[str, str]]:

@@ -73,8 +73,8 @@ class Preview:
     exact: bool
     """True if `drift` compares rows; otherwise it compares source records."""
     drift: tuple[Drift, ...]
-    reasons: tuple[Reason, ...]
-    """Why rows changed; none if `drift` does not compare rows, or there is no last build."""
+    reasons: tuple[Reason, ...] | None
+    """Why rows changed; None if it is not known, because something was built since the last rebuild."""
     tasks: tuple[Tasks, ...] | None
     """None if they are not known before a model is asked."""
     estimate: Estimate
@@ -121,7 +121,9 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview
         to_review = {key for part_drift in differing for key in (*part_drift.added, *part_drift.changed)}
         tasks = tuple(_tasks(project, to_review))
         built = last_manifest(project.out)
-        reasons = tuple(why_changed(project, built, differing)) if built is not None else ()
+        reasons = None  # the rows of a build after the last rebuild are not those that are compared
+        if built is None or rows_of(project, built) == before:
+            reasons = tuple(why_changed(project, built, differing)) if built is not None else ()
     else:
         differing, tasks, reasons = tuple(_sources(project, store, missing)), None, ()
     return Preview(

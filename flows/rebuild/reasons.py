@@ -56,7 +56,8 @@ def why_changed(project: Project, before: BuildManifest, differing: Iterable[Dri
 
 
 def _reason(old: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    if old.get("prompts") != now["prompts"]:
+    before = {prompt["name"]: prompt for prompt in old.get("prompts", ())}
+    if any(before.get(prompt["name"], prompt) != prompt for prompt in now["prompts"]):
         return PROMPTED
     return DRAWN if old.get("parents") == now["parents"] else MADE_OF
 

@@ -87,7 +87,9 @@ def print_preview(config: Path, out: Path, to: Path | None, hub: str | None, *, 
             soft_wrap=True,
         )
     _print_drift(console, outlook.drift, outlook.since)
-    for reason in outlook.reasons:
+    if outlook.reasons is None:
+        console.print("why rows changed is not known: something was built here since the last rebuild")
+    for reason in outlook.reasons or ():
         console.print(escape(str(reason)), highlight=False, soft_wrap=True)
     if outlook.tasks is None:
         console.print("people: known once the rows are; each row that differs in what people see goes to them again")

@@ -16,7 +16,7 @@ from flows.project.output_files import open_built
 from flows.project.released import note_release
 from flows.project.settings import load_config
 from flows.release.ready import check_release
-from flows.release.version import RELEASES, Prepared, look_at, prepare
+from flows.release.version import RELEASES, Prepared, look_at, prepare, versions_in
 from schemas.base import visible
 from schemas.errors import Failed
 
@@ -61,7 +61,8 @@ def release(
         withdraw=withdraw,
         branch=branch,
     )
-    note_release(project.store, read_release(prepared.folder).manifest)
+    for earlier in versions_in(prepared.folder.parent):  # also those that another run was killed before noting
+        note_release(project.store, read_release(earlier).manifest)
     outcome = _publish(prepared, repo, branch)
     held_back: list[dict[str, Any]] = [
         {"configuration": name, "held back": reason, "rows": count}

@@ -17,7 +17,8 @@ from rich.status import Status
 from data.checksum import checksum
 from data.sources import read_source
 from flows.construct.engine import Family, Part
-from flows.construct.stages import StageRef, sources_of
+from flows.construct.settings import sources_of
+from flows.construct.stages import StageRef
 from flows.project.console import as_lines, make_console
 from flows.project.output_files import accepted_rows, open_build, verify_context
 from flows.project.project import Project
@@ -213,7 +214,7 @@ def _read_again(config: Path, family: Family, part: Part) -> Iterator[Any]:
     if settings is None:
         raise WrongInput(f"{config}: families.{family.name}: is missing; name the configuration that it was built from")
     for maker in family.makers(part):
-        for _, spec in sources_of(settings, maker):
+        for _, spec in sources_of(settings, maker.sources):
             yield from read_source(spec, maker.source, lambda dropped: None)  # type: ignore[type-var, arg-type]
 
 

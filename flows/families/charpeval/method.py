@@ -166,11 +166,11 @@ async def drop_duplicates(
         texts = pair.history, utterances, [pair.knowledge]
         return content_hash(*([normalised(text) for text in group] for group in texts))
 
-    for pair, first in with_first(pairs, dialogue):
+    for pair, first in with_first(pairs, dialogue, ctx.step.arrival):
         if first is None:
             yield pair
         else:
-            ctx.drop(pair, Drop("duplicate dialogue and knowledge", pair.response, related_id=first))
+            ctx.drop(pair, Drop("duplicate dialogue and knowledge", pair.response, related_id=first.id))
 
 
 async def draft_utterances(pair: UtterancePair, ctx: Context) -> UtterancePair:

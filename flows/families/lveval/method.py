@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from flows.construct.engine import Context, Drop, SetContext, Slot
 from flows.construct.files_step import FilesContext, RowFile
-from flows.construct.records import Records
+from flows.construct.records import Records, with_first
 from flows.families.lveval import prompts, selection
 from flows.families.lveval.answer_keywords import counts_in_score
 from flows.families.lveval.assembly import Assembler, DatasetAssemblies
@@ -129,14 +129,19 @@ async def select_pairs(pairs: Records[Pair], ctx: SetContext[LVEvalSettings]) ->
     settings = ctx.settings
     released = {pair.key for pair in ctx.step.released}
     ranks: dict[str, list[tuple[int, int, str, str]]] = defaultdict(list)
-    firsts: dict[tuple[str, str, tuple[str, ...]], str] = {}
-    for pair in pairs:
-        place = pair.dataset, pair.question, pair.answers
-        if firsts.setdefault(place, pair.key) == pair.key:
+    firsts = {}
+
+    def question(pair: Pair) -> str:
+        return content_hash(pair.dataset, pair.question, pair.answers)
+
+    for pair, first in with_first(pairs, question, ctx.step.arrival):
+        if first is None:
             rank = content_hash(ctx.step.seed, ctx.step_name, pair.key)
             came = ctx.step.arrival(pair)
             turn = (0, came) if pair.key in released else (1, -came)
             ranks[pair.dataset].append((*turn, rank, pair.key))
+        else:
+            firsts[pair.key] = first.key
     chosen: set[str] = set()
     for name, block in settings.datasets.items():
         dataset = BY_NAME[name]
@@ -145,9 +150,8 @@ async def select_pairs(pairs: Records[Pair], ctx: SetContext[LVEvalSettings]) ->
         if not dataset.recalls_fact and len(ranks[name]) < wanted:
             ctx.note(f"{name}: {len(ranks[name]):,} pairs of {wanted:,}; its sources have no more that pass")
     for pair in pairs:
-        first = firsts[pair.dataset, pair.question, pair.answers]
-        if first != pair.key:
-            ctx.drop(pair, Drop("duplicate question", pair.question, related_id=first))
+        if pair.key in firsts:
+            ctx.drop(pair, Drop("duplicate question", pair.question, related_id=firsts[pair.key]))
         elif pair.key in chosen:
             yield pair
         else:
@@ -175,17 +179,25 @@ async def pool_documents(
 ) -> AsyncIterator[PoolDocument]:
     """Section 3.2.1: pool the documents of pairs that were not selected, each once."""
     selected = selection.SelectedDocuments(ctx.step.used("pairs", Pair), ctx.step.arrival)
-    firsts: dict[tuple[str, str], str] = {}
-    for document in documents:
-        text = document.dataset, content_hash(document.text)
+
+    def refusal(document: PoolDocument) -> Drop | None:
         if (reason := selected.refusal(document, ctx.step.arrival(document))) is not None:
-            ctx.drop(document, Drop(reason))
-        elif (line := selection.header_in([document], ctx.settings.header)) is not None:
-            ctx.drop(document, Drop("looks like a header", line))
-        elif text in firsts and not BY_NAME[document.dataset].recalls_fact:  # a book may repeat itself
-            ctx.drop(document, Drop("duplicate text", related_id=firsts[text]))
+            return Drop(reason)
+        line = selection.header_in([document], ctx.settings.header)
+        return Drop("looks like a header", line) if line is not None else None
+
+    firsts: dict[str, tuple[int, str]] = {}
+    for document in documents:
+        text, came = content_hash(document.dataset, document.text), ctx.step.arrival(document)
+        if refusal(document) is None and (text not in firsts or came < firsts[text][0]):
+            firsts[text] = came, document.id
+    for document in documents:
+        first = firsts.get(content_hash(document.dataset, document.text), (0, document.id))[1]
+        if (refused := refusal(document)) is not None:
+            ctx.drop(document, refused)
+        elif first != document.id and not BY_NAME[document.dataset].recalls_fact:  # a book may repeat itself
+            ctx.drop(document, Drop("duplicate text", related_id=first))
         else:
-            firsts[text] = document.id
             yield document
 
 

@@ -104,11 +104,11 @@ async def drop_duplicates(cases: Records[Case], ctx: SetContext) -> AsyncIterato
         texts = case.question, case.evidence, case.answer, case.pivot
         return content_hash(*(" ".join(text.split()) for text in texts))
 
-    for case, first in with_first(cases, instance):
+    for case, first in with_first(cases, instance, ctx.step.arrival):
         if first is None:
             yield case
         else:
-            ctx.drop(case, Drop("duplicate question, evidence and answer", case.question, related_id=first))
+            ctx.drop(case, Drop("duplicate question, evidence and answer", case.question, related_id=first.id))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from flows.construct.arrivals import cohorts
 from flows.construct.embed import Embedder
 from flows.construct.engine import Drop, SetContext
-from flows.construct.records import Records
+from flows.construct.records import Records, with_first
 from flows.construct.retrieve import IntMatrix, Retriever, diverse, retriever_for
 from flows.families.reeval.checks.passage import RIVAL_ABOVE, UNSURE_ABOVE, opening, rival
 from flows.families.reeval.filters import LANGUAGES, MOST_EVIDENCE_CHARACTERS, is_in
@@ -42,12 +42,11 @@ async def drop_duplicate_passages(
     passages: Records[Passage], ctx: SetContext[ReEvalSettings]
 ) -> AsyncIterator[Passage]:
     """Each passage once, whichever sources have it, if its length suits an evidence; so headings are left out."""
-    seen: dict[str, str] = {}
-    for passage in passages:
+    for passage, first in with_first(passages, lambda passage: passage.id, ctx.step.arrival):
         refusal = _refusal(passage, ctx.step.embedder)
         if refusal is not None:
             ctx.drop(passage, refusal)
-        elif seen.setdefault(passage.id, passage.key) != passage.key:
+        elif first is not None:
             ctx.drop(passage, Drop("duplicate passage", passage.text[:200], related_id=passage.id))
         else:
             yield passage

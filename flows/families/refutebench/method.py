@@ -145,11 +145,11 @@ def _without(queries: Mapping[str, Seed], seeds: Sequence[Seed], ctx: SetContext
 
 
 def _each_text_once(seeds: Sequence[Seed], ctx: SetContext[RefuteBenchSettings]) -> Iterator[Seed]:
-    for seed, first in with_first(seeds, lambda seed: " ".join(seed.text.lower().split())):
+    for seed, first in with_first(seeds, lambda seed: " ".join(seed.text.lower().split()), ctx.step.arrival):
         if first is None:
             yield seed
         else:
-            ctx.drop(seed, Drop("duplicate text", seed.text[:200], related_id=first))
+            ctx.drop(seed, Drop("duplicate text", seed.text[:200], related_id=first.id))
 
 
 def _near_duplicates(seeds: Sequence[Seed], embedder: Embedder) -> Mapping[str, Drop]:
