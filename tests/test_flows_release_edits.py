@@ -111,8 +111,6 @@ def test_what_was_changed_on_the_hub_survives_three_versions(hub: HubServer, fir
         assert {key: value for key, value in now.items() if key != "dataset_info"} == {
             key: value for key, value in expected.items() if key != "dataset_info"
         }
-        (info,) = now["dataset_info"]
-        assert info["splits"][0]["num_examples"] == len(NEXT if version == "2.0.0" else LATER)
         assert OURS in card
     commits = len(hub.repos[REPO].commits)
     again = run(first, hub=REPO)
