@@ -15,6 +15,7 @@ from flows.construct.arrivals import History, cohorts
 from flows.construct.dedupe import deduplicate
 from flows.construct.draws import members_of, random_order
 from flows.construct.files_step import FilesStep
+from flows.construct.verification import VerifyContext
 from flows.project.project import Project
 from flows.project.released import RELEASES, MadeOf, released_stages
 from flows.project.settings import sample_path
@@ -147,6 +148,13 @@ def grow(tmp_path: Path) -> Callable[..., dict[tuple[str, str], Any]]:
         for family, part in project.build.parts():
             refs = project.build.stages(family, part)
             stages += [f"{ref.family}/{ref.part}/{ref.step}-{project.build.fingerprint(ref)}" for ref in refs]
+            known = VerifyContext(
+                project.build.families[family.name].settings,
+                project.embedder,
+                lambda other, family=family: project.build.accepted(family.name, other),  # type: ignore[misc]
+                lambda other: {},
+            )
+            assert list(part.verify(project.build.accepted(family.name, part.name), known)) == []
             if part.released is not None:
                 long = isinstance(part.steps[-1], FilesStep)
                 for record in project.build.accepted(family.name, part.name):

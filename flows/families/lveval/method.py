@@ -186,17 +186,17 @@ async def pool_documents(
         line = selection.header_in([document], ctx.settings.header)
         return Drop("looks like a header", line) if line is not None else None
 
-    firsts: dict[str, tuple[int, str]] = {}
+    firsts: dict[str, tuple[int, str, str]] = {}  # text -> release, key and id of the document that is kept
     for document in documents:
         text, came = content_hash(document.dataset, document.text), ctx.step.arrival(document)
         if refusal(document) is None and (text not in firsts or came < firsts[text][0]):
-            firsts[text] = came, document.id
+            firsts[text] = came, document.key, document.id
     for document in documents:
-        first = firsts.get(content_hash(document.dataset, document.text), (0, document.id))[1]
+        _, key, id_ = firsts.get(content_hash(document.dataset, document.text), (0, document.key, document.id))
         if (refused := refusal(document)) is not None:
             ctx.drop(document, refused)
-        elif first != document.id and not BY_NAME[document.dataset].recalls_fact:  # a book may repeat itself
-            ctx.drop(document, Drop("duplicate text", related_id=first))
+        elif key != document.key and not BY_NAME[document.dataset].recalls_fact:  # a book may repeat itself
+            ctx.drop(document, Drop("duplicate text", related_id=id_))
         else:
             yield document
 
