@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from pathlib import Path
 from typing import Any, Final
 
 import jinja2
@@ -28,7 +27,6 @@ from data.publish.merge import OWN_BEGIN, OWN_END, with_words, written
 from schemas.manifest import UsageOfPrompt, sum_usage
 from schemas.release import ReleasedConfig, ReleaseManifest
 
-HERE: Final = Path(__file__).parent
 SETTINGS: Final = 8_000
 """Characters that the card shows of the settings."""
 SIZES: Final = (
@@ -293,21 +291,11 @@ def image(plot: Plot) -> Markup:
 
 @cache
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE),
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,  # noqa: S701 - every value goes through `finalize`, which escapes it for Markdown
-        finalize=markdown.inline,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = markdown.environment()
     filters: dict[str, Callable[..., Any]] = {
-        "code": markdown.code, "codes": markdown.codes, "cut": markdown.inline, "decimal": markdown.decimal,
-        "fenced": markdown.fenced, "image": image, "kind": markdown.arrow_type, "link": markdown.link,
-        "listed": markdown.listed,
-        "megabytes": markdown.megabytes, "money": markdown.money, "n": "{:,}".format, "percent": markdown.percent,
-        "prose": markdown.prose, "versions": markdown.versions,
+        "codes": markdown.codes, "cut": markdown.inline, "decimal": markdown.decimal, "image": image,
+        "kind": markdown.arrow_type, "link": markdown.link, "megabytes": markdown.megabytes, "money": markdown.money,
+        "n": "{:,}".format, "percent": markdown.percent, "versions": markdown.versions,
     }  # fmt: skip
     environment.filters.update(filters)
     return environment.get_template("card.md.j2")

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import jinja2
 
@@ -85,16 +84,4 @@ def tasks_readme(families: Sequence[TaskFacts], name: str, repo: str | None, ver
 
 @cache
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,  # noqa: S701 - every value goes through `finalize`, which escapes it for Markdown
-        finalize=markdown.inline,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(
-        {"code": markdown.code, "fenced": markdown.fenced, "listed": markdown.listed, "prose": markdown.prose}
-    )
-    return environment.get_template("harness.md.j2")
+    return markdown.environment().get_template("harness.md.j2")

@@ -5,9 +5,11 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+import jinja2
 from markupsafe import Markup
 
 from schemas.base import odd_character
@@ -148,3 +150,18 @@ def megabytes(count: int) -> str:
 def money(usd: float | None) -> str:
     """Return an amount; `?` if a model's price is not known."""
     return "?" if usd is None else f"${usd:,.4f}"
+
+
+def environment() -> jinja2.Environment:
+    """Return the environment of the Markdown templates in this folder: it shows every value literally."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701 - every value goes through `finalize`, which escapes it for Markdown
+        finalize=inline,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update({"code": code, "fenced": fenced, "listed": listed, "prose": prose})
+    return environment
