@@ -12,10 +12,9 @@ from flows.release.ready import check_rebuild, check_release
 from schemas.errors import Failed, WrongInput, WrongInputs
 from tests.builds import touchstone, write_config
 from tests.hub import HubServer
+from tests.releasing import REPO, run
 from tests.saying import SECRET, build, decide, known
-from tests.test_flows_release_flow import run
 
-REPO = "acme/sayings"
 SOURCE = {"format": "jsonl", "path": "rows.jsonl"}
 
 

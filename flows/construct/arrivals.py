@@ -32,6 +32,7 @@ class History:
         """`releases` returns stage (`uraq/items/prescreen`) -> fingerprint for each release, from the first on."""
         self.store = store
         self._load = releases
+        self._present: dict[str, bool] = {}
 
     @cached_property
     def _releases(self) -> Sequence[Mapping[str, str]]:
@@ -53,7 +54,9 @@ class History:
 
     def has(self, folder: str) -> bool:
         """Return whether the store still has a stage."""
-        return bool(self.store.fs.exists(f"{self.store.root}/{folder}/manifest.json"))
+        if folder not in self._present:
+            self._present[folder] = self.store.fs.exists(f"{self.store.root}/{folder}/manifest.json")
+        return self._present[folder]
 
     def read(self, folder: str, record: type[R]) -> Stage[R]:
         """Return a stage of a release."""

@@ -39,13 +39,15 @@ def step_context(build: Build, ref: StageRef) -> StepContext:
 
 
 def prepared_step(build: Build, ref: StageRef, kind: type[StepT]) -> tuple[StepT, StepContext, object]:
-    """Return a stage's step, its context, and the result of its `prepare`, computed once for all shards."""
+    """Return a stage's step, its context, and the result of its `prepare`, made once for all shards."""
     step = build.step(ref)
     assert isinstance(step, kind)
-    context, name = step_context(build, ref), build.fingerprint(ref)
-    if step.prepare is not None and name not in build.prepared:
-        build.prepared[name] = step.prepare(context)
-    return step, context, build.prepared.get(name)
+    name = build.fingerprint(ref)
+    if name not in build.prepared:
+        context = step_context(build, ref)
+        build.prepared[name] = context, step.prepare(context) if step.prepare is not None else None
+    context, preparation = build.prepared[name]
+    return step, context, preparation
 
 
 def shard_spans(build: Build, ref: StageRef) -> list[tuple[int, int]]:

@@ -1,7 +1,7 @@
 """Records on disk as steps and charts read them, and type variables for code that is generic over records."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from typing_extensions import TypeVar
 
@@ -18,18 +18,26 @@ class Records(Protocol[R_co]):
     def __iter__(self) -> Iterator[R_co]: ...
 
 
+class First(NamedTuple):
+    """The names of the record that is kept of several that are the same."""
+
+    release: int
+    key: str
+    id: str
+
+
 def with_first(
     records: Sequence[R] | Records[R], same: Callable[[R], str], arrival: Callable[[Record], int]
-) -> Iterator[tuple[R, R | None]]:
+) -> Iterator[tuple[R, First | None]]:
     """Yield each record with the first one that is the same by what `same` returns; None for that one.
 
     The first is the one that came with the earliest release (`arrival`), and of those the first in order.
     """
-    firsts: dict[str, tuple[int, R]] = {}
+    firsts: dict[str, First] = {}
     for record in records:
         came, value = arrival(record), same(record)
-        if value not in firsts or came < firsts[value][0]:
-            firsts[value] = came, record
+        if value not in firsts or came < firsts[value].release:
+            firsts[value] = First(came, record.key, record.id)
     for record in records:
-        _, first = firsts[same(record)]
+        first = firsts[same(record)]
         yield record, None if first.key == record.key else first

@@ -17,7 +17,7 @@ from data.stage_files import Joined, Stage, StageFiles
 from data.store import Store
 from flows.construct.arrivals import Folders, History
 from flows.construct.embed import Embedder
-from flows.construct.engine import Family, Part, RecordStep, SetStep, Step, seeded
+from flows.construct.engine import Family, Part, RecordStep, SetStep, Step, StepContext, seeded
 from flows.construct.records import R, Records
 from flows.construct.settings import FamilySettings, sources_of
 from flows.llm.model import Model, Prompt, Usage
@@ -120,8 +120,8 @@ class Build:
         self.verdicts = verdicts
         self.called: Callable[[StageRef, Usage], None] = lambda ref, usage: None
         """Called with the usage of each prompt of a stage that was answered or given up."""
-        self.prepared: dict[str, object] = {}
-        """The results of the steps' `prepare`, by fingerprint of the stage."""
+        self.prepared: dict[str, tuple[StepContext, object]] = {}
+        """The steps' contexts and the results of their `prepare`, by fingerprint of the stage."""
         self.writing = threading.BoundedSemaphore(os.cpu_count() or 1)
         """Held while a file of a `files` step is written: as many are written at once as there are cores."""
         self.history = history or History(store, tuple)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
+from data.publish.reading import read_batches
 from flows.construct.engine import Family, Part
 from flows.construct.files_step import FilesStep
 from flows.project.project import Project
@@ -83,9 +82,8 @@ def _old_provenance(
     provenance: dict[str, Mapping[str, Any]] = {}
     for file in built.files if built else ():
         if file.path.startswith("sifted/") and (out / file.path).is_file():
-            with pq.ParquetFile(out / file.path) as rows:
-                for batch in rows.iter_batches(columns=["key", "provenance"]):
-                    provenance |= {row["key"]: row["provenance"] for row in batch.to_pylist() if row["key"] in keys}
+            for batch in read_batches(out / file.path, ["key", "provenance"]):
+                provenance |= {row["key"]: row["provenance"] for row in batch.rows() if row["key"] in keys}
     return provenance
 
 

@@ -13,7 +13,7 @@ from flows.project.output_files import accepted_files
 from flows.project.project import Project
 from flows.release.gate import needs_people
 from flows.release.private_share import PrivateShare
-from flows.release.rows import config_name, line_sources, mixed_sources, source_refs
+from flows.release.rows import config_name, line_sources, mixed_sources, source_refs, sources_named
 from flows.release.version import PRIVATE, newest, versions_in
 from schemas.base import SourceRef
 from schemas.errors import Failed, WrongInput, raise_all
@@ -81,8 +81,7 @@ def _licences_of_rows(project: Project, *, allow_unreviewed: bool) -> Sequence[s
             config = config_name(family, part, row)
             if config not in sources:
                 sources[config] = set(mixed_sources(project, family, part, row))
-            named = row["provenance"]["sources"]
-            sources[config] |= {SourceRef(source=ref["source"], id="", licence=ref["licence"]) for ref in named}
+            sources[config] |= sources_named(row)
             if row["reviewed"] or not waits:
                 may_go_out.add(config)
     problems = undetermined(sources, project.config.release.licence)

@@ -186,17 +186,16 @@ async def pool_documents(
         line = selection.header_in([document], ctx.settings.header)
         return Drop("looks like a header", line) if line is not None else None
 
-    firsts: dict[str, tuple[int, str, str]] = {}  # text -> release, key and id of the document that is kept
-    for document in documents:
-        text, came = content_hash(document.dataset, document.text), ctx.step.arrival(document)
-        if refusal(document) is None and (text not in firsts or came < firsts[text][0]):
-            firsts[text] = came, document.key, document.id
-    for document in documents:
-        _, key, id_ = firsts.get(content_hash(document.dataset, document.text), (0, document.key, document.id))
-        if (refused := refusal(document)) is not None:
-            ctx.drop(document, refused)
-        elif key != document.key and not BY_NAME[document.dataset].recalls_fact:  # a book may repeat itself
-            ctx.drop(document, Drop("duplicate text", related_id=id_))
+    refused = {document.key: drop for document in documents if (drop := refusal(document)) is not None}
+
+    def text(document: PoolDocument) -> str:
+        return document.key if document.key in refused else content_hash(document.dataset, document.text)
+
+    for document, first in with_first(documents, text, ctx.step.arrival):
+        if document.key in refused:
+            ctx.drop(document, refused[document.key])
+        elif first is not None and not BY_NAME[document.dataset].recalls_fact:  # a book may repeat itself
+            ctx.drop(document, Drop("duplicate text", related_id=first.id))
         else:
             yield document
 
