@@ -167,13 +167,13 @@ async def test_shards_of_two_builds_that_cut_a_stage_in_two_ways_make_a_stage(tm
         await run_stage(one, ref)
     for build in (one, other):
         prepared_step(build, SHOUTED, RecordStep)
-    mine = [await run_shard(one, SHOUTED, *span) for span in [(0, 20), (40, 60)]]
-    await run_shard(other, SHOUTED, 0, 30)
-    await run_shard(other, SHOUTED, 30, 45)
+    mine = [shard for span in [(0, 20), (40, 60)] for shard in await run_shard(one, [SHOUTED], *span)]
+    await run_shard(other, [SHOUTED], 0, 30)
+    await run_shard(other, [SHOUTED], 30, 45)
     left = [(shard.index, shard.stop) for shard in one.files(SHOUTED).spans()]
     assert left == [(0, 30), (30, 45)]  # 40 to 60 says another thing of 40 to 45
     assert cut(60, 1.0, done=left) == [(45, 60)]
-    mine.append(await run_shard(one, SHOUTED, 20, 40))
+    mine.extend(await run_shard(one, [SHOUTED], 20, 40))
     finish(one, SHOUTED, sorted(mine, key=lambda shard: shard.index))
     assert list(toy_build(tmp_path, words, store="shared").read(SHOUTED)) == list(whole.read(SHOUTED))
 
@@ -182,7 +182,7 @@ async def test_a_half_made_stage_of_an_earlier_layout_is_made_again(tmp_path: Pa
     build = toy_build(tmp_path, [chr(0x4E00 + number) for number in range(40)])
     for ref in (SOURCE, SHORTEN):
         await run_stage(build, ref)
-    shard = await run_shard(build, SHOUTED, 0, 20)
+    (shard,) = await run_shard(build, [SHOUTED], 0, 20)
     build.files(SHOUTED).finish_shard(shard.model_copy(update={"stop": None}))
     assert build.files(SHOUTED).spans() == []
 
