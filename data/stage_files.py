@@ -329,3 +329,8 @@ class Joined(Generic[R]):
         for stage in self.stages:
             yield from stage.slice(start - first, stop - first)
             first += len(stage)
+
+    def record_keys(self) -> Iterator[str]:
+        """Yield the keys of all records, without reading the rest of them."""
+        for stage in self.stages:
+            yield from stage.record_keys()

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from data import stage_files
+from data import seen, stage_files
+from data.seen import Seen
 from data.stage_files import StageFiles
 from data.store import Store, StoreError
-from flows.construct import records
 from flows.construct.counting import finish
 from flows.construct.engine import RecordStep
 from flows.construct.preparing import prepared_step
-from flows.construct.records import SeenRecords
 from flows.construct.running import SET_SHARD_RECORDS, SetWriter, in_order, run_shard
 from flows.construct.spans import FIRST_RECORDS, MOST_S, MOST_SHARDS, Spans
 from flows.construct.stages import StageRef
@@ -132,13 +131,14 @@ def test_the_shards_of_a_set_grow(tmp_path: Path) -> None:
     assert len(list(Path(files.folder).iterdir())) == 2 * len(shards)  # no file for drops: there are none
 
 
-def test_records_read_before_are_known_over_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MOST_RECENT", 8)
-    seen, read = SeenRecords(), [statement(number) for number in range(500)]
-    assert [seen.first(record) for record in read] == [None] * 500
-    assert [seen.first(record) for record in read] == [record.id for record in read]
-    assert seen.first(statement(500)) is None
-    assert seen.first(statement(500)) == statement(500).id
+def test_hashes_seen_before_are_known_over_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen, "MOST_RECENT", 8)
+    hashes, records = Seen(), [statement(number) for number in range(500)]
+    for record in records:
+        assert hashes.get(record.key) is None
+        hashes.add(record.key, record.id)
+    assert [hashes.get(record.key) for record in records] == [record.id for record in records]
+    assert hashes.get(statement(500).key) is None
 
 
 @pytest.mark.parametrize("block", [1, 7, 64, 2**20])

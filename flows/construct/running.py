@@ -13,6 +13,7 @@ from typing import TypeVar
 import numpy as np
 from pydantic import ValidationError
 
+from data.seen import Seen, place_of, sorted_hashes
 from data.sources import read_source
 from data.stage_files import LongTextShardWriter, ShardWriter, StageFiles, new_mark
 from flows.construct.counting import AccountingError, finish
@@ -20,7 +21,6 @@ from flows.construct.engine import Context, Drop, RecordStep, SetContext, SetSte
 from flows.construct.files_step import FilesContext, FilesStep, RowFile
 from flows.construct.people import People
 from flows.construct.preparing import prepared_step, step_context
-from flows.construct.records import SeenRecords, place_of, sorted_keys
 from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
 from flows.llm.model import InvalidAnswer, Usage
 from schemas.base import Dropped, Record, key_of
@@ -196,7 +196,7 @@ async def run_set(build: Build, ref: StageRef, progress: Callable[[int, int], No
     notes: list[str] = []
     writer = SetWriter(build.files(ref))
     inputs = context.inputs
-    keys = np.unique(sorted_keys(record.key for record in inputs))
+    keys = np.unique(sorted_hashes(build.inputs(ref).record_keys()))
     has_passed = np.zeros(len(keys), np.bool_)
     created = 0
 
@@ -248,11 +248,11 @@ def run_source(build: Build, ref: StageRef) -> StageManifest:
     part = build.part(ref)
     assert isinstance(part.source, type)
     writer = SetWriter(build.files(ref))
-    seen = SeenRecords()
+    seen = Seen()
     with writer:
         for spec in build.source_specs(ref):
             for record in read_source(spec, part.source, writer.drop):  # type: ignore[type-var]
-                first = seen.first(record)
+                first = seen.get(record.key)
                 if first is not None and first != record.id:
                     raise WrongInput(
                         f"{spec.path}: another source of format {spec.format} is called {spec.name} too and has "
@@ -261,6 +261,7 @@ def run_source(build: Build, ref: StageRef) -> StageManifest:
                 if first is not None:
                     writer.drop(Drop("row of a source that was read before", related_id=first).of(record, SOURCE))
                     continue
+                seen.add(record.key, record.id)
                 writer.keep(record)
     return finish(build, ref, writer.finish({}), planned=writer.kept + writer.dropped, notes=())
 
