@@ -105,10 +105,16 @@ def calls_of_a_record(step: Step, prompt: Prompt, settings: FamilySettings) -> f
     return calls(settings)[prompt.name] if calls else len(step.models_as(prompt.role, settings))
 
 
-def expected_calls(build: Build, ref: StageRef) -> int:
-    """Return the calls of a stage of an `each` or `expand` step whose input is finished, if nothing is dropped."""
-    step, settings = build.step(ref), build.families[ref.family].settings
-    prompts = step.prompts_asked(settings) if isinstance(step, RecordStep) else ()
-    if step is None or not prompts:
-        return 0
-    return round(attempts(build, ref) * sum(calls_of_a_record(step, prompt, settings) for prompt in prompts))
+def expected_calls(build: Build, chain: Sequence[StageRef]) -> list[int]:
+    """Return the calls of each stage of a chain whose input is finished, if nothing is dropped; 0 where not known."""
+    calls, count = [0] * len(chain), None
+    for number, ref in enumerate(chain):
+        step, settings = build.step(ref), build.families[ref.family].settings
+        assert isinstance(step, RecordStep)
+        if number and step.slots is not None:  # the slots follow from records that are not made yet
+            break
+        prompts = step.prompts_asked(settings)
+        if prompts:
+            count = attempts(build, chain[0]) if count is None else count
+            calls[number] = round(count * sum(calls_of_a_record(step, prompt, settings) for prompt in prompts))
+    return calls

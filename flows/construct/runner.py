@@ -211,8 +211,8 @@ class Runner:
         ]
         at_once, workers = self._executor.at_once, self._executor.workers
         spans = Spans(total, [_span(shards) for shards in done], at_once=at_once, workers=workers)
-        for ref in chain:
-            self._listener.started(ref, total, expected_calls(build, ref) if ref == chain[0] else 0)
+        for ref, calls in zip(chain, expected_calls(build, chain), strict=True):
+            self._listener.started(ref, total, calls)
 
         def next_shard() -> Shard | None:
             return Shard(chain, *span) if (span := spans.take()) is not None else None
