@@ -1,14 +1,16 @@
 """The one place that writes stage files.
 
 A stage is a folder `<family>/<part>/<step>-<fingerprint>/`. For each shard it holds the kept records
-(`00000-<mark>.jsonl`, or `.parquet` for rows with a long text), the drops (`00000-<mark>.dropped.jsonl`) and a manifest
-(`00000.json`) that names the mark. `manifest.json` is written last and makes the stage exist. A stage whose build was
-killed holds whole shards only, and the next build goes on from them. Every writer has its own mark: if two workers
-write the same shard, neither touches the other's files, and whichever manifest is written last is true.
+(`00000-<mark>.jsonl`, or `.parquet` for rows with a long text), the drops (`00000-<mark>.dropped.jsonl`), each if there
+are any, and a manifest (`00000.json`) that names the mark. `manifest.json` is written last and makes the stage exist. A
+stage whose build was killed holds whole shards only, and the next build goes on from them. Every writer has its own
+mark: if two workers write the same shard, neither touches the other's files, and whichever manifest is written last is
+true.
 """
 
 import contextlib
 import hashlib
+import math
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +28,8 @@ from schemas.manifest import ShardManifest, StageManifest, UsageOfPrompt
 
 R = TypeVar("R", bound=Record)
 M = TypeVar("M", StageManifest, ShardManifest)
+BLOCK_BYTES = 2**20
+"""Read at once of a stage's file."""
 
 
 class StageFiles:
@@ -43,6 +47,27 @@ class StageFiles:
     def shard(self, index: int) -> ShardManifest | None:
         """Return a finished shard's manifest; None while it is unfinished."""
         return self._read(f"{self.folder}/{index:05}.json", ShardManifest)
+
+    def spans(self) -> list[ShardManifest]:
+        """Return the manifests of the finished shards that cover spans of the input, in order, none twice."""
+        shards: list[ShardManifest] = []
+        for index in sorted(self._indices()):
+            shard = self.shard(index)
+            # Two builds that made the stage on two machines may have cut it in two ways.
+            if shard is not None and shard.stop is not None and (not shards or (shards[-1].stop or 0) <= index):
+                shards.append(shard)
+        return shards
+
+    def _indices(self) -> Iterator[int]:
+        with self.store.reaching(self.folder):
+            try:
+                paths = self.store.fs.ls(self.folder, detail=False)
+            except FileNotFoundError:
+                return
+        for path in paths:
+            name = path.rpartition("/")[2].removesuffix(".json")
+            if name.isdigit():
+                yield int(name)
 
     def _read(self, path: str, kind: type[M]) -> M | None:
         content = self.store.read(path)
@@ -83,13 +108,24 @@ class StageFiles:
         except (OSError, ValueError, pa.ArrowException) as error:  # also a record that is not valid
             raise damaged(path) from error
 
-    def lines(self, path: str, sha256: str) -> Iterator[bytes]:
-        """Yield the lines of a shard's file. Raises `StoreError` if its bytes are not those written."""
+    def lines(self, path: str, sha256: str, start: int = 0, stop: float = math.inf) -> Iterator[bytes]:
+        """Yield lines `start` to `stop` (exclusive) of a shard's file. Raises `StoreError` if it was changed.
+
+        The whole file is read, to compare it with its checksum; blocks that hold none of the lines are only counted.
+        """
         digest = hashlib.sha256()
+        number, rest = 0, b""
         with self.reading(path) as file:
-            for line in file:
-                digest.update(line)
-                yield line
+            while block := file.read(BLOCK_BYTES):
+                digest.update(block)
+                count = block.count(b"\n")
+                if count == 0 or number + count <= start or number >= stop:
+                    rest = block[block.rfind(b"\n") + 1 :] if count else rest + block
+                    number += count
+                    continue
+                *lines, rest = (rest + block).split(b"\n")
+                yield from lines[max(0, start - number) : max(0, int(min(stop - number, count)))]
+                number += count
         if digest.hexdigest() != sha256:
             raise damaged(path)
 
@@ -97,22 +133,20 @@ class StageFiles:
 class ShardWriter:
     """Writes one shard: records and drops as they come, then its manifest."""
 
-    _kinds: tuple[str, ...] = ("kept", "dropped")
-
-    def __init__(self, files: StageFiles, index: int) -> None:
+    def __init__(self, files: StageFiles, index: int, stop: int | None = None) -> None:
+        """Of a shard that covers a span of the input, `index` is the first record and `stop` the one after the last."""
         self._files = files
         self._index = index
+        self._stop = stop
         self._mark = uuid.uuid4().hex[:8]
         self._started = time.monotonic()
         self._stack = contextlib.ExitStack()
         self._out: dict[str, IO[bytes]] = {}
-        self._digests = {kind: hashlib.sha256() for kind in self._kinds}
+        self._digests = {kind: hashlib.sha256() for kind in ("kept", "dropped")}
         self.kept = 0
         self.dropped: dict[str, int] = {}
 
     def __enter__(self) -> Self:
-        for kind in self._kinds:
-            self._out[kind] = self._file(kind)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -124,6 +158,8 @@ class ShardWriter:
 
     def _line(self, kind: str, record: Record | Dropped) -> None:
         line = record.model_dump_json().encode() + b"\n"
+        if kind not in self._out:
+            self._out[kind] = self._file(kind)
         self._digests[kind].update(line)
         self._out[kind].write(line)
 
@@ -146,6 +182,7 @@ class ShardWriter:
     ) -> ShardManifest:
         manifest = ShardManifest(
             index=self._index,
+            stop=self._stop,
             mark=self._mark,
             planned=planned,
             kept=self.kept,
@@ -162,8 +199,6 @@ class ShardWriter:
 
 class LongTextShardWriter(ShardWriter):
     """Writes one shard of rows with a long text: a finished Parquet file, and the drops."""
-
-    _kinds = ("dropped",)
 
     def __init__(self, files: StageFiles, index: int, name: str, model: type[Record], long: str) -> None:
         super().__init__(files, index)
@@ -248,9 +283,8 @@ class Stage(Generic[R]):
 
     def _lines(self, shard: ShardManifest, start: int, stop: int) -> Iterator[R]:
         path = self.files.kept(shard)
-        for number, line in enumerate(self.files.lines(path, shard.kept_sha256)):
-            if start <= number < stop:
-                yield _parsed(self.record, line, path)
+        for line in self.files.lines(path, shard.kept_sha256, max(0, start), stop):
+            yield _parsed(self.record, line, path)
 
     def _rows(self, shard: ShardManifest, start: int, stop: int) -> Iterator[R]:
         with self.files.reading(self.files.kept(shard)) as file:

@@ -28,7 +28,8 @@ class UsageOfPrompt(Frozen):
 class ShardManifest(Frozen):
     """A finished shard of a stage: its two files, their checksums and what they hold."""
 
-    index: int
+    index: int = Field(description="Its place among the stage's shards; of an `each` or `expand` step, its first input")
+    stop: int | None = Field(None, description="The input record after its last one; null for other kinds of step")
     mark: str = Field("", description="In the names of its files: two workers that write one shard have two")
     planned: int
     kept: int

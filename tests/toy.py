@@ -16,6 +16,7 @@ from flows.construct.engine import (
     Family,
     Paper,
     Part,
+    RecordStep,
     SetContext,
     SetStep,
     Slot,
@@ -28,7 +29,7 @@ from flows.construct.estimates import Expected
 from flows.construct.evaluation import Evaluation
 from flows.construct.files_step import FilesStep
 from flows.construct.people import every
-from flows.construct.preparing import row_files, shard_spans
+from flows.construct.preparing import prepared_step, row_files
 from flows.construct.records import Records
 from flows.construct.running import run_file, run_people, run_set, run_shard, run_source
 from flows.construct.settings import FamilySettings
@@ -180,7 +181,7 @@ def shout_by_rule(inputs: ToShout, rng: Any) -> Text:
 
 def toy_build(
     folder: Path,
-    words: list[str],
+    words: Iterable[str],
     *,
     store: str = "store",
     seed: int = 1,
@@ -191,7 +192,8 @@ def toy_build(
 ) -> Build:
     """A build of the toy family over `words`, whose store is `folder/store`."""
     source = folder / "words.jsonl"
-    source.write_text("".join(f'{{"text": "{word}"}}\n' for word in words))
+    with source.open("w", encoding="utf-8") as file:
+        file.writelines(f'{{"text": "{word}"}}\n' for word in words)
     spec = SourceSpec(format="jsonl", path=str(source), fields={"text": "text"})
     chosen = ToySettings(sources=(spec,), **settings)
     rules = model or Rules({"toy_shout": shout_by_rule}, seed)
@@ -216,16 +218,18 @@ async def run_stage(build: Build, ref: StageRef, order: int = 1) -> None:
         await run_set(build, ref, lambda done, total: None)
     else:
         if isinstance(step, FilesStep):
-            number = len(row_files(build, ref))
-            for index, file in list(enumerate(row_files(build, ref)))[::order]:
-                run_file(build, ref, index, file)
+            files = list(enumerate(row_files(build, ref)))
+            shards = [run_file(build, ref, index, file) for index, file in files[::order]]
         else:
-            shards = list(enumerate(shard_spans(build, ref)))
-            number = len(shards)
-            for index, span in shards[::order]:
-                await run_shard(build, ref, index, *span)
-        files = build.files(ref)
-        finish(build, ref, [shard for index in range(number) if (shard := files.shard(index)) is not None])
+            shards = [await run_shard(build, ref, *span) for span in spans(build, ref)[::order]]
+        finish(build, ref, sorted(shards, key=lambda shard: shard.index))
+
+
+def spans(build: Build, ref: StageRef, records: int = 256) -> list[tuple[int, int]]:
+    """(start, stop) of shards of equal size."""
+    prepared_step(build, ref, RecordStep)
+    total = len(build.inputs(ref))
+    return [(start, min(start + records, total)) for start in range(0, total, records)]
 
 
 async def run_all(build: Build, order: int = 1) -> None:

@@ -11,12 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from data.stage_files import Stage, StageFiles
 from data.store import Store
-from flows.construct.records import R
+from flows.construct.records import Keys, R, place_of, sorted_keys
 from schemas.base import Record
 
 A = TypeVar("A", bound=Record)
@@ -75,23 +72,19 @@ class Arrivals:
         self._releases = releases
 
     @cached_property
-    def _keys(self) -> list[list[NDArray[np.uint64]]]:
-        return [[_keys(self._history.read(folder, Record)) for folder in folders[:-1]] for folders in self._releases]
+    def _keys(self) -> list[list[Keys]]:
+        def keys_of(folder: str) -> Keys:
+            stage = self._history.read(folder, Record)
+            return sorted_keys(stage.record_keys(), len(stage))
+
+        return [[keys_of(folder) for folder in folders[:-1]] for folders in self._releases]
 
     def __call__(self, record: Record) -> int:
         """Return the release's number, from 1; of a record that is new, the number of the next release."""
         for number, stages in enumerate(self._keys, start=1):
-            key = np.uint64(int(record.key, 16))
-            for keys in stages:
-                place = int(np.searchsorted(keys, key))
-                if place < len(keys) and keys[place] == key:
-                    return number
+            if any(place_of(record.key, keys) is not None for keys in stages):
+                return number
         return len(self._releases) + 1
-
-
-def _keys(stage: Stage[Record]) -> NDArray[np.uint64]:
-    """Return the keys of a stage's records as sorted numbers: 8 bytes a record."""
-    return np.sort(np.fromiter((int(key, 16) for key in stage.record_keys()), np.uint64, len(stage)))
 
 
 def cohorts(

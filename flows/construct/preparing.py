@@ -1,4 +1,4 @@
-"""Prepares a stage: the context of its step, the result of its `prepare`, and its shards or files."""
+"""Prepares a stage: the context of its step, the result of its `prepare`, and its files."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -12,11 +12,6 @@ from flows.construct.stages import Build, StageRef
 from flows.llm.model import Prompt
 
 StepT = TypeVar("StepT", bound=Step)
-
-SHARD_RECORDS = 256
-"""Records in a shard of an `each` step. A shard is the unit of work, retry and distribution."""
-SHARD_EXPANDED = 512
-"""Most records that a shard of an `expand` step makes (unless one record has more slots)."""
 
 
 def step_context(build: Build, ref: StageRef) -> StepContext:
@@ -48,20 +43,6 @@ def prepared_step(build: Build, ref: StageRef, kind: type[StepT]) -> tuple[StepT
         build.prepared[name] = context, step.prepare(context) if step.prepare is not None else None
     context, preparation = build.prepared[name]
     return step, context, preparation
-
-
-def shard_spans(build: Build, ref: StageRef) -> list[tuple[int, int]]:
-    """Return the (start, stop) of each shard's input records, for a stage of an `each` or `expand` step.
-
-    This calls the step's `prepare`, so that it does not run on the event loop that waits for models.
-    """
-    step, context, preparation = prepared_step(build, ref, RecordStep)
-    total = len(context.inputs)
-    size = SHARD_RECORDS
-    if step.slots is not None:
-        most = max((len(step.slots(record, preparation)) for record in context.inputs), default=1)
-        size = max(1, SHARD_EXPANDED // max(1, most))
-    return [(start, min(start + size, total)) for start in range(0, total, size)]
 
 
 def row_files(build: Build, ref: StageRef) -> Sequence[RowFile]:

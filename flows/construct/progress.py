@@ -9,13 +9,13 @@ class ProgressListener:
     """Receives reports on the progress of a build; this one ignores them, as scheduled builds do."""
 
     def started(self, ref: StageRef, total: int | None, calls: int = 0) -> None:
-        """A stage begins, with `total` shards (None for a single piece of work).
+        """A stage begins, with `total` records or files to do (None for a single piece of work).
 
         `calls` is how often it is expected to ask models; 0 if it asks none, or the number is not known.
         """
 
     def advanced(self, ref: StageRef, done: int, total: int) -> None:
-        """A stage has finished `done` of its shards."""
+        """A stage has finished `done` of its records or files."""
 
     def called(self, ref: StageRef, usage: Usage) -> None:
         """A prompt of a stage was answered or given up, with this usage."""

@@ -17,10 +17,12 @@ from typing import Protocol
 from flows.construct.counting import finish
 from flows.construct.engine import RecordStep
 from flows.construct.files_step import FilesStep, RowFile
-from flows.construct.preparing import expected_calls, row_files, shard_spans
+from flows.construct.preparing import expected_calls, prepared_step, row_files
 from flows.construct.progress import ProgressListener
+from flows.construct.spans import Spans
 from flows.construct.stages import Build, StageRef
 from schemas.errors import Failed
+from schemas.manifest import ShardManifest
 
 STAGES_AT_ONCE = 8
 """Most stages that run at once."""
@@ -30,9 +32,8 @@ TICK_S = 1.0
 
 @dataclass(frozen=True)
 class Shard:
-    """One shard of an `each` or `expand` step."""
+    """One shard of an `each` or `expand` step: its input records from `start` to `stop` (exclusive)."""
 
-    index: int
     start: int
     stop: int
 
@@ -51,8 +52,8 @@ Piece = Shard | File
 class Pending(Protocol):
     """A piece that runs, like `concurrent.futures.Future`."""
 
-    def result(self) -> object:
-        """Wait for the piece. Raises the exception that it failed with."""
+    def result(self) -> ShardManifest | None:
+        """Wait for the piece; None if the build was stopped before it. Raises the exception that it failed with."""
         ...
 
     def add_done_callback(self, fn: Callable[["Pending"], None], /) -> object: ...
@@ -64,6 +65,11 @@ class Executor(Protocol):
     @property
     def at_once(self) -> int:
         """Pieces of a stage that run at once; this bounds memory, and leaves room for other stages."""
+        ...
+
+    @property
+    def workers(self) -> int:
+        """Processes that share the pieces."""
         ...
 
     @property
@@ -165,37 +171,69 @@ class Runner:
         gc.freeze()
         self._executor.load(ref)
         if isinstance(step, RecordStep):
-            self._make_of_pieces(ref, [Shard(index, *span) for index, span in enumerate(shard_spans(self._build, ref))])
+            self._make_of_shards(ref)
         elif isinstance(step, FilesStep):
-            files = [File(index, file) for index, file in enumerate(row_files(self._build, ref))]
-            self._make_of_pieces(ref, files[::-1])  # the last file is the longest
+            self._make_of_files(ref)
         else:
             self._listener.started(ref, None)
             self._executor.run_whole(ref, partial(self._listener.advanced, ref))
 
-    def _make_of_pieces(self, ref: StageRef, pieces: Sequence[Piece]) -> None:
-        """Run a stage piece by piece, and finish it once all pieces exist."""
-        self._listener.started(ref, len(pieces), expected_calls(self._build, ref))
-        done: SimpleQueue[Pending] = SimpleQueue()
-        remaining = iter(pieces)
+    def _make_of_shards(self, ref: StageRef) -> None:
+        """Run an `each` or `expand` step shard by shard; those that an earlier run finished count."""
+        prepared_step(self._build, ref, RecordStep)  # not on the event loop that waits for models
+        total = len(self._build.inputs(ref))
+        self._listener.started(ref, total, expected_calls(self._build, ref))
+        done = self._build.files(ref).spans()
+        at_once, workers = self._executor.at_once, self._executor.workers
+        spans = Spans(total, [(shard.index, shard.stop or 0) for shard in done], at_once=at_once, workers=workers)
 
-        def begin_next() -> None:
-            if (piece := next(remaining, None)) is not None:
-                self._executor.submit(ref, piece).add_done_callback(done.put)
+        def next_shard() -> Shard | None:
+            return Shard(*span) if (span := spans.take()) is not None else None
 
-        for _ in range(self._executor.at_once):
-            begin_next()
-        for count in range(1, len(pieces) + 1):
-            done.get().result()
-            begin_next()
-            if self._executor.stopped:
+        def advance(shards: Sequence[ShardManifest]) -> None:
+            spans.finished((shards[-1].stop or 0) - shards[-1].index)
+            self._listener.advanced(ref, sum((shard.stop or 0) - shard.index for shard in [*done, *shards]), total)
+
+        self._finish(ref, [*done, *self._run_pieces(ref, next_shard, advance)])
+
+    def _make_of_files(self, ref: StageRef) -> None:
+        """Run a `files` step file by file."""
+        files = [File(index, file) for index, file in enumerate(row_files(self._build, ref))]
+        self._listener.started(ref, len(files))
+        remaining = iter(files[::-1])  # the last file is the longest
+
+        def advance(shards: Sequence[ShardManifest]) -> None:
+            self._listener.advanced(ref, len(shards), len(files))
+
+        self._finish(ref, self._run_pieces(ref, lambda: next(remaining, None), advance))
+
+    def _run_pieces(
+        self, ref: StageRef, next_piece: Callable[[], Piece | None], advance: Callable[[Sequence[ShardManifest]], None]
+    ) -> list[ShardManifest]:
+        """Run pieces until there is none, and return their shards; `advance` is called with those finished so far."""
+        ended: SimpleQueue[Pending] = SimpleQueue()
+        running = 0
+        shards: list[ShardManifest] = []
+        while True:
+            while running < self._executor.at_once and (piece := next_piece()) is not None:
+                self._executor.submit(ref, piece).add_done_callback(ended.put)
+                running += 1
+            if not running:
+                return shards
+            shard = ended.get().result()
+            running -= 1
+            if shard is None or self._executor.stopped:
                 raise Failed(f"{ref}: the build was stopped")
-            self._listener.advanced(ref, count, len(pieces))
+            shards.append(shard)
+            advance(shards)
+
+    def _finish(self, ref: StageRef, shards: Sequence[ShardManifest]) -> None:
+        """Finish a stage whose shards are all in the store. Raises `Failed` if they are not."""
         files = self._build.files(ref)
-        shards = [shard for index in range(len(pieces)) if (shard := files.shard(index)) is not None]
-        if len(shards) < len(pieces):
+        missing = sum(files.shard(shard.index) is None for shard in shards)
+        if missing:
             raise Failed(
-                f"{ref}: {len(pieces) - len(shards)} of {len(pieces)} shards were finished, but are not in "
-                f"{self._build.store.url}; name a store that all workers reach, such as s3://bucket/prefix"
+                f"{ref}: {missing} of {len(shards)} shards were finished, but are not in {self._build.store.url}; "
+                "name a store that all workers reach, such as s3://bucket/prefix"
             )
-        finish(self._build, ref, shards)
+        finish(self._build, ref, sorted(shards, key=lambda shard: shard.index))

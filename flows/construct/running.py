@@ -4,10 +4,12 @@ The runner (`flows/construct/runner.py`) decides which stages run, in what order
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TypeVar
 
+import numpy as np
 from pydantic import ValidationError
 
 from data.sources import read_source
@@ -16,7 +18,8 @@ from flows.construct.counting import AccountingError, finish
 from flows.construct.engine import Context, Drop, RecordStep, SetContext, SetStep, Slot
 from flows.construct.files_step import FilesContext, FilesStep, RowFile
 from flows.construct.people import People
-from flows.construct.preparing import SHARD_RECORDS, prepared_step, step_context
+from flows.construct.preparing import prepared_step, step_context
+from flows.construct.records import SeenRecords, place_of, sorted_keys
 from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
 from flows.llm.model import InvalidAnswer, Usage
 from schemas.base import Dropped, Record, key_of
@@ -27,15 +30,26 @@ from schemas.verdict import Verdict
 T = TypeVar("T")
 
 
-async def run_shard(build: Build, ref: StageRef, index: int, start: int, stop: int) -> ShardManifest:
-    """Run one shard of an `each` or `expand` step, unless it is finished."""
+WINDOW = 256
+"""Most records of a shard that are worked on at once, those included that wait for a slower one before them."""
+SET_SHARD_RECORDS = 256
+"""Records in the first shards that a set is written to. Later ones grow with the set, to keep their number small."""
+SET_SHARD_SHARE = 6
+"""One shard holds at most one record for so many that were written before it: 65 shards for 10 million records."""
+
+
+async def run_shard(build: Build, ref: StageRef, start: int, stop: int) -> ShardManifest:
+    """Run an `each` or `expand` step over input records `start` to `stop` (exclusive), unless that was done.
+
+    The records are read as they are worked on, and what becomes of them is written in their order.
+    """
     files = build.files(ref)
-    if (done := files.shard(index)) is not None:
+    if (done := files.shard(start)) is not None and done.stop == stop:
         return done
     step, context, preparation = prepared_step(build, ref, RecordStep)
     part = build.part(ref)
     usage: dict[str, Usage] = {}
-    records = list(build.inputs(ref).slice(start, stop))
+    planned = 0
 
     def key_at(record: Record, slot: Slot | None) -> str:
         """Return the key of the record to make; a record of this part keeps its own."""
@@ -53,18 +67,23 @@ async def run_shard(build: Build, ref: StageRef, index: int, start: int, stop: i
         except InvalidAnswer as invalid:
             return Drop(invalid.reason, evidence=invalid.evidence).of(record, ref.step, key)
 
-    work: list[tuple[Record, Slot | None]] = [
-        (record, slot)
-        for record in records
-        for slot in ((None,) if step.slots is None else step.slots(record, preparation))
-    ]
-    with ShardWriter(files, index) as writer:
-        for outcome in await side_by_side(attempt(record, slot) for record, slot in work):
+    def attempts() -> Iterator[Coroutine[object, object, Record | Dropped]]:
+        nonlocal planned
+        for record in build.inputs(ref).slice(start, stop):
+            for slot in (None,) if step.slots is None else step.slots(record, preparation):
+                planned += 1
+                yield attempt(record, slot)
+
+    with ShardWriter(files, start, stop) as writer:
+
+        def write(outcome: Record | Dropped) -> None:
             if isinstance(outcome, Dropped):
                 writer.drop(outcome)
             else:
                 writer.keep(outcome)
-    return writer.finish(len(work), _usage_of_prompts(usage))
+
+        await in_order(attempts(), WINDOW, write)
+    return writer.finish(planned, _usage_of_prompts(usage))
 
 
 class SetWriter:
@@ -74,6 +93,8 @@ class SetWriter:
         self._files = files
         self._shards: list[ShardManifest] = []
         self._writer: ShardWriter | None = None
+        self._begun = 0
+        """Records written before the present shard."""
         self.kept = 0
         self.dropped = 0
 
@@ -85,10 +106,12 @@ class SetWriter:
             self._writer.__exit__(kind, *error)
 
     def _open(self) -> ShardWriter:
-        if self._writer is not None and self._writer.kept >= SHARD_RECORDS:
+        written = self.kept + self.dropped
+        if self._writer is not None and written - self._begun >= max(SET_SHARD_RECORDS, self._begun // SET_SHARD_SHARE):
             self._close({})
         if self._writer is None:
             self._writer = ShardWriter(self._files, len(self._shards)).__enter__()
+            self._begun = written
         return self._writer
 
     def _close(self, usage: dict[str, UsageOfPrompt]) -> None:
@@ -119,13 +142,14 @@ async def run_set(build: Build, ref: StageRef, progress: Callable[[int, int], No
     notes: list[str] = []
     writer = SetWriter(build.files(ref))
     inputs = context.inputs
-    waiting = {record.key for record in inputs}
+    keys = np.unique(sorted_keys(record.key for record in inputs))
+    has_passed = np.zeros(len(keys), np.bool_)
     created = 0
 
     def passed(record: Record) -> None:
         nonlocal created
-        if record.key in waiting:
-            waiting.remove(record.key)
+        if (place := place_of(record.key, keys)) is not None and not has_passed[place]:
+            has_passed[place] = True
         elif step.creates:
             created += 1
         else:
@@ -139,8 +163,8 @@ async def run_set(build: Build, ref: StageRef, progress: Callable[[int, int], No
         async for record in step.function(inputs, SetContext(context, ref.step, drop, notes.append, usage, progress)):
             passed(record)
             writer.keep(record)
-    if waiting:
-        raise AccountingError(f"{ref}: {len(waiting)} records were neither kept nor dropped")
+    if not has_passed.all():
+        raise AccountingError(f"{ref}: {len(keys) - has_passed.sum()} records were neither kept nor dropped")
     shards = writer.finish(_usage_of_prompts(usage))
     return finish(build, ref, shards, planned=len(inputs) + created, notes=notes)
 
@@ -170,11 +194,11 @@ def run_source(build: Build, ref: StageRef) -> StageManifest:
     part = build.part(ref)
     assert isinstance(part.source, type)
     writer = SetWriter(build.files(ref))
-    seen: dict[str, str] = {}
+    seen = SeenRecords()
     with writer:
         for spec in build.source_specs(ref):
             for record in read_source(spec, part.source, writer.drop):  # type: ignore[type-var]
-                first = seen.get(record.key)
+                first = seen.first(record)
                 if first is not None and first != record.id:
                     raise WrongInput(
                         f"{spec.path}: another source of format {spec.format} is called {spec.name} too and has "
@@ -183,7 +207,6 @@ def run_source(build: Build, ref: StageRef) -> StageManifest:
                 if first is not None:
                     writer.drop(Drop("row of a source that was read before", related_id=first).of(record, SOURCE))
                     continue
-                seen[record.key] = record.id
                 writer.keep(record)
     return finish(build, ref, writer.finish({}), planned=writer.kept + writer.dropped, notes=())
 
@@ -196,7 +219,7 @@ def run_people(build: Build, ref: StageRef) -> StageManifest:
     writer = SetWriter(build.files(ref))
     inputs = build.inputs(ref)
     stale = 0
-    seen: set[str] = set()
+    strangers = set(verdicts)
     with writer:
         for record in inputs:
             verdict = verdicts.get(record.key)
@@ -214,10 +237,9 @@ def run_people(build: Build, ref: StageRef) -> StageManifest:
                 writer.drop(Drop("rejected by people", verdict.comment).of(record, PEOPLE))
             else:
                 writer.keep(_fixed(record, verdict, people))
-            seen.add(record.key)
-    strangers = len(set(verdicts) - seen)
+            strangers.discard(record.key)
     notes = [f"verdicts given on an earlier state of their record, which do not count: {stale}"] if stale else []
-    notes += [f"verdicts on records that are not there: {strangers}"] if strangers else []
+    notes += [f"verdicts on records that are not there: {len(strangers)}"] if strangers else []
     return finish(build, ref, writer.finish({}), planned=len(inputs), notes=notes)
 
 
@@ -240,20 +262,23 @@ def _fixed(record: Record, verdict: Verdict, people: People) -> Record:
     return fixed
 
 
-async def side_by_side(attempts: Iterable[Coroutine[object, object, T]]) -> list[T]:
-    """Run the attempts in parallel and return their results in order. The first failure cancels the others.
+async def in_order(attempts: Iterable[Coroutine[object, object, T]], at_once: int, take: Callable[[T], None]) -> None:
+    """Run at most `at_once` attempts in parallel and `take` their results in order. A failure cancels the others.
 
     The event loop is free between two starts: while one attempt works, calls of earlier ones go out and come in.
     """
-    tasks = []
+    window: deque[asyncio.Task[T]] = deque()
     try:
         async with asyncio.TaskGroup() as group:
             for attempt in attempts:
-                tasks.append(group.create_task(attempt))
+                window.append(group.create_task(attempt))
                 await asyncio.sleep(0)
+                while window and (len(window) >= at_once or window[0].done()):
+                    take(await window.popleft())
+            for task in window:
+                take(await task)
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from failures
-    return [task.result() for task in tasks]
 
 
 def _usage_of_prompts(usage: Mapping[str, Usage]) -> dict[str, UsageOfPrompt]:

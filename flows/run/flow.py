@@ -36,7 +36,7 @@ from flows.project.project import Project
 from flows.project.settings import ConfigError
 from flows.run.in_process import SHARDS_AT_ONCE, InProcess, run_whole_here
 from schemas.errors import Failed
-from schemas.manifest import BuildManifest, StageManifest
+from schemas.manifest import BuildManifest, ShardManifest, StageManifest
 
 DASK_WORKERS = os.cpu_count() or 1
 """Worker processes if no cluster is named."""
@@ -67,20 +67,22 @@ RETRIED: dict[str, Any] = {
 """Options of a task that asks a model: the store keeps results, and only an unanswered call is tried again."""
 
 
-@task(name="shard", task_run_name="{ref} shard {index}", **RETRIED)
-def shard(project: Project, ref: StageRef, fingerprint: str, index: int, start: int, stop: int) -> None:
-    """Run one shard of an `each` or `expand` step."""
-    if not project.loop.stopped:
-        _check_same(project, ref, fingerprint)
-        project.loop.run(run_shard(project.build, ref, index, start, stop))
+@task(name="shard", task_run_name="{ref} {start} to {stop}", **RETRIED)
+def shard(project: Project, ref: StageRef, fingerprint: str, start: int, stop: int) -> ShardManifest | None:
+    """Run an `each` or `expand` step over input records `start` to `stop` (exclusive)."""
+    if project.loop.stopped:
+        return None
+    _check_same(project, ref, fingerprint)
+    return project.loop.run(run_shard(project.build, ref, start, stop))
 
 
 @task(name="file", task_run_name="{ref} {file.name}", cache_policy=NO_CACHE, persist_result=False)
-def row_file(project: Project, ref: StageRef, fingerprint: str, index: int, file: RowFile) -> None:
+def row_file(project: Project, ref: StageRef, fingerprint: str, index: int, file: RowFile) -> ShardManifest | None:
     """Write one file of a `files` step."""
-    if not project.loop.stopped:
-        _check_same(project, ref, fingerprint)
-        run_file(project.build, ref, index, file)
+    if project.loop.stopped:
+        return None
+    _check_same(project, ref, fingerprint)
+    return run_file(project.build, ref, index, file)
 
 
 def _check_same(project: Project, ref: StageRef, fingerprint: str) -> None:
@@ -137,12 +139,12 @@ class PrefectTasks(InProcess):
         """Tasks of a stage in work at once: a stage of many shards leaves room for others."""
         return max(SHARDS_AT_ONCE, 2 * self._project.workers)
 
-    def submit(self, ref: StageRef, piece: Piece) -> PrefectFuture[None]:  # type: ignore[override]
+    def submit(self, ref: StageRef, piece: Piece) -> PrefectFuture[ShardManifest | None]:  # type: ignore[override]
         """Submit a shard or a file."""
         fingerprint = self._build.fingerprint(ref)
         if isinstance(piece, File):
             return row_file.submit(self._project, ref, fingerprint, piece.index, piece.file)
-        return shard.submit(self._project, ref, fingerprint, piece.index, piece.start, piece.stop)
+        return shard.submit(self._project, ref, fingerprint, piece.start, piece.stop)
 
     def run_whole(self, ref: StageRef, progress: Callable[[int, int], None]) -> None:
         """Run a stage in one piece."""

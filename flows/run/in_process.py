@@ -34,6 +34,11 @@ class InProcess:
         return SHARDS_AT_ONCE
 
     @property
+    def workers(self) -> int:
+        """Processes that share the shards."""
+        return self._project.workers
+
+    @property
     def stopped(self) -> bool:
         """True if a stage has failed or the project is stopped."""
         return self._stopped or self._project.loop.stopped
@@ -52,7 +57,7 @@ class InProcess:
             done: Future[ShardManifest] = Future()
             done.set_result(run_file(self._build, ref, piece.index, piece.file))
             return done
-        future = self._project.loop.submit(run_shard(self._build, ref, piece.index, piece.start, piece.stop))
+        future = self._project.loop.submit(run_shard(self._build, ref, piece.start, piece.stop))
         self._work.add(future)
         future.add_done_callback(self._work.discard)
         if self._stopped:  # by another stage

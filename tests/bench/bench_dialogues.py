@@ -35,11 +35,10 @@ import orjson
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from flows.construct.preparing import shard_spans
 from flows.construct.running import run_shard
 from flows.construct.stages import StageRef
 from flows.project.project import Project
-from tests.toy import run_stage
+from tests.toy import run_stage, spans
 
 DELAYS_S = (0.0, 0.05)
 ALLOWED = 1.2
@@ -193,13 +192,13 @@ async def ours(project: Project, dialogues: int, profile: cProfile.Profile | Non
     """Seconds for holding the dialogues, all of them at a time."""
     await begin(project)
     build = project.build
-    spans = shard_spans(build, HELD)
-    assert sum(stop - start for start, stop in spans) == dialogues
+    shard_spans = spans(build, HELD)
+    assert sum(stop - start for start, stop in shard_spans) == dialogues
     settle()
     if profile is not None:
         profile.enable()
     started = time.perf_counter()
-    shards = await asyncio.gather(*(run_shard(build, HELD, index, *span) for index, span in enumerate(spans)))
+    shards = await asyncio.gather(*(run_shard(build, HELD, *span) for span in shard_spans))
     took = time.perf_counter() - started
     if profile is not None:
         profile.disable()

@@ -21,12 +21,12 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from flows.construct.counting import finish
 from flows.construct.engine import Context, Slot, expand
 from flows.construct.estimates import Expected
-from flows.construct.preparing import shard_spans
-from flows.construct.running import run_shard, run_source, side_by_side
+from flows.construct.running import run_shard, run_source
 from flows.construct.stages import SOURCE, Build, StageRef
 from flows.llm.model import Out, Prompt, Usage
+from schemas.manifest import ShardManifest
 from schemas.source import Statement
-from tests.toy import FAMILY, SHOUT, ToShout, Word, shout, toy_build
+from tests.toy import FAMILY, SHOUT, ToShout, Word, shout, spans, toy_build
 
 SLEEP_S = 0.05
 CONCURRENCY = 64
@@ -84,11 +84,11 @@ async def ours(build: Build) -> float:
     started = time.perf_counter()
     room = asyncio.Semaphore(SHARDS)
 
-    async def shard(index: int, span: tuple[int, int]) -> object:
+    async def shard(span: tuple[int, int]) -> ShardManifest:
         async with room:
-            return await run_shard(build, ref, index, *span)
+            return await run_shard(build, ref, *span)
 
-    shards = await side_by_side(shard(index, span) for index, span in enumerate(shard_spans(build, ref)))
+    shards = await asyncio.gather(*(shard(span) for span in spans(build, ref)))
     finish(build, ref, shards)
     return time.perf_counter() - started
 

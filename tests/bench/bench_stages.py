@@ -1,9 +1,10 @@
-"""Milliseconds a record of an `each` step that asks nothing, at several sizes, beside orjson writing the same records.
+"""Processor time a record of stages that ask nothing, at several sizes, beside orjson writing the same records.
 
-    python tests/bench/bench_stages.py [--records 25000 100000 400000]
+    python tests/bench/bench_stages.py [--records 100000 400000 1000000]
 
-Each size runs in a process of its own, shard after shard as a worker does. A step that costs the same for a record at
-every size is linear. The peak of memory is that of the process.
+Each size runs in a process of its own, by the runner of stages: a source that is read, an `each`, an `expand` with two
+slots, and an `all_` step that passes everything on. A stage that costs the same for a record at every size is linear.
+The peak of memory is that of the process.
 """
 
 import argparse
@@ -12,66 +13,114 @@ import multiprocessing
 import resource
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import orjson
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from flows.construct.counting import finish
-from flows.construct.engine import Context, each
-from flows.construct.preparing import shard_spans
-from flows.construct.running import run_shard, run_source
-from flows.construct.stages import SOURCE, StageRef
+from flows.construct.engine import Context, SetContext, Slot, all_, each, expand
+from flows.construct.estimates import Expected
+from flows.construct.records import Records
+from flows.construct.runner import Runner, Shard
+from flows.construct.running import run_set, run_shard, run_source
+from flows.construct.stages import SOURCE, Build, StageRef
+from schemas.manifest import ShardManifest
 from schemas.source import Statement
 from tests.toy import FAMILY, Word, toy_build
 
+STAGES = [StageRef("toy", "words", step) for step in (SOURCE, "copy", "double", "pass_on")]
+
 
 async def copy(statement: Statement, ctx: Context) -> Word:
-    """The cheapest step: a record with provenance."""
+    """The cheapest `each`: a record with provenance."""
     return Word(key=ctx.key, text=statement.text, upper=statement.text.upper(), provenance=ctx.provenance(statement))
 
 
-async def _run(folder: Path, count: int) -> tuple[float, float, int]:
-    build = toy_build(folder, [f"word{number}" for number in range(count)])
-    part = replace(FAMILY.part("words"), steps=(each(copy),))
-    build.families["toy"] = replace(build.families["toy"], family=replace(FAMILY, parts=(part,)))
-    source, ref = StageRef("toy", "words", SOURCE), StageRef("toy", "words", "copy")
-    run_source(build, source)
-    started = time.perf_counter()
-    shards = [await run_shard(build, ref, index, *span) for index, span in enumerate(shard_spans(build, ref))]
-    finish(build, ref, shards, planned=count, notes=())
-    ours_s = time.perf_counter() - started
-    records = [record.model_dump() for record in build.read(ref)]
-    started = time.perf_counter()
+async def double(word: Word, slot: Slot, ctx: Context) -> Word:
+    """The cheapest `expand`."""
+    return word.revised(key=ctx.key, text=f"{word.text} {slot['time']}")
+
+
+async def pass_on(words: Records[Word], ctx: SetContext) -> AsyncIterator[Word]:
+    """The cheapest `all_`."""
+    for word in words:
+        yield word
+
+
+STEPS = (each(copy), expand(double, slots=lambda word, prepared: [{"time": 1}, {"time": 2}],
+                            expected=Expected(slots=lambda settings: 2)), all_(pass_on))  # fmt: skip
+
+
+class Here:
+    """An executor without models: shards run on an event loop, as they do in a worker."""
+
+    at_once, workers, stopped = 8, 1, False
+
+    def __init__(self, build: Build) -> None:
+        self._build = build
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+
+    def load(self, ref: StageRef) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def submit(self, ref: StageRef, piece: Shard) -> Future[ShardManifest]:  # type: ignore[override]
+        return asyncio.run_coroutine_threadsafe(run_shard(self._build, ref, piece.start, piece.stop), self._loop)
+
+    def run_whole(self, ref: StageRef, progress: Callable[[int, int], None]) -> None:
+        run_source(self._build, ref) if ref.step == SOURCE else asyncio.run(run_set(self._build, ref, progress))
+
+
+def _reference_s(build: Build, ref: StageRef, folder: Path) -> float:
+    """Processor seconds of orjson for the records of a stage."""
+    seconds = 0.0
     with (folder / "reference.jsonl").open("wb") as file:
-        for record in records:
-            file.write(orjson.dumps(record) + b"\n")
-    reference_s = time.perf_counter() - started
-    return ours_s, reference_s, len(list(Path(build.files(ref).folder).iterdir()))
+        records = iter(build.read(ref))
+        while values := [record.model_dump() for record in islice(records, 10_000)]:
+            started = time.process_time()
+            for record in values:
+                file.write(orjson.dumps(record) + b"\n")
+            seconds += time.process_time() - started
+    return seconds
 
 
-def measure(count: int) -> tuple[float, float, int, float]:
-    """Seconds of ours and of the reference, files of the stage, and the peak of memory in GB before the reference."""
-    with tempfile.TemporaryDirectory() as folder:
-        ours_s, reference_s, files = asyncio.run(_run(Path(folder), count))
-    return ours_s, reference_s, files, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+def measure(count: int) -> list[str]:
+    """Build and describe each stage."""
+    lines = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        build = toy_build(folder, (f"word{number}" for number in range(count)))
+        part = replace(FAMILY.part("words"), steps=STEPS)
+        build.families["toy"] = replace(build.families["toy"], family=replace(FAMILY, parts=(part,)))
+        for ref in STAGES:
+            started = time.process_time()
+            Runner(build, Here(build), lambda name, waits: nullcontext()).run([ref])  # type: ignore[arg-type]
+            seconds = time.process_time() - started
+            records = len(build.read(ref))
+            files = len(list(Path(build.files(ref).folder).iterdir()))
+            memory_gb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+            ratio = seconds / _reference_s(build, ref, folder)
+            lines.append(f"{ref.step:<8} {records:>10,} records {1000 * seconds / records:.4f} ms a record, "
+                         f"{ratio:4.1f} times orjson, {files:>3} files, {memory_gb:.2f} GB so far")  # fmt: skip
+    return lines
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--records", type=int, nargs="+", default=[25_000, 100_000, 400_000])
+    parser.add_argument("--records", type=int, nargs="+", default=[100_000, 400_000, 1_000_000])
     for count in parser.parse_args().records:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            ours_s, reference_s, files, memory_gb = pool.apply(measure, [count])
-        print(
-            f"{count:,} records: {1000 * ours_s / count:.3f} ms a record, orjson {1000 * reference_s / count:.3f} ms, "
-            f"ratio {ours_s / reference_s:.1f}; {files:,} files; {memory_gb:.2f} GB with the reference's copy",
-            flush=True,
-        )
+            print(*pool.apply(measure, [count]), sep="\n", flush=True)
 
 
 if __name__ == "__main__":
