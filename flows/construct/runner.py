@@ -68,6 +68,11 @@ class Executor(Protocol):
         ...
 
     @property
+    def workers(self) -> int:
+        """Processes that share the pieces."""
+        ...
+
+    @property
     def stopped(self) -> bool: ...
 
     def load(self, ref: StageRef) -> None:
@@ -179,7 +184,8 @@ class Runner:
         total = len(self._build.inputs(ref))
         self._listener.started(ref, total, expected_calls(self._build, ref))
         done = self._build.files(ref).spans()
-        spans = Spans(total, [(shard.index, shard.stop or 0) for shard in done], self._executor.at_once)
+        at_once, workers = self._executor.at_once, self._executor.workers
+        spans = Spans(total, [(shard.index, shard.stop or 0) for shard in done], at_once=at_once, workers=workers)
 
         def next_shard() -> Shard | None:
             return Shard(*span) if (span := spans.take()) is not None else None

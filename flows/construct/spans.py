@@ -10,10 +10,12 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
-FIRST_RECORDS: Final = 16
-"""Records of a shard while the cost of a record is not known: eight such shards keep 128 calls under way."""
+FIRST_RECORDS: Final = 256
+"""Most records of a shard while the cost of a record is not known: eight such shards keep 2,048 calls under way."""
+SHARES: Final = 4
+"""A shard is at most one of so many shares of what is left for each worker: costly records may stand together."""
 LEAST_S: Final = 0.5
-"""Shards begin this many seconds apart or more: starting a task takes some 20 ms."""
+"""Shards begin this many seconds apart or more, once their cost is known: starting a task takes some 20 ms."""
 MOST_S: Final = 20.0
 """A shard takes this long at most if the number of shards allows: so much is lost with a killed worker."""
 MOST_SHARDS: Final = 60
@@ -24,11 +26,17 @@ class Spans:
     """The spans of a stage's input that are still to be done."""
 
     def __init__(
-        self, total: int, done: Iterable[tuple[int, int]], at_once: int, clock: Callable[[], float] = time.monotonic
+        self,
+        total: int,
+        done: Iterable[tuple[int, int]],
+        *,
+        at_once: int,
+        workers: int,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`total` is the number of input records, `done` the (start, stop) of finished shards, in order.
 
-        `at_once` is the number of shards that run at once.
+        `at_once` is the number of shards that run at once, `workers` that of the processes that share them.
         """
         self._gaps: list[tuple[int, int]] = []
         """Last gap first."""
@@ -42,6 +50,7 @@ class Spans:
         self.left = sum(stop - start for start, stop in self._gaps)
         """Records that are in no shard yet."""
         self._at_once = at_once
+        self._workers = workers
         self._clock = clock
         self._began = clock()
         self._measured = 0
@@ -63,9 +72,10 @@ class Spans:
         self._measured += records
 
     def _size(self) -> int:
+        # A single worker has nobody to share with: all its shards run on one event loop.
+        share = math.ceil(self.left / (SHARES * self._workers if self._workers > 1 else 1))
         if not self._measured:
-            return FIRST_RECORDS
+            return min(share, FIRST_RECORDS)
         a_second = self._measured / max(self._clock() - self._began, 1e-3)
-        share = self.left / (2 * self._at_once)
         size = min(max(share, LEAST_S * a_second), MOST_S * a_second / self._at_once)
         return math.ceil(max(size, self.left / max(1, self._shards_left), 1))

@@ -143,7 +143,8 @@ def _print_faults(
     console: Console, folder: Path, rows: int, manifest: ReleaseManifest, prove: "Callable[[Embedder], Iterator[str]]"
 ) -> None:
     """Print the faults that `prove` yields. Raises `Failed` if there is one."""
-    from flows.construct.embed import CachedEmbedder, SentenceBert
+    from flows.construct.embed import SentenceBert
+    from flows.construct.embedding_cache import CachedEmbedder
 
     chosen = manifest.settings.get("embedder", "packaged")
     if chosen == "packaged":

@@ -34,6 +34,11 @@ class InProcess:
         return SHARDS_AT_ONCE
 
     @property
+    def workers(self) -> int:
+        """Processes that share the shards."""
+        return self._project.workers
+
+    @property
     def stopped(self) -> bool:
         """True if a stage has failed or the project is stopped."""
         return self._stopped or self._project.loop.stopped

@@ -1,0 +1,191 @@
+"""How a stage is cut into shards, and how the records of a shard stream through it."""
+
+import asyncio
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from data import stage_files
+from data.stage_files import StageFiles
+from data.store import Store, StoreError
+from flows.construct import records
+from flows.construct.counting import finish
+from flows.construct.engine import RecordStep
+from flows.construct.preparing import prepared_step
+from flows.construct.records import SeenRecords
+from flows.construct.running import SET_SHARD_RECORDS, SetWriter, in_order, run_shard
+from flows.construct.spans import FIRST_RECORDS, MOST_S, MOST_SHARDS, Spans
+from flows.construct.stages import StageRef
+from schemas.base import key_of
+from schemas.source import Statement
+from tests.toy import run_all, run_stage, toy_build
+
+SOURCE, SHORTEN, SHOUTED = (StageRef("toy", "words", name) for name in ("source", "shorten", "shout"))
+Cut = list[tuple[int, int]]
+
+
+def cut(total: int, record_s: float, *, workers: int = 1, at_once: int = 8, done: Cut | None = None) -> Cut:
+    """The shards of a stage whose workers take so long for a record, in the order in which they begin."""
+    now, running, shards = 0.0, [], []
+    spans = Spans(total, done or [], at_once=at_once, workers=workers, clock=lambda: now)
+    free = [0.0] * workers
+    while True:
+        while len(running) < at_once and (span := spans.take()) is not None:
+            shards.append(span)
+            worker = free.index(min(free))
+            free[worker] = max(free[worker], now) + record_s * (span[1] - span[0])
+            running.append((free[worker], span))
+        if not running:
+            return shards
+        running.sort()
+        now, (start, stop) = running.pop(0)
+        spans.finished(stop - start)
+
+
+def sizes(shards: Cut) -> list[int]:
+    return [stop - start for start, stop in shards]
+
+
+@pytest.mark.parametrize("total", [0, 1, 255, 256, 257, 5_000, 100_000, 10_000_000])
+@pytest.mark.parametrize("workers", [1, 2, 8])
+@pytest.mark.parametrize("record_s", [1e-5, 1e-2, 10.0])
+def test_shards_are_few_and_hold_every_record_once(total: int, workers: int, record_s: float) -> None:
+    shards = cut(total, record_s, workers=workers)
+    assert [record for start, stop in shards for record in (start, stop)][1:-1:2] == [stop for _, stop in shards[:-1]]
+    assert sum(sizes(shards)) == total
+    assert len(shards) <= MOST_SHARDS
+
+
+def test_a_process_alone_has_few_shards_and_several_share_the_work() -> None:
+    assert cut(FIRST_RECORDS, 1.0) == [(0, FIRST_RECORDS)]
+    shared = cut(120, 1.0, workers=2)
+    assert sizes(shared)[0] == 15
+    assert sizes(shared)[-1] <= 3
+    assert len(cut(120, 1e-3, workers=2)) < len(shared)  # later shards are not worth a task each
+
+
+def test_a_shard_takes_no_longer_than_a_killed_worker_may_lose() -> None:
+    assert max(sizes(cut(8_000, 0.01))[8:]) <= MOST_S / 0.01 / 8 + 1
+    assert max(sizes(cut(4_000_000, 0.01))) > MOST_S / 0.01  # where the number of files counts more
+
+
+def test_after_kills_only_the_gaps_are_cut() -> None:
+    done: Cut = []
+    for _ in range(5):
+        shards = sorted([*done, *cut(10_000, 0.01, workers=2, done=done)])
+        assert sum(sizes(shards)) == 10_000
+        assert all(before[1] == after[0] for before, after in pairwise(shards))
+        done = shards[1::2]
+    assert cut(100, 1.0, done=[(0, 10), (40, 90)]) == [(10, 40), (90, 100)]
+
+
+async def test_results_come_in_order_from_a_bounded_window() -> None:
+    running, most, taken = 0, 0, []
+
+    async def attempt(number: int) -> int:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.002 * (number % 5))
+        running -= 1
+        return number
+
+    await in_order((attempt(number) for number in range(50)), 7, taken.append)
+    assert taken == list(range(50))
+    assert 1 < most <= 7
+
+
+async def test_the_first_failure_ends_the_others_wherever_it_is() -> None:
+    ended: list[str] = []
+
+    async def waits() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append("waited")
+
+    async def fails() -> None:
+        await asyncio.sleep(0.01)
+        raise ValueError("the last of three")
+
+    with pytest.raises(ValueError, match="the last of three"):
+        await asyncio.wait_for(in_order((work() for work in (waits, waits, fails)), 8, lambda _: None), 10)
+    assert ended == ["waited", "waited"]
+
+
+def statement(number: int) -> Statement:
+    return Statement(key=key_of("toy", "words", str(number)), text=f"statement {number} {'x' * (number % 50)}")
+
+
+def test_the_shards_of_a_set_grow(tmp_path: Path) -> None:
+    files = StageFiles(Store(str(tmp_path)), "f", "p", "s", "0" * 16)
+    total = 20 * SET_SHARD_RECORDS
+    with SetWriter(files) as writer:
+        for number in range(total):
+            writer.keep(statement(number))
+    shards = writer.finish({})
+    counts = [shard.kept for shard in shards]
+    assert sum(counts) == total
+    assert counts[:-1] == sorted(counts[:-1])
+    assert counts[0] == SET_SHARD_RECORDS < counts[-2]
+    assert len(list(Path(files.folder).iterdir())) == 2 * len(shards)  # no file for drops: there are none
+
+
+def test_records_read_before_are_known_over_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MOST_RECENT", 8)
+    seen, read = SeenRecords(), [statement(number) for number in range(500)]
+    assert [seen.first(record) for record in read] == [None] * 500
+    assert [seen.first(record) for record in read] == [record.id for record in read]
+    assert seen.first(statement(500)) is None
+    assert seen.first(statement(500)) == statement(500).id
+
+
+@pytest.mark.parametrize("block", [1, 7, 64, 2**20])
+def test_lines_are_read_over_the_ends_of_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(stage_files, "BLOCK_BYTES", block)
+    files = StageFiles(Store(str(tmp_path)), "f", "p", "s", "0" * 16)
+    with SetWriter(files) as writer:
+        for number in range(30):
+            writer.keep(statement(number))
+    (shard,) = writer.finish({})
+    path = files.kept(shard)
+    lines = Path(path).read_bytes().splitlines()
+    for start, stop in [(0, 30), (0, 1), (7, 20), (29, 30), (12, 12), (25, 99)]:
+        assert list(files.lines(path, shard.kept_sha256, start, stop)) == lines[start:stop]
+    Path(path).write_bytes(Path(path).read_bytes().replace(b"statement 29", b"statement 92"))
+    with pytest.raises(StoreError, match="damaged"):
+        list(files.lines(path, shard.kept_sha256, 0, 1))
+
+
+async def test_shards_of_two_builds_that_cut_a_stage_in_two_ways_make_a_stage(tmp_path: Path) -> None:
+    words = [chr(0x4E00 + number) for number in range(60)]
+    whole = toy_build(tmp_path, words, store="whole")
+    await run_all(whole)
+    one, other = (toy_build(tmp_path, words, store="shared") for _ in range(2))
+    for ref in (SOURCE, SHORTEN):
+        await run_stage(one, ref)
+    for build in (one, other):
+        prepared_step(build, SHOUTED, RecordStep)
+    mine = [await run_shard(one, SHOUTED, *span) for span in [(0, 20), (40, 60)]]
+    await run_shard(other, SHOUTED, 0, 30)
+    await run_shard(other, SHOUTED, 30, 45)
+    left = [(shard.index, shard.stop) for shard in one.files(SHOUTED).spans()]
+    assert left == [(0, 30), (30, 45)]  # 40 to 60 says another thing of 40 to 45
+    assert cut(60, 1.0, done=left) == [(45, 60)]
+    mine.append(await run_shard(one, SHOUTED, 20, 40))
+    finish(one, SHOUTED, sorted(mine, key=lambda shard: shard.index))
+    assert list(toy_build(tmp_path, words, store="shared").read(SHOUTED)) == list(whole.read(SHOUTED))
+
+
+async def test_a_half_made_stage_of_an_earlier_layout_is_made_again(tmp_path: Path) -> None:
+    build = toy_build(tmp_path, [chr(0x4E00 + number) for number in range(40)])
+    for ref in (SOURCE, SHORTEN):
+        await run_stage(build, ref)
+    shard = await run_shard(build, SHOUTED, 0, 20)
+    build.files(SHOUTED).finish_shard(shard.model_copy(update={"stop": None}))
+    assert build.files(SHOUTED).spans() == []
+
+
+def test_a_folder_that_is_not_there_has_no_shards(tmp_path: Path) -> None:
+    assert StageFiles(Store(str(tmp_path)), "f", "p", "s", "0" * 16).spans() == []
