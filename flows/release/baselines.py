@@ -8,7 +8,7 @@ predictions gets the same numbers. Dialogues are themselves the rows of a releas
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from data.checksum import checksum
 from data.publish.reading import read_released
@@ -24,8 +24,7 @@ from schemas.prediction import TableCell
 from schemas.release import Baseline
 
 
-@dataclass(frozen=True)
-class Baselines:
+class Baselines(NamedTuple):
     """The scores, and the evaluations that have none."""
 
     scores: Sequence[Baseline]

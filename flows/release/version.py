@@ -178,28 +178,19 @@ def _prepare(
         raise Stopped(
             f"{project.out}: {withdrawn_in_words(withdrawn)} would disappear from the dataset; nothing is released"
         )
-    baselines = baselines_of(project, draft.folder, configs)
-    facts, difference = draft.write_the_rest(gated, configs, baselines.scores)
+    scores, left_out = baselines_of(project, draft.folder, configs)
+    facts, difference = draft.write_the_rest(gated, configs, scores)
     number = next_version(difference, version)
     held_back = {config.rows.name: config.rows.held_back for config in configs}
     faults = tuple(fault for part in gated for fault in part.faults)
     if number is None:
         assert before is not None
         kept = in_words(edits, branch)
-        return Prepared(
-            before.folder,
-            before.manifest.version,
-            None,
-            held_back,
-            faults,
-            as_before,
-            kept=kept,
-            left_out=baselines.left_out,
-        )
+        return Prepared(before.folder, before.manifest.version, None, held_back, faults, as_before, {}, kept, left_out)
     write_scorers(project, draft.folder, configs, repo, number)
     made = draft.finish(facts, difference, number)
     kept = in_words(edits_of(read_release(made)), branch)
-    return Prepared(made, number, difference, held_back, faults, as_before, withdrawn, kept, baselines.left_out)
+    return Prepared(made, number, difference, held_back, faults, as_before, withdrawn, kept, left_out)
 
 
 def _version_before(project: Project, to: Path) -> Release | None:
