@@ -112,6 +112,11 @@ def card_facts(
         private=tuple(_private_facts(project, configs, made.models)),
         contamination=tuple(_contamination(project, folder, configs)),
         plots=tuple(plots),
+        limits=tuple(
+            limit
+            for family in {config.family.name: config.family for config in configs if config.rows.rows}.values()
+            for limit in family.limits
+        ),
     )  # fmt: skip
 
 

@@ -154,5 +154,9 @@ FAMILY = Family(
     ),
     reads="dialogues",
     folder=Path(__file__).parent,
+    limits=(
+        "Models wrote the replies and the ratings of RefuteBench, and both have the models' errors. Where "
+        "people rated, this card says how far they agree with the ratings.",
+    ),
     rules_advice="the rules translate and write by the reference that a source gives, and refute in plain words",
 )
