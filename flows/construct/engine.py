@@ -371,8 +371,6 @@ class Family:
     """An item of one of the parts laid out for a reader; None shows its fields."""
     rules_advice: str = ""
     """Advice to print if the rules kept nothing of a part."""
-    limits: tuple[str, ...] = ()
-    """What a user of its released rows should know, a sentence each, for the dataset card."""
 
     def part(self, name: str) -> Part:
         """Return the part of that name."""

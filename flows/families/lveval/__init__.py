@@ -201,9 +201,4 @@ FAMILY = Family(
     evaluation=EVALUATION,
     reads="contexts",
     folder=Path(__file__).parent,
-    limits=(
-        "The contexts of LV-Eval mix texts of many sources, with confusing facts and replaced names that "
-        "are false on purpose.",
-        "A level of LV-Eval counts words (in Chinese: characters), not the tokens of a model.",
-    ),
 )

@@ -141,9 +141,5 @@ FAMILY = Family(
     evaluation=EVALUATION,
     reads="category1",
     folder=Path(__file__).parent,
-    limits=(
-        "The evidence of ReEval's category 1 was changed to state another answer: it is false on purpose.",
-        "ReEval compares words: a right answer that is worded otherwise counts as wrong in exact match.",
-    ),
     rules_advice="the rules take answers and sentences from the sources as they are: give more, or name a model",
 )

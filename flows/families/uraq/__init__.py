@@ -104,9 +104,5 @@ FAMILY = Family(
     evaluation=EVALUATION,
     reads="items",
     folder=Path(__file__).parent,
-    limits=(
-        "The contexts of URAQ hold statements that were made false on purpose, and the expected answers follow them.",
-        "Rows of URAQ that share an `item_id` ask the same question, so they are not independent.",
-    ),
     rules_advice="the rules know the packaged facts alone: for other sources name a model",
 )
