@@ -115,7 +115,7 @@ def card_facts(
         limits=tuple(
             limit
             for family in {config.family.name: config.family for config in configs if config.rows.rows}.values()
-            for limit in family.limits
+            for limit in family.evaluation.limits
         ),
     )  # fmt: skip
 

@@ -78,6 +78,5 @@ FAMILY = Family(
     evaluation=EVALUATION,
     reads="items",
     folder=Path(__file__).parent,
-    limits=("Five of the six options of an item of CHARPEval are bad responses on purpose; some are false.",),
     rules_advice="people write what is here: collect their verdicts, and run again",
 )
