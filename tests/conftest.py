@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 from flows.prefect_server.embedded import API, EmbeddedServer
 from tests.builds import ROOT, cache_folder
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
 """Read when the Hub's client is imported: the stand-in of tests/hub.py takes large files by the LFS protocol."""
+
+settings.register_profile("tests", max_examples=30, deadline=None)
+settings.load_profile("tests")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

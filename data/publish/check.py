@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from data.checksum import checksum
 from data.publish.folder import CARD, DATA, MANIFEST, Release, claims_of, is_reserved, paths_in
-from data.publish.merge import split_metadata
+from data.publish.merge import read_yaml, split_metadata
 from data.publish.reading import opened, read_batches
 from data.publish.row_keys import Numbers, RowKeys, keys_in, numbers_of
 from data.publish.rows import fields_of
@@ -266,4 +266,4 @@ def _yaml(text: str) -> Any:
     header, _ = split_metadata(text.encode())
     if header is None:
         raise ValueError("expected YAML between two lines of --- at the top")
-    return yaml.safe_load(header)
+    return read_yaml(header)
