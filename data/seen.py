@@ -48,12 +48,13 @@ class Seen:
     def add(self, name: str, value: str) -> None:
         """Add a hash that was not added before."""
         self._recent[name] = value
-        if len(self._recent) >= max(MOST_RECENT, len(self._hashes) // 8):
+        if len(self._recent) >= max(MOST_RECENT, len(self._hashes) // 32):
             self._merge()
 
     def _merge(self) -> None:
         recent = np.array([(int(name, 16), int(value, 16)) for name, value in self._recent.items()], np.uint64)
-        hashes, values = np.append(self._hashes, recent[:, 0]), np.append(self._values, recent[:, 1])
-        order = np.argsort(hashes)
-        self._hashes, self._values = hashes[order], values[order]
+        recent = recent[np.argsort(recent[:, 0])]
+        places = np.searchsorted(self._hashes, recent[:, 0])
+        self._hashes = np.insert(self._hashes, places, recent[:, 0])
+        self._values = np.insert(self._values, places, recent[:, 1])
         self._recent.clear()
