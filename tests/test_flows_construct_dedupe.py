@@ -14,7 +14,8 @@ from flows.construct.dedupe import (
     Rule,
     deduplicate,
 )
-from flows.construct.embed import CachedEmbedder, FloatMatrix, SentenceBert
+from flows.construct.embed import FloatMatrix, SentenceBert
+from flows.construct.embedding_cache import CachedEmbedder
 from flows.project.project import EMBEDDINGS
 from schemas.base import content_hash
 from schemas.errors import Failed

@@ -1,6 +1,9 @@
 import hashlib
+import os
 import pickle
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,13 +13,13 @@ import numpy as np
 import pytest
 
 from flows.construct.embed import (
-    CachedEmbedder,
     FloatMatrix,
     SentenceBert,
     UnreadableLanguageError,
     check_weights,
     chinese_share,
 )
+from flows.construct.embedding_cache import CachedEmbedder
 from schemas.errors import Failed, WrongInput
 
 FACTS = [
@@ -220,3 +223,53 @@ def test_the_cache_gives_back_what_the_model_gave(tmp_path: Path, bert: Sentence
     assert np.array_equal(cache.embed(FACTS), bert.embed(FACTS))
     with pytest.raises(UnreadableLanguageError):
         cache.embed(["水在100°C沸腾。"])
+
+
+def test_a_large_matrix_is_a_file_that_goes_with_it(tmp_path: Path) -> None:
+    texts = [f"{number % 2000:05d}{'x' * (number % 7)}" for number in range(5000)]
+    cache = CachedEmbedder(Lengths(), tmp_path / "vectors")
+    cache.embed(texts[:1500])
+    asked = Lengths()
+    vectors = CachedEmbedder(asked, cache.path).embed(texts)
+    assert np.array_equal(vectors, Lengths().embed(texts))
+    assert asked.asked == sorted(set(texts) - set(texts[:1500]))
+    assert not vectors.flags.writeable
+    files = Path("/proc/self/fd")
+    mapped = [file for file in files.iterdir() if os.path.realpath(file).startswith(str(tmp_path))]
+    assert len(mapped) == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["vectors"], "a process that is killed leaves no file"
+    row = vectors[-1]
+    del vectors
+    assert row == pytest.approx(Lengths().embed(texts[-1:])[0])
+    del row
+    assert not mapped[0].exists()
+
+
+MEMORY = """
+import resource, sys
+import numpy as np
+from flows.construct.embedding_cache import CachedEmbedder
+from pathlib import Path
+
+class Random:
+    name = "random"
+    def reads(self, text): return True
+    def embed(self, texts):
+        made = np.random.default_rng(len(texts)).standard_normal((len(texts), 256), np.float32)
+        return made / np.linalg.norm(made, axis=1, keepdims=True)
+
+texts = [f"text {number}" for number in range(100_000)]
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+CachedEmbedder(Random(), Path(sys.argv[1])).embed(texts[:2000])
+before = peak()
+for _ in range(2):
+    vectors = CachedEmbedder(Random(), Path(sys.argv[1])).embed(texts)
+print(1024 * (peak() - before) / vectors.nbytes)
+"""
+
+
+@pytest.mark.slow
+def test_vectors_are_collected_in_a_fraction_of_their_memory(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", MEMORY, str(tmp_path / "vectors")]
+    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    assert float(run.stdout) < 0.5, "a dictionary of the vectors and a copy take more than two matrices"

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from data import stage_files
+from data import seen, stage_files
+from data.seen import Seen
 from data.stage_files import StageFiles
 from data.store import Store, StoreError
-from flows.construct import records
 from flows.construct.counting import finish
 from flows.construct.engine import RecordStep
 from flows.construct.preparing import prepared_step
-from flows.construct.records import SeenRecords
 from flows.construct.running import SET_SHARD_RECORDS, SetWriter, in_order, run_shard
 from flows.construct.spans import FIRST_RECORDS, MOST_S, MOST_SHARDS, Spans
 from flows.construct.stages import StageRef
@@ -132,13 +131,14 @@ def test_the_shards_of_a_set_grow(tmp_path: Path) -> None:
     assert len(list(Path(files.folder).iterdir())) == 2 * len(shards)  # no file for drops: there are none
 
 
-def test_records_read_before_are_known_over_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MOST_RECENT", 8)
-    seen, read = SeenRecords(), [statement(number) for number in range(500)]
-    assert [seen.first(record) for record in read] == [None] * 500
-    assert [seen.first(record) for record in read] == [record.id for record in read]
-    assert seen.first(statement(500)) is None
-    assert seen.first(statement(500)) == statement(500).id
+def test_hashes_seen_before_are_known_over_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen, "MOST_RECENT", 8)
+    hashes, records = Seen(), [statement(number) for number in range(500)]
+    for record in records:
+        assert hashes.get(record.key) is None
+        hashes.add(record.key, record.id)
+    assert [hashes.get(record.key) for record in records] == [record.id for record in records]
+    assert hashes.get(statement(500).key) is None
 
 
 @pytest.mark.parametrize("block", [1, 7, 64, 2**20])
@@ -167,13 +167,13 @@ async def test_shards_of_two_builds_that_cut_a_stage_in_two_ways_make_a_stage(tm
         await run_stage(one, ref)
     for build in (one, other):
         prepared_step(build, SHOUTED, RecordStep)
-    mine = [await run_shard(one, SHOUTED, *span) for span in [(0, 20), (40, 60)]]
-    await run_shard(other, SHOUTED, 0, 30)
-    await run_shard(other, SHOUTED, 30, 45)
+    mine = [shard for span in [(0, 20), (40, 60)] for shard in await run_shard(one, [SHOUTED], *span)]
+    await run_shard(other, [SHOUTED], 0, 30)
+    await run_shard(other, [SHOUTED], 30, 45)
     left = [(shard.index, shard.stop) for shard in one.files(SHOUTED).spans()]
     assert left == [(0, 30), (30, 45)]  # 40 to 60 says another thing of 40 to 45
     assert cut(60, 1.0, done=left) == [(45, 60)]
-    mine.append(await run_shard(one, SHOUTED, 20, 40))
+    mine.extend(await run_shard(one, [SHOUTED], 20, 40))
     finish(one, SHOUTED, sorted(mine, key=lambda shard: shard.index))
     assert list(toy_build(tmp_path, words, store="shared").read(SHOUTED)) == list(whole.read(SHOUTED))
 
@@ -182,7 +182,7 @@ async def test_a_half_made_stage_of_an_earlier_layout_is_made_again(tmp_path: Pa
     build = toy_build(tmp_path, [chr(0x4E00 + number) for number in range(40)])
     for ref in (SOURCE, SHORTEN):
         await run_stage(build, ref)
-    shard = await run_shard(build, SHOUTED, 0, 20)
+    (shard,) = await run_shard(build, [SHOUTED], 0, 20)
     build.files(SHOUTED).finish_shard(shard.model_copy(update={"stop": None}))
     assert build.files(SHOUTED).spans() == []
 

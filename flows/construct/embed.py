@@ -6,10 +6,9 @@ into shards, and after any restart.
 """
 
 import hashlib
-import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,8 +36,6 @@ _STEP: Final = 8
 """Every pass through the model has exactly `_ROWS` rows, of a length that is a multiple of `_STEP` tokens."""
 UNIT_WITHIN: Final = 1e-5
 """How far the length of a unit vector in single precision may be from 1."""
-_ROUND: Final = 1024
-"""Texts that `CachedEmbedder` computes between two commits: the most that a kill can lose."""
 
 
 class Embedder(Protocol):
@@ -296,85 +293,3 @@ def _quiet_loading() -> Iterator[None]:
     finally:
         if shown:
             logging.enable_progress_bar()
-
-
-class CachedEmbedder:
-    """An embedder that remembers, in the SQLite file `path`, every vector it has given.
-
-    Vectors are keyed by the embedder's name and the SHA-256 of the text. Missing vectors are computed and committed in
-    rounds, so that a killed run loses one round at most. Several processes may share the file.
-    """
-
-    def __init__(self, embedder: Embedder, path: Path) -> None:
-        self.embedder = embedder
-        self.path = path
-
-    @property
-    def name(self) -> str:
-        """The name of the wrapped embedder: the vectors are the same."""
-        return self.embedder.name
-
-    def reads(self, text: str) -> bool:
-        """Return what the wrapped embedder returns."""
-        return self.embedder.reads(text)
-
-    def embed(self, texts: Sequence[str]) -> FloatMatrix:
-        """Vectors of unit length, shape (len(texts), dim).
-
-        Raises `Failed` for an unusable file, and what the embedder raises.
-        """
-        if not texts:
-            return self.embedder.embed(texts)
-        keys = {text: hashlib.sha256(text.encode()).digest() for text in texts}
-        vectors = self._read(keys.values())
-        missing = sorted(text for text, key in keys.items() if key not in vectors)
-        for start in range(0, len(missing), _ROUND):
-            batch = missing[start : start + _ROUND]
-            fresh = {keys[text]: row for text, row in zip(batch, self.embedder.embed(batch), strict=True)}
-            self._write(fresh)
-            vectors.update(fresh)
-        if len({row.shape for row in vectors.values()}) > 1:
-            raise self._unusable("its vectors differ in length")
-        return np.stack([vectors[keys[text]] for text in texts])
-
-    def _read(self, keys: Iterable[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        with self._open() as connection:
-            connection.execute("CREATE TEMP TABLE wanted (text BLOB PRIMARY KEY) WITHOUT ROWID")
-            connection.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", ((key,) for key in keys))
-            rows = connection.execute(
-                "SELECT text, vector FROM wanted JOIN vectors USING (text) WHERE model = ?", (self.name,)
-            )
-            vectors = {}
-            for key, blob in rows:
-                if not isinstance(blob, bytes) or not blob or len(blob) % 4:
-                    raise self._unusable("a stored vector is not valid")
-                vectors[key] = np.frombuffer(blob, "<f4").astype(np.float32)
-            if any(not abs(float(np.linalg.norm(row)) - 1) <= UNIT_WITHIN for row in vectors.values()):
-                raise self._unusable("a vector in it is not of unit length")
-            return vectors
-
-    def _write(self, vectors: dict[bytes, NDArray[np.float32]]) -> None:
-        rows = ((self.name, key, row.astype("<f4").tobytes()) for key, row in vectors.items())
-        with self._open() as connection, connection:
-            connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", rows)
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self.path, timeout=60)) as connection:
-                connection.execute(
-                    "CREATE TABLE IF NOT EXISTS vectors "
-                    "(model TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, text))"
-                )
-                yield connection
-        except (sqlite3.OperationalError, OSError) as error:
-            advice = "check that its folder can be written to and that no other process holds it"
-            raise self._unusable(str(error), advice) from error
-        except sqlite3.Error as error:
-            raise self._unusable(str(error)) from error
-
-    def _unusable(
-        self, reason: str, advice: str = "delete it and run again: all that it holds can be computed anew"
-    ) -> Failed:
-        return Failed(f"{self.path}: cannot be used as an embedding cache ({reason}); {advice}")

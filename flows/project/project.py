@@ -15,7 +15,8 @@ from data.sources.pins import Pins, lock_of, with_sources
 from data.sources.spec import SourceError, SourceSpec
 from data.store import Store
 from flows.construct.arrivals import History
-from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
+from flows.construct.embed import Embedder, SentenceBert
+from flows.construct.embedding_cache import CachedEmbedder
 from flows.construct.engine import Family
 from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, FamilyBuild

@@ -58,7 +58,7 @@ def release_build(
         console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
     if len(done.faults) > FAULTS_SHOWN:
         console.print(f"  and {len(done.faults) - FAULTS_SHOWN} more")
-    for line in done.kept:
+    for line in (*done.kept, *done.left_out):
         console.print(f"- {escape(line)}", soft_wrap=True)
     where = escape(str(done.folder))
     if done.as_before:
@@ -143,7 +143,8 @@ def _print_faults(
     console: Console, folder: Path, rows: int, manifest: ReleaseManifest, prove: "Callable[[Embedder], Iterator[str]]"
 ) -> None:
     """Print the faults that `prove` yields. Raises `Failed` if there is one."""
-    from flows.construct.embed import CachedEmbedder, SentenceBert
+    from flows.construct.embed import SentenceBert
+    from flows.construct.embedding_cache import CachedEmbedder
 
     chosen = manifest.settings.get("embedder", "packaged")
     if chosen == "packaged":

@@ -25,7 +25,7 @@ class InProcess:
     def __init__(self, project: Project, build: Build) -> None:
         self._project = project
         self._build = build
-        self._work: set[Future[ShardManifest]] = set()
+        self._work: set[Future[list[ShardManifest]]] = set()
         self._stopped = False
 
     @property
@@ -51,13 +51,13 @@ class InProcess:
         if not all(isinstance(family.models[name], Rules) for name in step.models(family.settings)):
             self._project.load_embedder()
 
-    def submit(self, ref: StageRef, piece: Piece) -> Future[ShardManifest]:
+    def submit(self, piece: Piece) -> Future[list[ShardManifest]]:
         """Start a shard, or write a file."""
         if isinstance(piece, File):
-            done: Future[ShardManifest] = Future()
-            done.set_result(run_file(self._build, ref, piece.index, piece.file))
+            done: Future[list[ShardManifest]] = Future()
+            done.set_result([run_file(self._build, piece.ref, piece.index, piece.file)])
             return done
-        future = self._project.loop.submit(run_shard(self._build, ref, piece.start, piece.stop))
+        future = self._project.loop.submit(run_shard(self._build, piece.chain, piece.start, piece.stop))
         self._work.add(future)
         future.add_done_callback(self._work.discard)
         if self._stopped:  # by another stage

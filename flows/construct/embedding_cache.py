@@ -1,0 +1,122 @@
+"""Vectors that were computed before, in a SQLite file."""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flows.construct.embed import UNIT_WITHIN, Embedder, FloatMatrix
+from flows.construct.matrix_file import MatrixFile
+from schemas.errors import Failed
+
+_ROUND: Final = 1024
+"""Texts that `CachedEmbedder` computes between two commits: the most that a kill can lose. It also reads so many at
+once; a matrix of more rows is a file."""
+_LENGTHS: Final = "its vectors differ in length"
+
+
+class CachedEmbedder:
+    """An embedder that remembers, in the SQLite file `path`, every vector it has given.
+
+    Vectors are keyed by the embedder's name and the SHA-256 of the text. Missing vectors are computed and committed in
+    rounds, so that a killed run loses one round at most. Several processes may share the file.
+    """
+
+    def __init__(self, embedder: Embedder, path: Path) -> None:
+        self.embedder = embedder
+        self.path = path
+
+    @property
+    def name(self) -> str:
+        """The name of the wrapped embedder: the vectors are the same."""
+        return self.embedder.name
+
+    def reads(self, text: str) -> bool:
+        """Return what the wrapped embedder returns."""
+        return self.embedder.reads(text)
+
+    def embed(self, texts: Sequence[str]) -> FloatMatrix:
+        """Vectors of unit length, shape (len(texts), dim), read-only.
+
+        For more than one round of texts the matrix is a file beside `path`, mapped into memory, so that the system can
+        take its pages back. The file is deleted with the matrix, and if the process is killed.
+
+        Raises `Failed` for an unusable file, and what the embedder raises.
+        """
+        if not texts:
+            return self.embedder.embed(texts)
+        with self._open() as connection:
+            matrix = MatrixFile(len(texts), self.path.parent, in_memory_up_to=_ROUND)
+            missing = [
+                row for start in range(0, len(texts), _ROUND) for row in self._read(connection, texts, start, matrix)
+            ]
+        missing.sort(key=texts.__getitem__)
+        rows_of_texts = groupby(missing, key=texts.__getitem__)
+        while batch := [(text, list(rows)) for text, rows in islice(rows_of_texts, _ROUND)]:
+            vectors = self.embedder.embed([text for text, _ in batch])
+            self._write({_key(text): row for (text, _), row in zip(batch, vectors, strict=True)})
+            for (_, rows), vector in zip(batch, vectors, strict=True):
+                self._put(matrix, rows, np.broadcast_to(vector, (len(rows), len(vector))))
+        return matrix.finished()
+
+    def _read(self, connection: sqlite3.Connection, texts: Sequence[str], start: int, matrix: MatrixFile) -> list[int]:
+        """Put the stored vectors of a round of texts into the matrix; return the rows of those that are not stored."""
+        rows_of: dict[bytes, list[int]] = {}
+        for row in range(start, min(start + _ROUND, len(texts))):
+            rows_of.setdefault(_key(texts[row]), []).append(row)
+        name, query = self.name, "SELECT vector FROM vectors WHERE model = ? AND text = ?"
+        answers = {key: connection.execute(query, (name, key)).fetchone() for key in rows_of}
+        stored: dict[bytes, bytes] = {key: row[0] for key, row in answers.items() if row is not None}
+        if not all(isinstance(blob, bytes) and blob and not len(blob) % 4 for blob in stored.values()):
+            raise self._unusable("a stored vector is not valid")
+        if len({len(blob) for blob in stored.values()}) > 1:
+            raise self._unusable(_LENGTHS)
+        if stored:
+            vectors: NDArray[np.float32] = np.frombuffer(b"".join(stored.values()), "<f4").reshape(len(stored), -1)
+            if not (np.abs(np.linalg.norm(vectors, axis=1) - 1) <= UNIT_WITHIN).all():
+                raise self._unusable("a vector in it is not of unit length")
+            rows = [(row, place) for place, key in enumerate(stored) for row in rows_of[key]]
+            rows.sort()
+            self._put(matrix, [row for row, _ in rows], vectors[[place for _, place in rows]])
+        return [row for key, rows in rows_of.items() if key not in stored for row in rows]
+
+    def _put(self, matrix: MatrixFile, rows: Sequence[int], vectors: NDArray[np.float32]) -> None:
+        if matrix.dimensions not in (None, vectors.shape[1]):
+            raise self._unusable(_LENGTHS)
+        matrix.put(rows, vectors)
+
+    def _write(self, vectors: dict[bytes, NDArray[np.float32]]) -> None:
+        rows = ((self.name, key, row.astype("<f4").tobytes()) for key, row in vectors.items())
+        with self._open() as connection, connection:
+            connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", rows)
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.path, timeout=60)) as connection:
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS vectors "
+                    "(model TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, text))"
+                )
+                yield connection
+        except (sqlite3.OperationalError, OSError) as error:
+            advice = "check that its folder can be written to and that no other process holds it"
+            raise self._unusable(str(error), advice) from error
+        except sqlite3.Error as error:
+            raise self._unusable(str(error)) from error
+
+    def _unusable(
+        self, reason: str, advice: str = "delete it and run again: all that it holds can be computed anew"
+    ) -> Failed:
+        return Failed(f"{self.path}: cannot be used as an embedding cache ({reason}); {advice}")
+
+
+def _key(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
