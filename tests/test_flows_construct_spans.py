@@ -14,7 +14,7 @@ from flows.construct.counting import finish
 from flows.construct.engine import RecordStep
 from flows.construct.preparing import prepared_step
 from flows.construct.running import SET_SHARD_RECORDS, SetWriter, in_order, run_shard
-from flows.construct.spans import FIRST_RECORDS, MOST_S, MOST_SHARDS, Spans
+from flows.construct.spans import FIRST_RECORDS, LEAST_RECORDS, MOST_S, MOST_SHARDS, Spans
 from flows.construct.stages import StageRef
 from schemas.base import key_of
 from schemas.source import Statement
@@ -24,10 +24,12 @@ SOURCE, SHORTEN, SHOUTED = (StageRef("toy", "words", name) for name in ("source"
 Cut = list[tuple[int, int]]
 
 
-def cut(total: int, record_s: float, *, workers: int = 1, at_once: int = 8, done: Cut | None = None) -> Cut:
+def cut(
+    total: int, record_s: float, *, workers: int = 1, at_once: int = 8, asks: bool = False, done: Cut | None = None
+) -> Cut:
     """The shards of a stage whose workers take so long for a record, in the order in which they begin."""
     now, running, shards = 0.0, [], []
-    spans = Spans(total, done or [], at_once=at_once, workers=workers, clock=lambda: now)
+    spans = Spans(total, done or [], at_once=at_once, workers=workers, asks=asks, clock=lambda: now)
     free = [0.0] * workers
     while True:
         while len(running) < at_once and (span := spans.take()) is not None:
@@ -62,6 +64,12 @@ def test_a_process_alone_has_few_shards_and_several_share_the_work() -> None:
     assert sizes(shared)[0] == 15
     assert sizes(shared)[-1] <= 3
     assert len(cut(120, 1e-3, workers=2)) < len(shared)  # later shards are not worth a task each
+
+
+def test_shards_that_wait_for_a_slow_model_keep_it_busy() -> None:
+    assert sizes(cut(500, 5.0, workers=2, asks=True)) == [128, 128, 128, 116]
+    assert sizes(cut(124, 5.0, workers=2, asks=True)) == [62, 62]
+    assert min(sizes(cut(2_300, 1.0))[:-1]) == LEAST_RECORDS
 
 
 def test_a_shard_takes_no_longer_than_a_killed_worker_may_lose() -> None:

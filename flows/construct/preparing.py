@@ -11,6 +11,7 @@ from flows.construct.reviewed import reviewed_keys
 from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, StageRef
 from flows.llm.model import Prompt
+from flows.llm.rules import Rules
 
 StepT = TypeVar("StepT", bound=Step)
 
@@ -84,6 +85,12 @@ def prepared_step(build: Build, ref: StageRef, kind: type[StepT]) -> tuple[StepT
         build.prepared[name] = context, step.prepare(context) if step.prepare is not None else None
     context, preparation = build.prepared[name]
     return step, context, preparation
+
+
+def asks_servers(build: Build, ref: StageRef) -> bool:
+    """Return whether a stage's step asks models that are not rules."""
+    step, family = build.step(ref), build.families[ref.family]
+    return step is not None and not all(isinstance(family.models[name], Rules) for name in step.models(family.settings))
 
 
 def row_files(build: Build, ref: StageRef) -> Sequence[RowFile]:

@@ -17,7 +17,7 @@ from typing import Protocol
 from flows.construct.counting import finish
 from flows.construct.engine import RecordStep
 from flows.construct.files_step import FilesStep, RowFile
-from flows.construct.preparing import can_follow, expected_calls, prepared_step, row_files
+from flows.construct.preparing import asks_servers, can_follow, expected_calls, prepared_step, row_files
 from flows.construct.progress import ProgressListener
 from flows.construct.running import finished_shard
 from flows.construct.spans import Spans
@@ -209,8 +209,13 @@ class Runner:
             for first in build.files(chain[0]).spans()
             if (of_span := finished_shard(build, chain, first.index)) is not None
         ]
-        at_once, workers = self._executor.at_once, self._executor.workers
-        spans = Spans(total, [_span(shards) for shards in done], at_once=at_once, workers=workers)
+        spans = Spans(
+            total,
+            [_span(shards) for shards in done],
+            at_once=self._executor.at_once,
+            workers=self._executor.workers,
+            asks=any(asks_servers(build, ref) for ref in chain),
+        )
         for ref, calls in zip(chain, expected_calls(build, chain), strict=True):
             self._listener.started(ref, total, calls)
 

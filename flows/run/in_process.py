@@ -6,11 +6,11 @@ from concurrent.futures import Future
 from functools import partial
 
 from flows.construct.engine import SetStep
+from flows.construct.preparing import asks_servers
 from flows.construct.progress import ProgressListener
 from flows.construct.runner import File, Piece, Runner
 from flows.construct.running import run_file, run_people, run_set, run_shard, run_source
 from flows.construct.stages import SOURCE, Build, StageRef
-from flows.llm.rules import Rules
 from flows.project.locks import one_stage
 from flows.project.project import Project
 from schemas.manifest import ShardManifest
@@ -45,10 +45,8 @@ class InProcess:
 
     def load(self, ref: StageRef) -> None:
         """Load the embedder for a stage that asks servers; loaded on the event loop, it would make calls time out."""
-        step, family = self._build.step(ref), self._build.families[ref.family]
-        if step is None or not step.embeds:
-            return
-        if not all(isinstance(family.models[name], Rules) for name in step.models(family.settings)):
+        step = self._build.step(ref)
+        if step is not None and step.embeds and asks_servers(self._build, ref):
             self._project.load_embedder()
 
     def submit(self, piece: Piece) -> Future[list[ShardManifest]]:
