@@ -65,6 +65,19 @@ async def test_expand_makes_a_record_for_each_slot_or_drops_that_slot(tmp_path: 
     assert len(set(keys)) == 9
 
 
+async def test_records_that_mention_an_id_are_read_without_the_others(tmp_path: Path) -> None:
+    build = toy_build(tmp_path, WORDS)
+    await run_all(build)
+    word = next(iter(build.accepted("toy", "words")))
+    echoes = build.read(ECHOED)
+    assert [echo.key for echo in echoes.mentioning([word.id])] == [
+        echo.key for echo in echoes if word.id in echo.provenance.parents
+    ]
+    mute = next(one for one in build.read(SHOUTED).dropped() if one.evidence == "mute")
+    assert list(build.read(SHOUTED).dropped([mute.key, word.key])) == [mute]
+    assert list(echoes.mentioning([])) == list(echoes.mentioning(["0" * 16])) == []
+
+
 async def test_order_of_shards_and_restarts_change_no_byte(tmp_path: Path) -> None:
     words = [f"{chr(97 + i % 26)}{i}" for i in range(26)] + [chr(0x3B1 + i) + "x" for i in range(600)]
     forwards, backwards = (toy_build(tmp_path, words, store=name) for name in ("one", "two"))
