@@ -8,9 +8,10 @@ import logging
 import os
 import socket
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from prefect import flow, task
@@ -24,9 +25,9 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from flows.construct.engine import SetStep
 from flows.construct.files_step import RowFile
 from flows.construct.progress import ProgressListener
-from flows.construct.runner import STAGES_AT_ONCE, File, Piece, Runner
+from flows.construct.runner import STAGES_AT_ONCE, File, Pending, Piece, Runner
 from flows.construct.running import run_file, run_shard
-from flows.construct.stages import StageRef
+from flows.construct.stages import Build, StageRef
 from flows.llm.model import BudgetSpent, TransportError
 from flows.prefect_server.flow_runs import engine
 from flows.project.gc import note_build
@@ -37,6 +38,9 @@ from flows.project.settings import ConfigError
 from flows.run.in_process import SHARDS_AT_ONCE, InProcess, run_whole_here
 from schemas.errors import Failed
 from schemas.manifest import BuildManifest, ShardManifest, StageManifest
+
+if TYPE_CHECKING:  # importing Dask takes seconds
+    from flows.run.cluster import Workers
 
 DASK_WORKERS = os.cpu_count() or 1
 """Worker processes if no cluster is named."""
@@ -111,15 +115,15 @@ def build(config: str, out: str, limit: int | None = None, listener: ProgressLis
     """Build every configured family into `out`."""
     project = Project(Path(config), Path(out), limit)
     if project.config.runner == "dask":
-        project = Project(Path(config), Path(out), limit, workers=_dask_workers(project))
+        project = Project(Path(config), Path(out), limit, share=None)
     stages = project.build
     try:
-        with building(project.state):
+        with building(project.state), _workers_of(project) as workers:
             project.store.probe()
             listener = Artifacts(listener or ProgressListener())
             stages.called = listener.called
             lock, example = partial(one_stage, project.state), partial(_first_item, project)
-            runner = Runner(stages, PrefectTasks(project, stages), lock, listener, example)
+            runner = Runner(stages, PrefectTasks(project, stages, workers), lock, listener, example)
             runner.run(ref for family, part in stages.parts() for ref in stages.stages(family, part))
             manifest = write_output_files(project)
             note_build(project.store, project.out, manifest)
@@ -134,17 +138,25 @@ def build(config: str, out: str, limit: int | None = None, listener: ProgressLis
 class PrefectTasks(InProcess):
     """Runs shards and files as submitted tasks, and whole stages as tasks in the thread of their stage."""
 
+    def __init__(self, project: Project, build: Build, workers: "Workers | None") -> None:
+        """`workers` are those of a Dask cluster."""
+        super().__init__(project, build)
+        self._workers = workers
+
     @property
     def at_once(self) -> int:
         """Tasks of a stage in work at once: a stage of many shards leaves room for others."""
         return max(SHARDS_AT_ONCE, 2 * self._project.workers)
 
-    def submit(self, ref: StageRef, piece: Piece) -> PrefectFuture[ShardManifest | None]:  # type: ignore[override]
+    def submit(self, ref: StageRef, piece: Piece) -> Pending:  # type: ignore[override]
         """Submit a shard or a file."""
         fingerprint = self._build.fingerprint(ref)
+        future: PrefectFuture[ShardManifest | None]
         if isinstance(piece, File):
-            return row_file.submit(self._project, ref, fingerprint, piece.index, piece.file)
-        return shard.submit(self._project, ref, fingerprint, piece.start, piece.stop)
+            future = row_file.submit(self._project, ref, fingerprint, piece.index, piece.file)
+        else:
+            future = shard.submit(self._project, ref, fingerprint, piece.start, piece.stop)
+        return future if self._workers is None else self._workers.piece(ref, future)  # type: ignore[arg-type]
 
     def run_whole(self, ref: StageRef, progress: Callable[[int, int], None]) -> None:
         """Run a stage in one piece."""
@@ -152,8 +164,10 @@ class PrefectTasks(InProcess):
         whole(self._project, ref, progress)
 
     def stop(self) -> None:
-        """Stop the project: on this machine, pieces that wait for models end."""
+        """Stop the project: on this machine, pieces that wait for models end; workers are given nothing more."""
         self._project.loop.stop()
+        if self._workers is not None:
+            self._workers.cancel()
 
 
 class Artifacts(ProgressListener):
@@ -229,12 +243,14 @@ def task_runner(name: str) -> TaskRunner[Any]:
     return ThreadPoolTaskRunner(max_workers=STAGES_AT_ONCE * SHARDS_AT_ONCE)
 
 
-def _dask_workers(project: Project) -> int:
-    """Return how many worker processes share the models' limits and the budget. Raises `Failed`."""
+def _workers_of(project: Project) -> "AbstractContextManager[Workers | None]":
+    """Return the workers of the Dask cluster that runs the build, if one does. Raises `Failed`."""
+    if project.config.runner != "dask":
+        return nullcontext()
+    from flows.run.cluster import Workers
+
     address = os.environ.get(DASK_CLUSTER)
-    if not address:
-        return DASK_WORKERS
-    if project.config.budget_usd is not None and (project.config.cache or "sqlite:").startswith("sqlite:"):
+    if address and project.config.budget_usd is not None and (project.config.cache or "sqlite:").startswith("sqlite:"):
         raise ConfigError(
             f"{project.config_path}: budget_usd: what several machines spend is counted in a cache that they share; "
             "name its database under cache, such as postgresql://host/touchstone"
@@ -242,9 +258,6 @@ def _dask_workers(project: Project) -> int:
     context = FlowRunContext.get()
     assert context is not None
     try:
-        workers: int = len(context.task_runner.client.nthreads())  # type: ignore[attr-defined] # a DaskTaskRunner
+        return Workers(context.task_runner.client, project)  # type: ignore[attr-defined] # a DaskTaskRunner
     except OSError as error:
         raise Failed(f"{DASK_CLUSTER}: no scheduler answers at {address}; start `dask scheduler` there") from error
-    if not workers:
-        raise Failed(f"{DASK_CLUSTER}: {address} has no workers; start `dask worker {address}` on each machine")
-    return workers
