@@ -15,7 +15,7 @@ from data.whole_file import whole_file
 from schemas.errors import WrongInput
 from schemas.release import Change, ReleasedConfig, ReleaseManifest
 
-_METADATA = ("name", "seed", "canary", "pilot", "allowed_unreviewed", "models", "prompts", "settings")
+_METADATA = ("name", "seed", "canary", "pilot", "allowed_unreviewed", "models", "prompts", "settings", "baselines")
 _METADATA_OF_CONFIG = ("family", "part", "licence", "held_back", "held_out")
 """Other parts of a manifest that matter to a consumer. Library versions and stages do not if rows and methods agree."""
 _CHANGES_SECTION = re.compile(rb"^## Changes in this version$.*?^(?=## )", re.MULTILINE | re.DOTALL)

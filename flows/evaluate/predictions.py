@@ -124,8 +124,8 @@ def _write(
 
 
 def remove_tables(stem: Path) -> None:
-    """Remove the tables and pages of predictions that are about to be replaced."""
-    for end in (".html", ".tables.html", ".tables.json"):
+    """Remove the tables, pages and note of predictions that are about to be replaced."""
+    for end in (".html", ".tables.html", ".tables.json", ".evaluation.json"):
         stem.with_name(f"{stem.name}{end}").unlink(missing_ok=True)
 
 

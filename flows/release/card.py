@@ -1,5 +1,6 @@
 """Gathers the facts for a release's card and manifest: how it was made, its sources, who saw it, how it is scored."""
 
+import importlib.metadata
 import json
 import re
 from collections import Counter
@@ -38,6 +39,7 @@ from flows.construct.evaluation import Scorer
 from flows.construct.stages import StageRef
 from flows.families import citation
 from flows.llm.rules import Rules
+from flows.project.output_files import PACKAGE
 from flows.project.project import Project
 from flows.project.settings import PERSON, sample_path
 from flows.release.contamination import RowTexts, contamination_of
@@ -47,7 +49,7 @@ from flows.report.plots import agreement_plot, plots_of
 from flows.report.records import charts_of
 from schemas.errors import WrongInput
 from schemas.manifest import BuildManifest
-from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
+from schemas.release import Baseline, Contamination, ReleasedConfig, ReleaseManifest
 
 FILES_NAMED = 4
 """Files that the card's command line for the scorer names; for more, it has a pattern."""
@@ -62,6 +64,7 @@ def card_facts(
     repo: str | None,
     canary: str,
     gated: Sequence[Gated],
+    baselines: Sequence[Baseline] = (),
 ) -> CardFacts:
     """Return everything that the card says, with the manifest but for its version, inputs and files."""
     built = project.manifest
@@ -80,6 +83,7 @@ def card_facts(
         allowed_unreviewed=any(UNREVIEWED_ALLOWED in part.rows.values() for part in gated),
         configs=tuple(_released_config(project, config, licences[config.rows.name]) for config in configs),
         files=tuple(files_in(folder)),
+        baselines=tuple(baselines),
         stages={
             f"{part.family}/{part.part}/{stage.step}": stage.fingerprint
             for part in built.parts
@@ -95,6 +99,9 @@ def card_facts(
         repo=repo,
         maintainer=settings.maintainer,
         contact=settings.contact,
+        homepage=settings.homepage,
+        year=settings.year,
+        tool_url=tool_url(),
         families=tuple(
             _family_facts(family, [config for config in configs if config.family is family])
             for family in {config.family.name: config.family for config in configs if config.rows.rows}.values()
@@ -106,6 +113,13 @@ def card_facts(
         contamination=tuple(_contamination(project, folder, configs)),
         plots=tuple(plots),
     )  # fmt: skip
+
+
+def tool_url() -> str | None:
+    """Return the address that the package's metadata gives for Touchstone; None if it gives none."""
+    urls = importlib.metadata.metadata(PACKAGE).get_all("Project-URL") or []
+    by_label = {label.strip().lower(): url.strip() for label, _, url in (entry.partition(",") for entry in urls)}
+    return next((by_label[label] for label in ("homepage", "repository", "source") if label in by_label), None)
 
 
 @dataclass(frozen=True)
@@ -167,6 +181,7 @@ def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFa
             run_command(SCORERS, scored[0].group, chat=family.evaluation.choices is None) if scored else ""
         ),
         in_dialogues=family.evaluation.dialogues is not None,
+        headline=family.evaluation.headline,
     )  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def release_build(
         console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
     if len(done.faults) > FAULTS_SHOWN:
         console.print(f"  and {len(done.faults) - FAULTS_SHOWN} more")
-    for line in done.kept:
+    for line in (*done.kept, *done.left_out):
         console.print(f"- {escape(line)}", soft_wrap=True)
     where = escape(str(done.folder))
     if done.as_before:

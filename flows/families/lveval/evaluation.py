@@ -188,7 +188,11 @@ EVALUATION = Evaluation(
     scorer=Scorer(
         FORM,
         "`prediction` is the whole reply. `context` asks with the context, `direct` with the question alone.",
+        score=scores_of,
         replies=reply_scoring,
         needs="Chinese rows need jieba, which divides texts into words: `pip install jieba==0.42.1`.",
     ),
+    headline={
+        "score by level": "mean over datasets of their score with the context, from 0 to 1, by the authors' program"
+    },
 )

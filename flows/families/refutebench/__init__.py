@@ -147,6 +147,7 @@ FAMILY = Family(
     view=view,
     evaluation=Evaluation(
         parts=("seeds",),
+        headline={"overall": "mean rating from 1 to 5 over refutations and seeds, with its 95 % interval"},
         dialogues=DialogueEvaluation(
             parts=("dialogues", "ratings"), models="evaluated", tables=tables, select=select_ratings, cases=cases
         ),

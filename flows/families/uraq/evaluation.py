@@ -71,6 +71,10 @@ EVALUATION = Evaluation(
         FORM,
         "`prediction` is the whole reply. Its answer is what the last `<output>` tag holds: a reply without the tag is "
         "wrong, and is counted.",
+        score=scores_of,
         replies=reply_scoring,
     ),
+    headline={
+        "overall accuracy": "share of right replies over all user needs and context settings, by the number of contexts"
+    },
 )
