@@ -17,15 +17,15 @@ from flows.llm.limits import Share
 from flows.project.models import Served
 from flows.project.project import Project, hold_share, take_share
 from flows.project.settings import ConfigError
+from flows.run.flow import DASK_CLUSTER
 from schemas.errors import Failed
 from schemas.manifest import ShardManifest
 
-DASK_CLUSTER = "DASK_SCHEDULER_ADDRESS"
-"""Dask's own variable: the scheduler of an existing cluster, with workers on any number of machines."""
 LOOK_EVERY_S = 1.0
 """How often the workers are counted, in seconds."""
 NO_WORKER_S = 30.0
 """A build fails when there was no worker for so many seconds: a worker that is started again takes ten."""
+NO_SCHEDULER = "the scheduler does not answer any more; start it again, with its workers"
 RUN_AGAIN = "then run again: finished work is kept"
 
 
@@ -83,10 +83,10 @@ class Workers:
         if self._client.status == "running":
             self._client.cancel(list(self._open))  # type: ignore[no-untyped-call]
 
-    def failure(self) -> Failed:
+    def failure(self, cancelled: BaseException) -> Failed:
         """Return why a piece was cancelled."""
-        if self._failure is None and self._client.status != "running":
-            self._failure = self._lost("the scheduler does not answer any more; start it again, with its workers")
+        if self._failure is None and getattr(cancelled, "reason", None) == "scheduler-connection-lost":
+            self._failure = self._lost(NO_SCHEDULER)
         return self._failure or Failed("the build was stopped; run it again to go on")
 
     def _addresses(self) -> list[str]:
@@ -102,9 +102,9 @@ class Workers:
                 self._look()
             except Failed as failure:
                 self._failure = failure
-            except (OSError, ValueError, RuntimeError):  # the client's, when its scheduler is gone
-                self._failure = self.failure()
-            if self._failure is not None:
+            except (OSError, ValueError, RuntimeError, CancelledError, asyncio.CancelledError):
+                self._failure = self._lost(NO_SCHEDULER)  # the client raises any of these then
+            if self._failure is not None and not self._over.is_set():
                 self.cancel()
                 return
 
@@ -190,7 +190,7 @@ class ClusterPiece:
                 f"same records, perhaps for want of memory; see their logs, {RUN_AGAIN}"
             ) from error
         except (CancelledError, asyncio.CancelledError) as error:
-            raise self._workers.failure() from error
+            raise self._workers.failure(error) from error
 
     def add_done_callback(self, fn: Callable[["ClusterPiece"], None], /) -> None:
         """See `Pending`."""

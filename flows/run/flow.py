@@ -96,6 +96,12 @@ def _check_same(project: Project, ref: StageRef, fingerprint: str) -> None:
             f"{ref}: the worker on {socket.gethostname()} has another configuration, other sources, verdicts or code "
             "than where the build was started; bring them to the same state at the same paths, then run again"
         )
+    for needed in project.build.needs(ref):
+        if project.build.manifest(needed) is None:
+            raise Failed(
+                f"{ref}: the worker on {socket.gethostname()} does not find the finished stages in "
+                f"{project.build.store.url}; name a store that all workers reach, such as s3://bucket/prefix"
+            )
 
 
 @task(name="set", task_run_name="{ref}", **RETRIED)
