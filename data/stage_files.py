@@ -130,15 +130,23 @@ class StageFiles:
             raise damaged(path)
 
 
+def new_mark() -> str:
+    """Return a mark that no other writer has."""
+    return uuid.uuid4().hex[:8]
+
+
 class ShardWriter:
     """Writes one shard: records and drops as they come, then its manifest."""
 
-    def __init__(self, files: StageFiles, index: int, stop: int | None = None) -> None:
-        """Of a shard that covers a span of the input, `index` is the first record and `stop` the one after the last."""
+    def __init__(self, files: StageFiles, index: int, stop: int | None = None, mark: str | None = None) -> None:
+        """Of a shard that covers a span of the input, `index` is the first record and `stop` the one after the last.
+
+        Shards of several stages that are written together share a `mark`.
+        """
         self._files = files
         self._index = index
         self._stop = stop
-        self._mark = uuid.uuid4().hex[:8]
+        self._mark = mark or new_mark()
         self._started = time.monotonic()
         self._stack = contextlib.ExitStack()
         self._out: dict[str, IO[bytes]] = {}
@@ -321,3 +329,8 @@ class Joined(Generic[R]):
         for stage in self.stages:
             yield from stage.slice(start - first, stop - first)
             first += len(stage)
+
+    def record_keys(self) -> Iterator[str]:
+        """Yield the keys of all records, without reading the rest of them."""
+        for stage in self.stages:
+            yield from stage.record_keys()

@@ -402,6 +402,24 @@ def test_scores_of_models_say_on_how_many_rows_and_rules_are_told_apart() -> Non
     assert "how far they agree" in rendered(reviews=(REVIEW,))
 
 
+def test_limits_are_told_and_how_certain_a_score_on_few_rows_is() -> None:
+    card = rendered(
+        manifest=manifest(released(rows=25), released("uraq-evaluation", rows=400)),
+        configs=(about(), about("uraq-evaluation", task="touchstone-uraq-evaluation")),
+        limits=("Contexts are false on purpose.",),
+    )
+    limits = card.partition("## Known limits")[2].partition("###")[0]
+    assert "- Contexts are false on purpose.\n" in limits
+    assert "by up to ±5 points (95 %) on the 400 rows of `uraq-evaluation`" in limits
+    assert "uncertain" not in rendered()
+
+
+def test_the_title_of_an_example_is_read_as_html() -> None:
+    name = "lveval-factrecall_en-16k"
+    card = rendered(manifest=manifest(released(name, family="uraq")), configs=(about(name, example="{}"),))
+    assert f"<summary>A row of {name}, " in card
+
+
 def test_datasets_reads_features_and_sizes_from_the_card(tmp_path: Path) -> None:
     import datasets
 

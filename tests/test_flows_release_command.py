@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from data.publish.folder import read_release, write_manifest
-from flows.evaluate.evaluated import note_of, write_note
-from flows.evaluate.rows import evaluated_rows, settings_now
+from flows.evaluate.rows import evaluated_rows
+from flows.project.evaluated import note_of, settings_now, write_note
 from flows.project.output_files import open_built
 from flows.project.project import Project
 from tests.builds import touchstone, write_config

@@ -53,6 +53,7 @@ def render_card(facts: CardFacts, metadata: Mapping[str, Any] | None = None, wor
         default=_default(facts),
         citation=_citation(facts),
         baselines=list(_baselines(facts)),
+        smallest=_smallest(facts),
         citations=[family.citation for family in facts.families if family.citation],
         load=_load(facts),
         to_jsonl=_to_jsonl(facts),
@@ -250,6 +251,13 @@ def _bibtex(value: str) -> str:
     return re.sub(r"([&%$#_])", r"\\\1", plain)
 
 
+def _smallest(facts: CardFacts) -> ReleasedConfig | None:
+    """Return the configuration with the fewest rows of those that are scored; None if none is."""
+    scored = {about.name for about in facts.configs if about.task}
+    configs = [config for config in facts.manifest.configs if config.name in scored and config.rows]
+    return min(configs, key=lambda config: config.rows, default=None)
+
+
 @dataclass(frozen=True)
 class _ScoreTable:
     """A table of a model's scores."""
@@ -330,7 +338,8 @@ def image(plot: Plot) -> Markup:
 def _template() -> jinja2.Template:
     environment = markdown.environment()
     filters: dict[str, Callable[..., Any]] = {
-        "codes": markdown.codes, "cut": markdown.inline, "decimal": markdown.decimal, "image": image,
+        "codes": markdown.codes, "cut": markdown.inline, "decimal": markdown.decimal, "html": markdown.in_html,
+        "image": image,
         "kind": markdown.arrow_type, "link": markdown.link, "megabytes": markdown.megabytes, "money": markdown.money,
         "n": "{:,}".format, "percent": markdown.percent, "versions": markdown.versions,
     }  # fmt: skip

@@ -205,6 +205,8 @@ class Evaluation:
     """The scorer that a release ships."""
     headline: Mapping[str, str] = field(default_factory=dict)
     """The main tables of scores -> a description of their values and columns, for a dataset card."""
+    limits: tuple[str, ...] = ()
+    """What else a user of rows and scores should know, a sentence each, for a dataset card."""
     level: str | None = None
     """The field that holds a row's level, if the cost of asking about a row depends on it."""
     ready: Callable[[Any], object] | None = None

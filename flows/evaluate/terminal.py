@@ -15,17 +15,17 @@ from flows.evaluate.attention import attend, turn_tables
 from flows.evaluate.author_versions import author_versions
 from flows.evaluate.dialogues import as_paid, build_with, hold
 from flows.evaluate.estimate import evaluation_lines
-from flows.evaluate.evaluated import PREDICTIONS, write_note
 from flows.evaluate.models import file_name, reading_model, weighing_model
 from flows.evaluate.predictions import NothingAnswered, predict, weigh
 from flows.evaluate.records import Written, beside, dialogue_context, rows_in, write_dialogues
 from flows.evaluate.report import show_tables
-from flows.evaluate.rows import EvaluatedRows, GivenRows, evaluated_rows, settings_now
-from flows.evaluate.score import counted_before, read_predictions, score_answered, score_predictions, tell_left
+from flows.evaluate.rows import EvaluatedRows, GivenRows, evaluated_rows
+from flows.evaluate.score import counted_before, score_answered, score_predictions, tell_left
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent, Usage
 from flows.project.console import LogInterval, make_console, money
+from flows.project.evaluated import PREDICTIONS, read_predictions, settings_now, write_note
 from flows.project.locks import building, one_evaluation
 from flows.project.output_files import open_build
 from flows.project.project import Project

@@ -79,8 +79,8 @@ class Models:
             self._begun_usd = spent
         return max(0.0, spent - self._begun_usd)
 
-    async def hold(self, share: Share) -> None:
-        """Wait until the calls in flight leave room for other processes, once this one has only the `share`.
+    async def hold(self, share: Share | None) -> None:
+        """Wait until the calls in flight leave room for other processes; this one will have the `share`, or nothing.
 
         Until `take`, no call begins that would leave them less. Money, and limits of a minute, are shared while no
         call is in flight. Call it on the event loop of the models.

@@ -14,8 +14,7 @@ from data.checksum import checksum
 from data.publish.reading import read_released
 from flows.construct.engine import Family
 from flows.construct.evaluation import DialogueContext
-from flows.evaluate.evaluated import Evaluated, asked_of, notes_in, predictions_of, read_note
-from flows.evaluate.score import read_predictions
+from flows.project.evaluated import Evaluated, asked_of, notes_in, predictions_of, read_note, read_predictions
 from flows.project.project import Project
 from flows.release.rows import GatheredConfig, record_of
 from flows.scoring.scorer import CannotScore

@@ -74,6 +74,7 @@ def card_facts(
     reviews = list(_reviews(project, built, collected, configs))
     plots = list(_draw(project, folder, configs, reviews))
     made = _MadeBy.of(project, built, configs)
+    families = {config.family.name: config.family for config in configs if config.rows.rows}.values()
     manifest = ReleaseManifest(
         name=built.name,
         version=FIRST_VERSION,
@@ -103,8 +104,7 @@ def card_facts(
         year=settings.year,
         tool_url=tool_url(),
         families=tuple(
-            _family_facts(family, [config for config in configs if config.family is family])
-            for family in {config.family.name: config.family for config in configs if config.rows.rows}.values()
+            _family_facts(family, [config for config in configs if config.family is family]) for family in families
         ),
         configs=tuple(_config_facts(project, config, folder) for config in configs),
         usage=made.usage,
@@ -112,6 +112,7 @@ def card_facts(
         private=tuple(_private_facts(project, configs, made.models)),
         contamination=tuple(_contamination(project, folder, configs)),
         plots=tuple(plots),
+        limits=tuple(limit for family in families for limit in family.evaluation.limits),
     )  # fmt: skip
 
 

@@ -1,23 +1,21 @@
 """The Dask workers of a build: what each may use of the models' limits, and what happens when workers come and go."""
 
 import asyncio
-import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from typing import Any, Protocol, Self
 
 import distributed
 from distributed.scheduler import KilledWorker
 
-from flows.construct.engine import SetStep
 from flows.construct.stages import StageRef
 from flows.llm.limits import Share
 from flows.project.models import Served
 from flows.project.project import Project, hold_share, take_share
 from flows.project.settings import ConfigError
-from flows.run.flow import DASK_CLUSTER
 from schemas.errors import Failed
 from schemas.manifest import ShardManifest
 
@@ -35,7 +33,7 @@ class DaskFuture(Protocol):
     @property
     def wrapped_future(self) -> distributed.Future[Any]: ...
 
-    def result(self) -> ShardManifest | None: ...
+    def result(self) -> Sequence[ShardManifest] | None: ...
 
     def add_done_callback(self, fn: Callable[..., object], /) -> object: ...
 
@@ -47,11 +45,15 @@ class Workers:
     their new share has no room for, and only then are the shares given: the sum never is more than what is configured.
     """
 
-    def __init__(self, client: distributed.Client, project: Project) -> None:
+    def __init__(self, client: distributed.Client, project: Project, address: str | None) -> None:
+        """`address` is that of the cluster's scheduler; None: its workers are processes of this machine."""
         self._client = client
         self._project = project
-        self._address = os.environ.get(DASK_CLUSTER)
-        self._known: list[str] = []
+        self._address = address
+        self._known: tuple[list[str], bool] | None = None
+        """The workers that share the limits, and whether this process does."""
+        self._asking: set[StageRef] = set()
+        """Stages that ask models in this process now."""
         self._seen_at = time.monotonic()
         self._open: set[distributed.Future[Any]] = set()
         self._failure: Failed | None = None
@@ -69,6 +71,19 @@ class Workers:
     def __exit__(self, *error: object) -> None:
         self._over.set()
         self._thread.join(2 * LOOK_EVERY_S)
+
+    @contextmanager
+    def asking_here(self, ref: StageRef) -> Iterator[None]:
+        """Give this process a share, too, until the block ends. Raises `Failed` if workers are lost."""
+        self._asking.add(ref)
+        try:
+            yield
+        except BaseException as error:
+            if self._failure is not None:
+                raise self._failure from error
+            raise
+        finally:
+            self._asking.discard(ref)
 
     def piece(self, ref: StageRef, future: DaskFuture) -> "ClusterPiece":
         """Return a piece of a stage that was submitted. Raises `Failed` if the workers are lost."""
@@ -93,7 +108,7 @@ class Workers:
         return sorted(self._client.nthreads())  # type: ignore[no-untyped-call]
 
     def _lost(self, what: str) -> Failed:
-        place = f"{DASK_CLUSTER}: {self._address}" if self._address else "runner: dask"
+        place = f"DASK_SCHEDULER_ADDRESS: {self._address}" if self._address else "runner: dask"
         return Failed(f"{place}: {what.replace('ADDRESS', self._address or '')}, {RUN_AGAIN}")
 
     def _watch(self) -> None:
@@ -105,6 +120,7 @@ class Workers:
             except (OSError, ValueError, RuntimeError, CancelledError, asyncio.CancelledError):
                 self._failure = self._lost(NO_SCHEDULER)  # the client raises any of these then
             if self._failure is not None and not self._over.is_set():
+                self._project.loop.stop()
                 self.cancel()
                 return
 
@@ -116,28 +132,30 @@ class Workers:
             self._seen_at = now
         elif now - self._seen_at > NO_WORKER_S:
             raise self._lost(f"all workers were lost {NO_WORKER_S:.0f} s ago; see their logs, start workers")
-        if addresses and addresses != self._known and self._share(addresses):
-            self._known = addresses
+        sharing = addresses, bool(self._asking)
+        if addresses and sharing != self._known and self._share(*sharing):
+            self._known = sharing
             self._project.workers = len(addresses)
 
-    def _share(self, addresses: list[str]) -> bool:
+    def _share(self, addresses: list[str], asks_here: bool) -> bool:
         """Share the limits and the money; False if a worker was lost meanwhile."""
-        sharers = len(addresses) + self._asks_here
+        sharers = len(addresses) + asks_here
         self._check_places(sharers)
-        is_first = not self._known
+        is_first = self._known is None
         shares = [Share(sharers, place, is_first) for place in range(sharers)]
+        models, loop = self._project.models, self._project.loop
+        loop.run(models.hold(shares[-1] if asks_here else None))
         if not self._tell(hold_share, addresses, shares):
             return False
         left_usd = self._project.models.left_usd()
         each_usd = None if left_usd is None else left_usd / sharers
         shares = [Share(sharers, place, is_first, each_usd) for place in range(sharers)]
+        if asks_here:
+            loop.run(models.take(shares[-1]))
         return self._tell(take_share, addresses, shares)
 
     def _tell(self, do: Callable[..., object], addresses: list[str], shares: list[Share]) -> bool:
-        """Have all sharers hold or take their shares at once, and wait for them; False if a worker was lost."""
-        if self._asks_here:
-            models, loop = self._project.models, self._project.loop
-            loop.run((models.hold if do is hold_share else models.take)(shares[-1]))
+        """Have all workers hold or take their shares at once, and wait for them; False if one was lost."""
         by_address = dict(zip(addresses, shares, strict=False))
         answers = self._client.run(
             _on_worker, do, self._project.run_id, by_address, workers=addresses, on_error="return"
@@ -147,13 +165,6 @@ class Workers:
             if not isinstance(error, OSError):
                 raise Failed(f"worker {address}: {error}; see its log, {RUN_AGAIN}") from error
         return not errors
-
-    @property
-    def _asks_here(self) -> bool:
-        """Whether this process asks models, too: it runs the steps that take a whole set."""
-        build = self._project.build
-        steps = (step for _, part in build.parts() for step in part.steps)
-        return any(isinstance(step, SetStep) and step.prompts for step in steps)
 
     def _check_places(self, sharers: int) -> None:
         """Raise `ConfigError` if a model's concurrency leaves nothing for one of the processes."""
@@ -180,7 +191,7 @@ class ClusterPiece:
         self._future = future
         self._workers = workers
 
-    def result(self) -> ShardManifest | None:
+    def result(self) -> Sequence[ShardManifest] | None:
         """See `Pending`. Raises `Failed` if the workers are lost."""
         try:
             return self._future.result()

@@ -7,7 +7,7 @@ travel between tasks, not data. Finished stages, which the store knows, are not 
 import logging
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -23,9 +23,8 @@ from prefect.futures import PrefectFuture
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from flows.construct.engine import SetStep
-from flows.construct.files_step import RowFile
 from flows.construct.progress import ProgressListener
-from flows.construct.runner import STAGES_AT_ONCE, File, Pending, Piece, Runner
+from flows.construct.runner import STAGES_AT_ONCE, File, Pending, Piece, Runner, Shard
 from flows.construct.running import run_file, run_shard
 from flows.construct.stages import Build, StageRef
 from flows.llm.model import BudgetSpent, TransportError
@@ -71,22 +70,24 @@ RETRIED: dict[str, Any] = {
 """Options of a task that asks a model: the store keeps results, and only an unanswered call is tried again."""
 
 
-@task(name="shard", task_run_name="{ref} {start} to {stop}", **RETRIED)
-def shard(project: Project, ref: StageRef, fingerprint: str, start: int, stop: int) -> ShardManifest | None:
-    """Run an `each` or `expand` step over input records `start` to `stop` (exclusive)."""
+@task(name="shard", task_run_name="{piece.chain[0]} {piece.start} to {piece.stop}", **RETRIED)
+def shard(project: Project, piece: Shard, fingerprint: str) -> list[ShardManifest] | None:
+    """Run the steps of a chain over a span of input records."""
     if project.loop.stopped:
         return None
-    _check_same(project, ref, fingerprint)
-    return project.loop.run(run_shard(project.build, ref, start, stop))
+    _check_same(project, piece.chain[-1], fingerprint)
+    _check_found(project, piece.chain)
+    return project.loop.run(run_shard(project.build, piece.chain, piece.start, piece.stop))
 
 
-@task(name="file", task_run_name="{ref} {file.name}", cache_policy=NO_CACHE, persist_result=False)
-def row_file(project: Project, ref: StageRef, fingerprint: str, index: int, file: RowFile) -> ShardManifest | None:
+@task(name="file", task_run_name="{piece.ref} {piece.file.name}", cache_policy=NO_CACHE, persist_result=False)
+def row_file(project: Project, piece: File, fingerprint: str) -> list[ShardManifest] | None:
     """Write one file of a `files` step."""
     if project.loop.stopped:
         return None
-    _check_same(project, ref, fingerprint)
-    return run_file(project.build, ref, index, file)
+    _check_same(project, piece.ref, fingerprint)
+    _check_found(project, [piece.ref])
+    return [run_file(project.build, piece.ref, piece.index, piece.file)]
 
 
 def _check_same(project: Project, ref: StageRef, fingerprint: str) -> None:
@@ -96,12 +97,17 @@ def _check_same(project: Project, ref: StageRef, fingerprint: str) -> None:
             f"{ref}: the worker on {socket.gethostname()} has another configuration, other sources, verdicts or code "
             "than where the build was started; bring them to the same state at the same paths, then run again"
         )
-    for needed in project.build.needs(ref):
-        if project.build.manifest(needed) is None:
-            raise Failed(
-                f"{ref}: the worker on {socket.gethostname()} does not find the finished stages in "
-                f"{project.build.store.url}; name a store that all workers reach, such as s3://bucket/prefix"
-            )
+
+
+def _check_found(project: Project, chain: Sequence[StageRef]) -> None:
+    """Raise `Failed` if this machine does not find the finished stages that the stages of the chain read."""
+    for ref in chain:
+        for needed in project.build.needs(ref):
+            if needed not in chain and project.build.manifest(needed) is None:
+                raise Failed(
+                    f"{ref}: the worker on {socket.gethostname()} does not find {needed} in {project.store.url}; "
+                    "name a store that all workers reach, such as s3://bucket/prefix"
+                )
 
 
 @task(name="set", task_run_name="{ref}", **RETRIED)
@@ -154,20 +160,25 @@ class PrefectTasks(InProcess):
         """Tasks of a stage in work at once: a stage of many shards leaves room for others."""
         return max(SHARDS_AT_ONCE, 2 * self._project.workers)
 
-    def submit(self, ref: StageRef, piece: Piece) -> Pending:  # type: ignore[override]
+    def submit(self, piece: Piece) -> Pending:  # type: ignore[override]
         """Submit a shard or a file."""
-        fingerprint = self._build.fingerprint(ref)
-        future: PrefectFuture[ShardManifest | None]
+        future: PrefectFuture[list[ShardManifest] | None]
         if isinstance(piece, File):
-            future = row_file.submit(self._project, ref, fingerprint, piece.index, piece.file)
+            ref = piece.ref
+            future = row_file.submit(self._project, piece, self._build.fingerprint(ref))
         else:
-            future = shard.submit(self._project, ref, fingerprint, piece.start, piece.stop)
+            ref = piece.chain[-1]
+            future = shard.submit(self._project, piece, self._build.fingerprint(ref))
         return future if self._workers is None else self._workers.piece(ref, future)  # type: ignore[arg-type]
 
     def run_whole(self, ref: StageRef, progress: Callable[[int, int], None]) -> None:
         """Run a stage in one piece."""
-        whole = whole_set if isinstance(self._build.step(ref), SetStep) else sources
-        whole(self._project, ref, progress)
+        step = self._build.step(ref)
+        if not isinstance(step, SetStep):
+            sources(self._project, ref, progress)
+            return
+        with self._workers.asking_here(ref) if self._workers is not None and step.prompts else nullcontext():
+            whole_set(self._project, ref, progress)
 
     def stop(self) -> None:
         """Stop the project: on this machine, pieces that wait for models end; workers are given nothing more."""
@@ -240,8 +251,10 @@ def task_runner(name: str) -> TaskRunner[Any]:
     if name == "dask":
         from prefect_dask import DaskTaskRunner
 
-        # A connection that closes while the workers end is not a fault, but would be logged with a traceback.
-        logging.getLogger("distributed.batched").setLevel(logging.CRITICAL)
+        # A connection that closes while the workers end is not a fault, and a scheduler that is gone is reported in a
+        # line; both would be logged with a traceback.
+        for library in ("distributed.batched", "distributed.client"):
+            logging.getLogger(library).setLevel(logging.CRITICAL)
         local = {"n_workers": DASK_WORKERS, "threads_per_worker": 1, "dashboard_address": None}
         address = os.environ.get(DASK_CLUSTER)
         runner: TaskRunner[Any] = DaskTaskRunner(address=address) if address else DaskTaskRunner(cluster_kwargs=local)
@@ -264,6 +277,6 @@ def _workers_of(project: Project) -> "AbstractContextManager[Workers | None]":
     context = FlowRunContext.get()
     assert context is not None
     try:
-        return Workers(context.task_runner.client, project)  # type: ignore[attr-defined] # a DaskTaskRunner
+        return Workers(context.task_runner.client, project, address)  # type: ignore[attr-defined] # a DaskTaskRunner
     except OSError as error:
         raise Failed(f"{DASK_CLUSTER}: no scheduler answers at {address}; start `dask scheduler` there") from error

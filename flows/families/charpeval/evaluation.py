@@ -132,6 +132,7 @@ EVALUATION = Evaluation(
         score=scores_of,
         options=option_scoring,
     ),
+    limits=("Five of the six options of an item of CHARPEval are bad responses on purpose; some are false.",),
     headline={"accuracy": "share of items of which the right response ranks first, by the way to score an option"},
     choices=choices,
     chunks=chunks,

@@ -145,6 +145,10 @@ EVALUATION = Evaluation(
         score=scores_of,
         replies=reply_scoring,
     ),
+    limits=(
+        "The evidence of ReEval's category 1 was changed to state another answer: it is false on purpose.",
+        "ReEval compares words: a right answer that is worded otherwise counts as wrong in exact match.",
+    ),
     headline={
         "category 1": "with the swapped answer in the evidence: exact match and F1, as means",
         "category 1, original evidence": "with the evidence as it was",

@@ -74,6 +74,10 @@ EVALUATION = Evaluation(
         score=scores_of,
         replies=reply_scoring,
     ),
+    limits=(
+        "The contexts of URAQ hold statements that were made false on purpose, and the expected answers follow them.",
+        "Rows of URAQ that share an `item_id` ask the same question, so they are not independent.",
+    ),
     headline={
         "overall accuracy": "share of right replies over all user needs and context settings, by the number of contexts"
     },

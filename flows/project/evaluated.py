@@ -1,9 +1,9 @@
-"""The note beside predictions: what a model was asked about each row.
+"""Evaluations of a build: predictions, and the note beside them of what the model was asked about each row.
 
 A release goes by it: its card has scores only on rows about which the model would be asked the same today.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,12 @@ from data.publish.rows import BOOKKEEPING
 from data.sources.files import json_lines
 from data.whole_file import write_whole
 from flows.construct.engine import Family
-from flows.evaluate.rows import settings_now
+from flows.construct.settings import FamilySettings
 from flows.llm.model import Prompt
 from flows.project.project import Project
 from schemas.base import Frozen, content_hash
-from schemas.errors import Failed
+from schemas.errors import Failed, first_problem
+from schemas.prediction import Prediction
 
 ENDING = ".evaluation.json"
 PREDICTIONS = "predictions"
@@ -64,6 +65,33 @@ def read_note(path: Path) -> Evaluated:
         return Evaluated.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         raise Failed(f"{path}: damaged note on an evaluation; remove it, or evaluate the model again") from error
+
+
+def read_predictions(path: Path, family: Family) -> Iterator[Prediction]:
+    """Yield the predictions of a JSONL file: replies, or scores if the family weighs options.
+
+    Raises `WrongInput` for a bad line.
+    """
+    wanted = "prediction" if family.evaluation.choices is None else "scores"
+    for row in json_lines(str(path)):
+        advice = f"a row has id, variant and {wanted}"
+        try:
+            prediction = Prediction.model_validate(dict(row.values))
+        except ValidationError as error:
+            raise row.error(first_problem(error, "the row"), advice) from error
+        if prediction.failure is None and (prediction.scores is None) != (wanted == "prediction"):
+            raise row.error(f"it has no {wanted}", advice)
+        yield prediction
+
+
+def settings_now(project: Project, family: Family) -> FamilySettings:
+    """Return the build's settings, with the evaluation settings taken from the configuration as it is now."""
+    built, evaluation = project.build.families[family.name].settings, family.evaluation
+    names = [*evaluation.settings, *([evaluation.selection.setting] if evaluation.selection else ())]
+    if not names:
+        return built
+    now = project.settings_now[family.name]
+    return built.model_copy(update={name: getattr(now, name) for name in names})
 
 
 def asked_of(project: Project, family: Family) -> Callable[[Any], str]:
