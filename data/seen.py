@@ -25,6 +25,11 @@ def place_of(name: str, hashes: Hashes) -> int | None:
     return place if place < len(hashes) and hashes[place] == number else None
 
 
+def text_of(number: int) -> str:
+    """Return a hash that is given as a number."""
+    return f"{number:0{HASH_LENGTH}x}"
+
+
 class Seen:
     """A hash for each hash that was added: 16 bytes for the two."""
 
@@ -38,7 +43,7 @@ class Seen:
         if (value := self._recent.get(name)) is not None:
             return value
         place = place_of(name, self._hashes)
-        return None if place is None else f"{self._values[place]:0{HASH_LENGTH}x}"
+        return None if place is None else text_of(int(self._values[place]))
 
     def add(self, name: str, value: str) -> None:
         """Add a hash that was not added before."""

@@ -13,7 +13,7 @@ import hashlib
 import math
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import IO, Any, Generic, Self, TypeVar
 
@@ -264,13 +264,14 @@ class Stage(Generic[R]):
                 yield from records(shard, start - first, stop - first)
             first = last
 
-    def dropped(self) -> Iterator[Dropped]:
-        """Yield the records that the stage dropped."""
+    def dropped(self, mentioning: Collection[str] | None = None) -> Iterator[Dropped]:
+        """Yield the records that the stage dropped, or those alone that have one of these ids or keys somewhere."""
         for shard in self.manifest.shards:
             if shard.dropped:
                 path = self.files.dropped(shard)
-                for line in self.files.lines(path, shard.dropped_sha256):
-                    yield _parsed(Dropped, line, path)
+                lines = self.files.lines(path, shard.dropped_sha256)
+                wanted = (line for line in lines if mentioning is None or _mentions(line, mentioning))
+                yield from (_parsed(Dropped, line, path) for line in wanted)
 
     def record_keys(self) -> Iterator[str]:
         """Yield the keys of all records, without reading the rest of them."""
@@ -281,6 +282,20 @@ class Stage(Generic[R]):
             elif shard.kept:
                 with self.files.reading(self.files.kept(shard)) as file:
                     yield from (values["key"] for values in read_columns(file, ["key"]))
+
+    def mentioning(self, names: Collection[str]) -> Iterator[R]:
+        """Yield the records that have one of these ids or keys somewhere, without parsing the others."""
+        for shard in self.manifest.shards:
+            if shard.kept and shard.rows is None:
+                path = self.files.kept(shard)
+                lines = self.files.lines(path, shard.kept_sha256)
+                yield from (_parsed(self.record, line, path) for line in lines if _mentions(line, names))
+            elif shard.kept:
+                columns = [name for name in ("id", "key", "provenance") if name in self.record.model_fields]
+                with self.files.reading(self.files.kept(shard)) as file:
+                    rows = list(map(orjson.dumps, read_columns(file, columns)))
+                for place in (place for place, row in enumerate(rows) if _mentions(row, names)):
+                    yield from self._rows(shard, place, place + 1)
 
     def columns(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
         """Yield some fields of all records of a stage of Parquet files, as plain values."""
@@ -298,6 +313,10 @@ class Stage(Generic[R]):
         with self.files.reading(self.files.kept(shard)) as file:
             for values in read_rows(file, start, stop):
                 yield self.record.model_validate(values)
+
+
+def _mentions(line: bytes, names: Collection[str]) -> bool:
+    return any(name.encode() in line for name in names)
 
 
 D = TypeVar("D", bound=Frozen)

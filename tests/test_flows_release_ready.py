@@ -13,15 +13,11 @@ from schemas.errors import Failed, WrongInput, WrongInputs
 from tests.builds import touchstone, write_config
 from tests.hub import HubServer
 from tests.releasing import REPO, run
-from tests.saying import SECRET, build, decide, known
+from tests.saying import SECRET, build, decide
 
 SOURCE = {"format": "jsonl", "path": "rows.jsonl"}
 
-
-@pytest.fixture(autouse=True)
-def saying() -> Iterator[None]:
-    with known():
-        yield
+pytestmark = pytest.mark.usefixtures("saying")
 
 
 @pytest.fixture

@@ -36,6 +36,7 @@ from data.whole_file import write_whole
 from flows.annotate.work import Collected, last_pull
 from flows.construct.engine import Family
 from flows.construct.evaluation import Scorer
+from flows.construct.reviewed import judged_keys
 from flows.construct.stages import StageRef
 from flows.families import citation
 from flows.llm.rules import Rules
@@ -81,7 +82,7 @@ def card_facts(
         canary=canary,
         seed=built.seed,
         pilot=built.limit is not None,
-        allowed_unreviewed=any(UNREVIEWED_ALLOWED in part.rows.values() for part in gated),
+        allowed_unreviewed=any(UNREVIEWED_ALLOWED in part.decisions for part in gated),
         configs=tuple(_released_config(project, config, licences[config.rows.name]) for config in configs),
         files=tuple(files_in(folder)),
         baselines=tuple(baselines),
@@ -318,8 +319,8 @@ def _reviews(
             continue
         verdicts = project.verdicts(family.name, part.name)
         sifted = project.build.sifted(family, part)
-        views = {record.key: record.view_hash for record in sifted}
-        counted = [verdict for key, verdict in verdicts.items() if views.get(key) == verdict.view_hash]
+        judged = judged_keys(project.build, family, part)
+        counted = [verdict for key, verdict in verdicts.items() if key in judged]
         rubric = part.people.rubric
         work = by_rubric.get(rubric.name)
         rated = work.judged if work and not rubric.decides else []
@@ -338,11 +339,11 @@ def _reviews(
                 f"{project.out}/verdicts/{family.name}-{part.name}.jsonl: `by` or `reviewed_by` is no code such as a1; "
                 "write codes there, for they stand in the card"
             )
-        shown = len({task.item_key for task in part.people.tasks(list(sifted), built.seed)})
+        shown = len({task.item_key for task in part.people.tasks(sifted, built.seed)})
         decided = Counter(verdict.decision for verdict in counted)
         yield ReviewFacts(
             title=rubric.title or rubric.name, rubric=rubric.name, version=rubric.version,
-            parts=(f"{family.name}-{part.name}",), share=part.people.share, records=len(views), shown=shown,
+            parts=(f"{family.name}-{part.name}",), share=part.people.share, records=len(sifted), shown=shown,
             judged=work.rated if work and not rubric.decides else len(counted),
             accepted=decided["accept"], fixed=decided["fix"], rejected=decided["reject"], people=tuple(sorted(people)),
             agreement=tuple(work.agreement(built.seed)) if work else (), decides=rubric.decides,

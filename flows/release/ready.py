@@ -17,7 +17,7 @@ from flows.project.settings import load_config
 from flows.release.gate import needs_people
 from flows.release.private_share import PrivateShare
 from flows.release.rows import config_name, line_sources, mixed_sources, source_refs, sources_named
-from flows.release.version import PRIVATE, RELEASES, newest, versions_in
+from flows.release.version import PRIVATE, RELEASES, is_as_before, newest, versions_in
 from schemas.base import SourceRef
 from schemas.errors import Failed, WrongInput, raise_all
 
@@ -28,9 +28,8 @@ def check_release(project: Project, repo: str | None, to: Path, *, allow_unrevie
     Without `allow_unreviewed`, unreviewed rows are treated as in the newest version in `to`. Raises `WrongInput` with a
     line for each problem, and `Failed` if only the Hub is the problem: it does not answer.
     """
-    before = newest(to)
-    as_before = allow_unreviewed is None and before is not None and before.manifest.allowed_unreviewed
-    licences = _licences_of_rows(project, allow_unreviewed=bool(allow_unreviewed or as_before))
+    allowed = bool(allow_unreviewed or is_as_before(newest(to), allow_unreviewed))
+    licences = _licences_of_rows(project, allow_unreviewed=allowed)
     _check([*licences, *_secret(project, to)], repo)
 
 

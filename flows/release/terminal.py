@@ -60,6 +60,9 @@ def release_build(
         console.print(f"  and {len(done.faults) - FAULTS_SHOWN} more")
     for line in (*done.kept, *done.left_out):
         console.print(f"- {escape(line)}", soft_wrap=True)
+    for scores in manifest.baselines:
+        asked = f"{scores.rows:,} of {scores.of:,} rows of {scores.family}"
+        console.print(f"- the card has the scores of {escape(scores.model)} on {asked}", soft_wrap=True)
     where = escape(str(done.folder))
     if done.as_before:
         console.print(f"- {AS_BEFORE}", soft_wrap=True)

@@ -153,10 +153,11 @@ def _prepare(
     allow_unreviewed: bool | None,
     withdraw: bool,
 ) -> Prepared:
-    before = _version_before(project, to)
-    as_before = allow_unreviewed is None and before is not None and before.manifest.allowed_unreviewed
-    allowed = bool(allow_unreviewed or as_before)
     earlier = [read_release(path) for path in versions_in(to)]
+    before = earlier[-1] if earlier else None
+    _refuse_another_dataset(project, to, before)
+    as_before = is_as_before(before, allow_unreviewed)
+    allowed = bool(allow_unreviewed or as_before)
     private = PrivateShare.opened(project.config.release.held_out, to / PRIVATE, earlier)
     edits = edits_of(before, branch)
     inputs = _inputs(project, repo, edits, allow_unreviewed=allowed)
@@ -193,15 +194,18 @@ def _prepare(
     return Prepared(made, number, difference, held_back, faults, as_before, withdrawn, kept, left_out)
 
 
-def _version_before(project: Project, to: Path) -> Release | None:
-    """Return the newest version in `to`. Raises `WrongInput` if it is of another dataset."""
-    before, name = newest(to), project.manifest.name
+def is_as_before(before: Release | None, allow_unreviewed: bool | None) -> bool:
+    """Return whether unreviewed rows go out because they did in the previous version."""
+    return allow_unreviewed is None and before is not None and before.manifest.allowed_unreviewed
+
+
+def _refuse_another_dataset(project: Project, to: Path, before: Release | None) -> None:
+    name = project.manifest.name
     if before is not None and before.manifest.name != name:
         raise WrongInput(
             f"{to}: has versions of {before.manifest.name}, but this build is of {name}; name another folder "
             "with --to, or give the configuration that name"
         )
-    return before
 
 
 def _refuse_damaged(before: Release) -> None:
