@@ -147,7 +147,7 @@ class Limits:
         now = asyncio.get_running_loop().time()
         if sent_at <= self._cut_at or now < self._cut_at + self._cooling_s:
             return
-        self.allowed = max(1, min(self.allowed, self.running) // 2)
+        self.allowed = min(self.concurrency, max(1, min(self.allowed, self.running) // 2))
         self.cuts += 1
         self._cut_at = now
         self._successes = 0
