@@ -79,17 +79,22 @@ def deduplicate(
 
     `arrivals` are the numbers of the releases with which they came; by default all came together.
 
-    Up to `exact_up_to` statements every pair is compared. Above, pairs are proposed by 4 sqrt(n) lists around
-    centroids, each statement being compared with its nearest lists: `FIRST_PROBES` of them, doubled up to
-    `most_probes` until recall is `LEAST_RECALL`, measured on every pair of `RECALL_SAMPLE` statements.
-    Survivors are then compared with each other exactly, and statements whose survivor is removed by this are
-    considered again, so the result is still a maximal independent set. Missed pairs only affect a statement's number
-    of neighbours, and whether the survivor named is the most similar one. The paper's rule compares every pair
-    at any size.
+    Up to `exact_up_to` statements every pair is compared. Above, 4 sqrt(n) lists around centroids propose the pairs
+    (`flows/construct/centroid_lists.py`). Each statement is compared with its nearest lists: `FIRST_PROBES` of them,
+    doubled up to `most_probes` until recall is `LEAST_RECALL`, measured on all pairs of a sample. Survivors are
+    then compared with each other exactly, and statements whose survivor is removed by this are considered again, so the
+    result is still a maximal independent set. Missed pairs only affect a statement's number of neighbours, and whether
+    the survivor named is the most similar one. The paper's rule compares every pair at any size.
 
-    Memory, in addition to `vectors`: the pairs of one tile, `most_pairs` pairs and, if these do not suffice or the
-    comparison is approximate, a copy of the survivors' vectors. No neighbour is left out: if there are more pairs,
-    survivors are chosen block by block, with the same result.
+    Above the limit, too, no statement is displaced by a later one: the releases that fit `exact_up_to` are compared
+    exactly, and the centroids are those of the release that passes it and of all before. Two exceptions can reorder
+    earlier statements: the recall falls below `LEAST_RECALL`, so that more lists are probed; and the pairs pass
+    `most_pairs`.
+
+    Memory, in addition to `vectors`: the pairs of one tile, `most_pairs` pairs, and if the comparison is approximate 4
+    bytes for each statement and probe. No neighbour is left out: if there are more pairs, survivors are chosen block
+    by block, if every pair was compared with the same result. Time: the comparison of survivors grows with the square
+    of their number.
 
     Raises `Failed` if the recall stays low, and ValueError for repeated ids, vectors that are not of unit length or not
     one for each id, and a threshold outside (0, 1).
