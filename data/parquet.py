@@ -24,6 +24,8 @@ from schemas.manifest import FileManifest
 
 ROW_GROUP_BYTES = 64 * 2**20
 """Text of a row group in `write_parquet`. Groups are limited by bytes, so that rows of any length stream."""
+WAITING_ROWS, WAITING_BYTES = 4096, 2**23
+"""Limits on the rows that wait as Python's values in `write_parquet`, and on their text."""
 FILE_BYTES = 500 * 2**20
 """A longer file is continued in another: `-NNNNN-of-NNNNN`."""
 GROUP_BYTES = 32 * 2**20
@@ -141,8 +143,8 @@ def write_parquet(
     writer = FilesWriter(folder, name, lambda group: {"compression": "zstd"})
     try:
         writer.write(schema.empty_table(), 0)
-        for group, size in _row_groups(rows):
-            writer.write(pa.Table.from_pylist(group, schema=schema), size)
+        for group, size in _row_groups(rows, schema):
+            writer.write(group, size)
         files = writer.finish()
     except BaseException:
         writer.discard()
@@ -152,17 +154,28 @@ def write_parquet(
     )
 
 
-def _row_groups(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[list[Mapping[str, Any]], int]]:
-    group: list[Mapping[str, Any]] = []
-    size = 0
+def _row_groups(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> Iterator[tuple[pa.Table, int]]:
+    """Yield the rows in row groups, each with the bytes of its text.
+
+    They wait as Arrow tables: as Python's values they would take ten times the memory.
+    """
+    waiting: list[pa.Table] = []
+    rest: list[Mapping[str, Any]] = []
+    size = rest_size = 0
     for row in rows:
-        group.append(row)
-        size += _weight(row)
-        if size >= ROW_GROUP_BYTES:
-            yield group, size
-            group, size = [], 0
-    if group:
-        yield group, size
+        rest.append(row)
+        rest_size += _weight(row)
+        is_full = size + rest_size >= ROW_GROUP_BYTES
+        if is_full or len(rest) >= WAITING_ROWS or rest_size >= WAITING_BYTES:
+            waiting.append(pa.Table.from_pylist(rest, schema=schema))
+            rest, size, rest_size = [], size + rest_size, 0
+        if is_full:
+            yield pa.concat_tables(waiting).combine_chunks(), size
+            waiting, size = [], 0
+    if rest:
+        waiting.append(pa.Table.from_pylist(rest, schema=schema))
+    if waiting:
+        yield pa.concat_tables(waiting).combine_chunks(), size + rest_size
 
 
 def _weight(value: Any) -> int:

@@ -13,7 +13,7 @@ import hashlib
 import math
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import IO, Any, Generic, Self, TypeVar
 
@@ -130,15 +130,23 @@ class StageFiles:
             raise damaged(path)
 
 
+def new_mark() -> str:
+    """Return a mark that no other writer has."""
+    return uuid.uuid4().hex[:8]
+
+
 class ShardWriter:
     """Writes one shard: records and drops as they come, then its manifest."""
 
-    def __init__(self, files: StageFiles, index: int, stop: int | None = None) -> None:
-        """Of a shard that covers a span of the input, `index` is the first record and `stop` the one after the last."""
+    def __init__(self, files: StageFiles, index: int, stop: int | None = None, mark: str | None = None) -> None:
+        """Of a shard that covers a span of the input, `index` is the first record and `stop` the one after the last.
+
+        Shards of several stages that are written together share a `mark`.
+        """
         self._files = files
         self._index = index
         self._stop = stop
-        self._mark = uuid.uuid4().hex[:8]
+        self._mark = mark or new_mark()
         self._started = time.monotonic()
         self._stack = contextlib.ExitStack()
         self._out: dict[str, IO[bytes]] = {}
@@ -256,13 +264,14 @@ class Stage(Generic[R]):
                 yield from records(shard, start - first, stop - first)
             first = last
 
-    def dropped(self) -> Iterator[Dropped]:
-        """Yield the records that the stage dropped."""
+    def dropped(self, mentioning: Collection[str] | None = None) -> Iterator[Dropped]:
+        """Yield the records that the stage dropped, or those alone that have one of these ids or keys somewhere."""
         for shard in self.manifest.shards:
             if shard.dropped:
                 path = self.files.dropped(shard)
-                for line in self.files.lines(path, shard.dropped_sha256):
-                    yield _parsed(Dropped, line, path)
+                lines = self.files.lines(path, shard.dropped_sha256)
+                wanted = (line for line in lines if mentioning is None or _mentions(line, mentioning))
+                yield from (_parsed(Dropped, line, path) for line in wanted)
 
     def record_keys(self) -> Iterator[str]:
         """Yield the keys of all records, without reading the rest of them."""
@@ -273,6 +282,20 @@ class Stage(Generic[R]):
             elif shard.kept:
                 with self.files.reading(self.files.kept(shard)) as file:
                     yield from (values["key"] for values in read_columns(file, ["key"]))
+
+    def mentioning(self, names: Collection[str]) -> Iterator[R]:
+        """Yield the records that have one of these ids or keys somewhere, without parsing the others."""
+        for shard in self.manifest.shards:
+            if shard.kept and shard.rows is None:
+                path = self.files.kept(shard)
+                lines = self.files.lines(path, shard.kept_sha256)
+                yield from (_parsed(self.record, line, path) for line in lines if _mentions(line, names))
+            elif shard.kept:
+                columns = [name for name in ("id", "key", "provenance") if name in self.record.model_fields]
+                with self.files.reading(self.files.kept(shard)) as file:
+                    rows = list(map(orjson.dumps, read_columns(file, columns)))
+                for place in (place for place, row in enumerate(rows) if _mentions(row, names)):
+                    yield from self._rows(shard, place, place + 1)
 
     def columns(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
         """Yield some fields of all records of a stage of Parquet files, as plain values."""
@@ -290,6 +313,10 @@ class Stage(Generic[R]):
         with self.files.reading(self.files.kept(shard)) as file:
             for values in read_rows(file, start, stop):
                 yield self.record.model_validate(values)
+
+
+def _mentions(line: bytes, names: Collection[str]) -> bool:
+    return any(name.encode() in line for name in names)
 
 
 D = TypeVar("D", bound=Frozen)
@@ -321,3 +348,8 @@ class Joined(Generic[R]):
         for stage in self.stages:
             yield from stage.slice(start - first, stop - first)
             first += len(stage)
+
+    def record_keys(self) -> Iterator[str]:
+        """Yield the keys of all records, without reading the rest of them."""
+        for stage in self.stages:
+            yield from stage.record_keys()

@@ -9,9 +9,9 @@ import typer
 
 from flows.annotate.command import annotate, label_studio
 from flows.evaluate.command import estimate, evaluate, metric, score
-from flows.project.command import doctor, schema
+from flows.project.command import schema
 from flows.rebuild.command import gc, rebuild
-from flows.release.command import diff, release, verify
+from flows.release.command import diff, doctor, release, verify
 from flows.run.command import explain, run, show
 from flows.serve.command import serve
 from schemas.errors import Failed, WrongInput, WrongInputs

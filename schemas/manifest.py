@@ -28,9 +28,18 @@ class UsageOfPrompt(Frozen):
 class ShardManifest(Frozen):
     """A finished shard of a stage: its two files, their checksums and what they hold."""
 
-    index: int = Field(description="Its place among the stage's shards; of an `each` or `expand` step, its first input")
-    stop: int | None = Field(None, description="The input record after its last one; null for other kinds of step")
-    mark: str = Field("", description="In the names of its files: two workers that write one shard have two")
+    index: int = Field(
+        description="Its place among the stage's shards; of an `each` or `expand` step, the first input record of the "
+        "stage, or of the first stage of a chain"
+    )
+    stop: int | None = Field(
+        None, description="The input record after its last one; null if the stage's own input records are not counted"
+    )
+    mark: str = Field(
+        "",
+        description="In the names of its files: two workers that write one shard have two, and shards of a chain that "
+        "were made together have one",
+    )
     planned: int
     kept: int
     dropped: Mapping[str, int] = Field(description="Drops by reason")

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from schemas.base import Frozen
+from schemas.prediction import TableCell
 
 
 class ReleasedFile(Frozen):
@@ -51,6 +52,16 @@ class MadeCard(Frozen):
     text: str = Field("", description="SHA-256 of the text without the user's own words")
 
 
+class Baseline(Frozen):
+    """A model's main scores on released rows."""
+
+    family: str
+    model: str
+    rows: int = Field(description="Released rows that it was asked about")
+    of: int = Field(description="Released rows of the configurations that it can be asked about")
+    scores: tuple[TableCell, ...]
+
+
 class ReleaseManifest(Frozen):
     """`manifest.json` of a released folder: it names every other file of the release, and is written last."""
 
@@ -66,6 +77,7 @@ class ReleaseManifest(Frozen):
     configs: tuple[ReleasedConfig, ...]
     files: tuple[ReleasedFile, ...]
     card: MadeCard = Field(MadeCard(), description="The card without people's edits, which are told by it")
+    baselines: tuple[Baseline, ...] = Field((), description="Of models that were evaluated on rows of this version")
     stages: Mapping[str, str] = Field(description="`family/part/step` -> fingerprint of the stage")
     models: Mapping[str, str] = Field(description="`family.role` -> the model that played it")
     prompts: Mapping[str, str] = Field(description="`family/prompt` -> version and template hash")

@@ -1,11 +1,13 @@
 """What tests share: the folder of public data, and projects to build."""
 
+import gc
 import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 from flows.prefect_server.embedded import API, EmbeddedServer
 from tests.builds import ROOT, cache_folder
@@ -14,8 +16,14 @@ from tests.label_studio import Served, SharedServer, copy_seed, make_seed
 from tests.lm_harness import make_harness
 from tests.prefect_server import make_database, with_database
 
+if TYPE_CHECKING:
+    from tests.hub import HubServer
+
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
 """Read when the Hub's client is imported: the stand-in of tests/hub.py takes large files by the LFS protocol."""
+
+settings.register_profile("tests", max_examples=30, deadline=None)
+settings.load_profile("tests")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,6 +60,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
+def pytest_collection_finish() -> None:
+    """Leave what the tests import out of the garbage collector's sight: to scan it again and again takes a tenth."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Public data and reference scores, kept beside the repository; tests that need them skip without."""
@@ -68,6 +83,24 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder that is the current one."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def saying() -> Iterator[None]:
+    """The family `saying` is installed."""
+    from tests.saying import known
+
+    with known():
+        yield
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator["HubServer"]:
+    """A Hub on loopback that the client takes for the Hub."""
+    from tests.releasing import hub_of_the_client
+
+    with hub_of_the_client(monkeypatch) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ FACTS = (
     "Charlie Chaplin directed and starred in Modern Times.",
 )
 ANOTHER = "Oscar Wilde wrote of Dorian Gray and of the portrait that ages in his place."
-HEAVY = ("torch", "sentence_transformers", "faiss", "transformers")
+HEAVY = ("prefect", "torch", "sentence_transformers", "faiss", "transformers")
 
 
 def facts(*more: str, without: int = 0) -> bytes:

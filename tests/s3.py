@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import httpx
-from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 KEY, SECRET = "AKIALOOPBACK", "planted-s3cret-9f31c0"
@@ -56,6 +55,8 @@ class S3Server:
         self._paths: list[str] = []
         self._random = random.Random(self.faults.seed)
         self._lock = threading.Lock()
+        from moto.server import DomainDispatcherApplication, create_backend_app  # takes a second to import
+
         self._app = DomainDispatcherApplication(create_backend_app)
 
     def __enter__(self) -> Self:

@@ -31,7 +31,8 @@ from flows.families import citation, family_names
 from schemas.annotation import Agreement
 from schemas.errors import WrongInput
 from schemas.manifest import UsageOfPrompt
-from schemas.release import Contamination, ReleasedConfig, ReleasedFile, ReleaseManifest
+from schemas.prediction import TableCell
+from schemas.release import Baseline, Contamination, ReleasedConfig, ReleasedFile, ReleaseManifest
 
 HOSTILE = (
     "<script>alert(1)</script> | ![x](javascript:1) --- \n---\nlicense: evil\n# Big\n```\n{{ 7 * 7 }} {0.__class__} %s "
@@ -77,6 +78,13 @@ def manifest(*configs: ReleasedConfig, **values: Any) -> ReleaseManifest:
             **values,
         }
     )
+
+
+def baseline(**values: Any) -> Baseline:
+    """A model's scores on some rows, in a table of which one value is unknown."""
+    cells = [("overall accuracy", "m / uraq", column, value) for column, value in (("1", 0.51234), ("10", None))]
+    scores = [TableCell(table=table, row=row, column=column, value=value, n=3) for table, row, column, value in cells]
+    return Baseline.model_validate({"family": "uraq", "model": "m", "rows": 5, "of": 20, "scores": scores, **values})
 
 
 def about(name: str = "uraq-items", **values: Any) -> ConfigFacts:
@@ -364,6 +372,54 @@ def test_the_dataset_is_cited_with_its_version_and_maintainer() -> None:
     assert "Maintained by" not in rendered()
 
 
+def test_the_year_of_the_citation_and_the_addresses_are_those_that_are_given() -> None:
+    card = rendered(
+        repo=None,
+        year=2026,
+        homepage="https://example.org/data",
+        tool_url="https://example.org/touchstone",
+        manifest=manifest(versions={"touchstone": "0.1.0"}),
+    )
+    assert "  year = {2026},\n  version = {1.0.0},\n" in card
+    assert "  url = {https://example.org/data},\n" in card
+    assert "\nHome page: [https://example.org/data](https://example.org/data)\n" in card
+    tool = "[https://example.org/touchstone](https://example.org/touchstone)"
+    assert f"Made with Touchstone 0.1.0: {tool}.\n" in card
+    plain = rendered(manifest=manifest(versions={"touchstone": "0.1.0"}))
+    assert "Made with Touchstone 0.1.0.\n" in plain
+    assert "year = " not in plain.partition("Cite its methods")[0].partition("## Citation")[2]
+
+
+def test_scores_of_models_say_on_how_many_rows_and_rules_are_told_apart() -> None:
+    family = URAQ.model_copy(update={"headline": {"overall accuracy": "share of right replies"}})
+    scores = (baseline(), baseline(model="rules", rows=20))
+    card = rendered(manifest=manifest(baselines=scores), families=(family,))
+    assert "**m** on URAQ, 5 of 20 rows:\n\n`overall accuracy`: share of right replies\n" in card
+    assert "\n| | 1 | 10 |\n|---|---:|---:|\n| m / uraq | 0.512 | – |\n" in card
+    assert "**rules** (rules, no language model) on URAQ, all 20 rows:" in card
+    assert html(card).count("<td>m / uraq</td>") == 2
+    assert "No model was evaluated on these rows" in rendered()
+    assert "how far they agree" in rendered(reviews=(REVIEW,))
+
+
+def test_limits_are_told_and_how_certain_a_score_on_few_rows_is() -> None:
+    card = rendered(
+        manifest=manifest(released(rows=25), released("uraq-evaluation", rows=400)),
+        configs=(about(), about("uraq-evaluation", task="touchstone-uraq-evaluation")),
+        limits=("Contexts are false on purpose.",),
+    )
+    limits = card.partition("## Known limits")[2].partition("###")[0]
+    assert "- Contexts are false on purpose.\n" in limits
+    assert "by up to ±5 points (95 %) on the 400 rows of `uraq-evaluation`" in limits
+    assert "uncertain" not in rendered()
+
+
+def test_the_title_of_an_example_is_read_as_html() -> None:
+    name = "lveval-factrecall_en-16k"
+    card = rendered(manifest=manifest(released(name, family="uraq")), configs=(about(name, example="{}"),))
+    assert f"<summary>A row of {name}, " in card
+
+
 def test_datasets_reads_features_and_sizes_from_the_card(tmp_path: Path) -> None:
     import datasets
 
@@ -515,10 +571,12 @@ def test_hostile_content_is_shown_and_obeyed_nowhere() -> None:
         canary=bad,
         version=bad,
         previous=bad,
+        baselines=(baseline(model=bad, scores=(TableCell(table=bad, row=bad, column=bad, value=1, n=1),)),),
     )
     card = rendered(
         manifest=hostile,
-        families=(URAQ.model_copy(update={"title": bad, "short": bad, "authors": bad, "scorer": bad, "harness": bad}),),
+        families=(URAQ.model_copy(update={"title": bad, "short": bad, "authors": bad, "scorer": bad, "harness": bad,
+                                           "headline": {bad: bad}}),),
         configs=(about(summary=bad, fields={bad: bad}, languages=(bad,), task=bad,
                        example=example_row({bad: [bad]}),
                        sources=(SourceFacts(source=bad, licence=bad, rows=1, title=bad, authors=bad, homepage=bad),)),),
@@ -532,6 +590,8 @@ def test_hostile_content_is_shown_and_obeyed_nowhere() -> None:
         changes=(ChangeCount(config=bad),),
         changelog=bad,
         limits=(bad,),
+        homepage=bad,
+        tool_url=bad,
         repo=None,
     )  # fmt: skip
     loaded = metadata(card)
@@ -545,7 +605,12 @@ def test_hostile_content_is_shown_and_obeyed_nowhere() -> None:
     usual = Tags(
         html(
             rendered(
-                maintainer="m", reviews=(REVIEW,), plots=(Plot(path="a.svg", config="uraq", title="t"),), limits=("x",)
+                manifest=manifest(baselines=(baseline(),)),
+                homepage="h",
+                maintainer="m",
+                reviews=(REVIEW,),
+                plots=(Plot(path="a.svg", config="uraq", title="t"),),
+                limits=("x",),
             )
         )
     )

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import yaml
-from transformers import AutoTokenizer
 
 from data.publish.harness import BESIDE, HarnessData
 from flows.construct.engine import Family
@@ -399,6 +398,8 @@ def test_options_are_weighed_as_we_weigh_them(lm_eval: Path, tmp_path: Path, sho
 
 def weighed(found: Evaluated, task: str, weighing: LocalModel) -> list[Prediction]:
     """The harness's log as predictions of all three scores."""
+    from transformers import AutoTokenizer  # takes seconds, and only this slow test needs it
+
     tokens = AutoTokenizer.from_pretrained(weighing.settings.name)
     predictions = []
     for sample in found.samples[task]:

@@ -35,6 +35,7 @@ def shared_book(path: Path) -> tuple[list[Passage], list[Dropped]]:
     return read(path, Passage, "book")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kept", "dropped"),
     [
@@ -56,6 +57,7 @@ def test_every_paragraph_is_kept_or_dropped(shared: Path, name: str, kept: int, 
     assert all(one.text == one.text.strip() and "\n" not in one.text and one.title is None for one in records)
 
 
+@pytest.mark.slow
 def test_english_paragraphs_are_those_between_blank_lines(shared: Path) -> None:
     for name in ("david_copperfield", "moby_dick", "war_and_peace"):
         path = shared / "data" / "books_en" / f"{name}.txt.gz"

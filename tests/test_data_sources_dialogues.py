@@ -33,6 +33,7 @@ def said(dialogue: Dialogue) -> list[tuple[str, str]]:
 # ---- the shared data: kept + dropped = rows ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("format_", "name", "kept", "dropped"),
     [

@@ -87,6 +87,7 @@ def pointing(records: list[QASource]) -> Counter[str]:
 # ---- the shared data: counts ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("format_", "name", "kept", "dropped"),
     [
@@ -112,6 +113,7 @@ def test_every_question_is_kept_or_dropped(
     assert all(one.question == one.question.strip() for one in records)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("format_", "name", "kept", "dropped"),
     [
@@ -141,6 +143,7 @@ def test_every_passage_is_kept_or_dropped(
 # ---- the shared data: answers, offsets and text ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("format_", "name", "right", "without"),
     [
@@ -193,6 +196,7 @@ def test_cmrc_answers_lose_their_white_space_and_their_starts_follow(shared: Pat
     assert all(text == there for text, there in moved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [SQUAD2, XQUAD_EN, XQUAD_ZH, CMRC, DRCD])
 def test_squad_text_is_the_files_own(shared: Path, name: str) -> None:
     rows = raw_questions(shared / "data" / name)
@@ -294,6 +298,7 @@ def test_hotpotqa_passages_are_every_paragraph(shared: Path) -> None:
 # ---- the shared data: supporting documents ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("format_", "name", "most"),
     [("hotpotqa", HOTPOTQA, 2), ("squad-articles", SQUAD2, 49), ("squad-articles", DRCD, 22)],

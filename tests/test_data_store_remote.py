@@ -1,18 +1,20 @@
 """Stage files in an object store: what two writers leave, and what faults on the way leave."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import fsspec
 import pytest
-
-pytest.importorskip("s3fs", reason="the s3 extra is not installed")
-pytest.importorskip("moto", reason="the dev extra is not installed")
 
 from data.stage_files import ShardWriter, StageFiles
 from data.store import Store, StoreError
 from schemas.source import Statement
 from tests.s3 import BUCKET, SECRET, Faults, S3Server
 
+pytestmark = [
+    pytest.mark.skipif(find_spec("s3fs") is None, reason="the s3 extra is not installed"),
+    pytest.mark.skipif(find_spec("moto") is None, reason="the dev extra is not installed"),
+]
 URL = f"s3://{BUCKET}/test"
 
 

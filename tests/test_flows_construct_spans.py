@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from data import stage_files
+from data import seen, stage_files
+from data.seen import Seen
 from data.stage_files import StageFiles
 from data.store import Store, StoreError
-from flows.construct import records
 from flows.construct.counting import finish
 from flows.construct.engine import RecordStep
 from flows.construct.preparing import prepared_step
-from flows.construct.records import SeenRecords
 from flows.construct.running import SET_SHARD_RECORDS, SetWriter, in_order, run_shard
-from flows.construct.spans import FIRST_RECORDS, MOST_S, MOST_SHARDS, Spans
+from flows.construct.spans import FIRST_RECORDS, LEAST_RECORDS, MOST_S, MOST_SHARDS, Spans
 from flows.construct.stages import StageRef
 from schemas.base import key_of
 from schemas.source import Statement
@@ -25,10 +24,12 @@ SOURCE, SHORTEN, SHOUTED = (StageRef("toy", "words", name) for name in ("source"
 Cut = list[tuple[int, int]]
 
 
-def cut(total: int, record_s: float, *, workers: int = 1, at_once: int = 8, done: Cut | None = None) -> Cut:
+def cut(
+    total: int, record_s: float, *, workers: int = 1, at_once: int = 8, asks: bool = False, done: Cut | None = None
+) -> Cut:
     """The shards of a stage whose workers take so long for a record, in the order in which they begin."""
     now, running, shards = 0.0, [], []
-    spans = Spans(total, done or [], at_once=at_once, workers=workers, clock=lambda: now)
+    spans = Spans(total, done or [], at_once=at_once, workers=workers, asks=asks, clock=lambda: now)
     free = [0.0] * workers
     while True:
         while len(running) < at_once and (span := spans.take()) is not None:
@@ -63,6 +64,12 @@ def test_a_process_alone_has_few_shards_and_several_share_the_work() -> None:
     assert sizes(shared)[0] == 15
     assert sizes(shared)[-1] <= 3
     assert len(cut(120, 1e-3, workers=2)) < len(shared)  # later shards are not worth a task each
+
+
+def test_shards_that_wait_for_a_slow_model_keep_it_busy() -> None:
+    assert sizes(cut(500, 5.0, workers=2, asks=True)) == [128, 128, 128, 116]
+    assert sizes(cut(124, 5.0, workers=2, asks=True)) == [62, 62]
+    assert min(sizes(cut(2_300, 1.0))[:-1]) == LEAST_RECORDS
 
 
 def test_a_shard_takes_no_longer_than_a_killed_worker_may_lose() -> None:
@@ -132,13 +139,14 @@ def test_the_shards_of_a_set_grow(tmp_path: Path) -> None:
     assert len(list(Path(files.folder).iterdir())) == 2 * len(shards)  # no file for drops: there are none
 
 
-def test_records_read_before_are_known_over_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MOST_RECENT", 8)
-    seen, read = SeenRecords(), [statement(number) for number in range(500)]
-    assert [seen.first(record) for record in read] == [None] * 500
-    assert [seen.first(record) for record in read] == [record.id for record in read]
-    assert seen.first(statement(500)) is None
-    assert seen.first(statement(500)) == statement(500).id
+def test_hashes_seen_before_are_known_over_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen, "MOST_RECENT", 8)
+    hashes, records = Seen(), [statement(number) for number in range(500)]
+    for record in records:
+        assert hashes.get(record.key) is None
+        hashes.add(record.key, record.id)
+    assert [hashes.get(record.key) for record in records] == [record.id for record in records]
+    assert hashes.get(statement(500).key) is None
 
 
 @pytest.mark.parametrize("block", [1, 7, 64, 2**20])
@@ -167,13 +175,13 @@ async def test_shards_of_two_builds_that_cut_a_stage_in_two_ways_make_a_stage(tm
         await run_stage(one, ref)
     for build in (one, other):
         prepared_step(build, SHOUTED, RecordStep)
-    mine = [await run_shard(one, SHOUTED, *span) for span in [(0, 20), (40, 60)]]
-    await run_shard(other, SHOUTED, 0, 30)
-    await run_shard(other, SHOUTED, 30, 45)
+    mine = [shard for span in [(0, 20), (40, 60)] for shard in await run_shard(one, [SHOUTED], *span)]
+    await run_shard(other, [SHOUTED], 0, 30)
+    await run_shard(other, [SHOUTED], 30, 45)
     left = [(shard.index, shard.stop) for shard in one.files(SHOUTED).spans()]
     assert left == [(0, 30), (30, 45)]  # 40 to 60 says another thing of 40 to 45
     assert cut(60, 1.0, done=left) == [(45, 60)]
-    mine.append(await run_shard(one, SHOUTED, 20, 40))
+    mine.extend(await run_shard(one, [SHOUTED], 20, 40))
     finish(one, SHOUTED, sorted(mine, key=lambda shard: shard.index))
     assert list(toy_build(tmp_path, words, store="shared").read(SHOUTED)) == list(whole.read(SHOUTED))
 
@@ -182,7 +190,7 @@ async def test_a_half_made_stage_of_an_earlier_layout_is_made_again(tmp_path: Pa
     build = toy_build(tmp_path, [chr(0x4E00 + number) for number in range(40)])
     for ref in (SOURCE, SHORTEN):
         await run_stage(build, ref)
-    shard = await run_shard(build, SHOUTED, 0, 20)
+    (shard,) = await run_shard(build, [SHOUTED], 0, 20)
     build.files(SHOUTED).finish_shard(shard.model_copy(update={"stop": None}))
     assert build.files(SHOUTED).spans() == []
 

@@ -13,10 +13,11 @@ import pytest
 from flows.construct.evaluation import Evaluation, Request, Selection
 from flows.construct.stages import Build, FamilyBuild
 from flows.evaluate.predictions import NothingAnswered, predict
-from flows.evaluate.rows import EvaluatedRows, evaluated_rows, settings_now
+from flows.evaluate.rows import EvaluatedRows, evaluated_rows
 from flows.families import load_family
 from flows.llm.model import BudgetSpent, Invalid, Text
 from flows.llm.rules import Rules
+from flows.project.evaluated import settings_now
 from schemas.errors import WrongInput
 from tests.released import swap_cases
 from tests.toy import FAMILY, SHOUT, Echo, ToShout, Word, run_all, toy_build

@@ -1,17 +1,35 @@
 """What a rebuild counts as changed, and when it stops."""
 
+import json
 import pickle
 from pathlib import Path
 
 import pytest
 
 from flows.project.settings import Config, ScheduleSettings
-from flows.rebuild.changes import REBUILT, Incomplete, Rebuilt, Rows, drift, note_rows, rows_before, too_many
+from flows.rebuild.changes import (
+    REBUILT,
+    REBUILT_BEFORE,
+    Incomplete,
+    Rebuilt,
+    Rows,
+    RowStates,
+    drift,
+    note_rows,
+    rows_before,
+    too_many,
+)
 from schemas.errors import Failed
 from schemas.manifest import BuildManifest
 
-BEFORE = Rows(parts={"uraq-items": {"a": "1 x", "b": "2 x", "c": "3 x"}, "uraq-evaluation": {"d": "4"}})
-NOW = Rows(parts={"uraq-items": {"a": "1 x", "b": "2 y", "e": "5 x"}, "uraq-evaluation": {"d": "4"}})
+
+def rows(**parts: dict[str, str]) -> Rows:
+    return {f"uraq-{name}": RowStates.of(states.items()) for name, states in parts.items()}
+
+
+OLD = {"a": "1 x", "b": "2 x", "c": "3 x"}
+BEFORE = rows(items=OLD, evaluation={"d": "4"})
+NOW = rows(items={"e": "5 x", "a": "1 x", "b": "2 y"}, evaluation={"d": "4"})
 
 
 def config(most: int | None) -> Config:
@@ -21,14 +39,14 @@ def config(most: int | None) -> Config:
 def test_rows_are_told_by_key_and_counted_by_part() -> None:
     # b is seen otherwise, c is gone, e is new; the evaluation is as it was.
     (one,) = drift(BEFORE, NOW)
-    assert (one.part, one.added, one.changed, one.removed) == ("uraq-items", {"e"}, {"b"}, {"c"})
+    assert (one.part, *map(list, (one.added, one.changed, one.removed))) == ("uraq-items", [0xE], [0xB], [0xC])
     assert str(one) == "uraq-items: 1 added, 1 changed, 1 removed"
     assert drift(NOW, NOW) == ()
 
 
 def test_a_part_that_is_new_or_gone_counts_whole() -> None:
-    assert [one.total for one in drift(Rows(parts={}), NOW)] == [1, 3]
-    assert [str(one) for one in drift(NOW, Rows(parts={}))] == ["uraq-evaluation: 1 removed", "uraq-items: 3 removed"]
+    assert [one.total for one in drift({}, NOW)] == [1, 3]
+    assert [str(one) for one in drift(NOW, {})] == ["uraq-evaluation: 1 removed", "uraq-items: 3 removed"]
 
 
 def test_the_limit_is_what_may_still_change() -> None:
@@ -45,9 +63,25 @@ def test_the_limit_is_what_may_still_change() -> None:
 def test_the_rows_of_the_last_rebuild_lie_beside_the_build(tmp_path: Path) -> None:
     assert rows_before(tmp_path) is None
     note_rows(tmp_path, NOW)
-    assert rows_before(tmp_path) == NOW
-    (tmp_path / REBUILT).write_text('{"parts": 3}')
-    with pytest.raises(Failed, match="damaged; remove it"):
+    assert drift(rows_before(tmp_path) or {}, NOW) == ()
+    (tmp_path / REBUILT).write_text("PAR1")
+    with pytest.raises(Failed, match=r"\.rebuilt\.parquet: damaged; remove it"):
+        rows_before(tmp_path)
+
+
+def test_the_rows_that_an_earlier_version_noted_are_read(tmp_path: Path) -> None:
+    noted = tmp_path / REBUILT_BEFORE
+    noted.write_text(json.dumps({"parts": {"uraq-items": OLD, "uraq-evaluation": {"d": "4"}}}))
+    before = rows_before(tmp_path)
+    assert before is not None
+    assert drift(before, BEFORE) == ()
+    assert [str(one) for one in drift(before, NOW)] == ["uraq-items: 1 added, 1 changed, 1 removed"]
+    note_rows(tmp_path, NOW)
+    assert not noted.exists()
+    assert drift(rows_before(tmp_path) or {}, NOW) == ()
+    (tmp_path / REBUILT).unlink()
+    noted.write_text('{"parts": 3}')
+    with pytest.raises(Failed, match=r"\.rebuilt\.json: damaged; remove it"):
         rows_before(tmp_path)
 
 

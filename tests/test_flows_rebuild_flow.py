@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +14,13 @@ import pytest
 from annotation.label_studio.sync import projects_of, tasks_of
 from data.checksum import checksum
 from flows.annotate.server import KEY
+from flows.construct.progress import ProgressListener
 from flows.families.uraq.rubric import CHECK
+from flows.prefect_server.embedded import API
 from flows.project.locks import building, no_build, one_rebuild
 from flows.project.project import EMBEDDINGS
 from flows.project.settings import packaged
+from flows.rebuild.finished import rebuild_finished
 from flows.rebuild.reasons import DRAWN, MADE_OF
 from tests.builds import begun, bytes_of, scribed, served, touchstone, write_config
 from tests.chat_server import ChatServer
@@ -28,6 +32,8 @@ from tests.web import WebServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 REPO = "acme/facts-qa"
+ALONE = {API: ""}
+"""No Prefect server is named."""
 
 
 @pytest.fixture
@@ -82,10 +88,10 @@ async def test_nothing_changed_does_nothing(tmp_path: Path, hub: HubServer) -> N
         asked, before = len(server.requests), written(tmp_path)
         assert asked > 0
         hub.requests.clear()
-        said, heavy = modules_of(tmp_path, "rebuild", "config.yaml", "--hub", REPO, **on(hub))
+        said, heavy = modules_of(tmp_path, "rebuild", "config.yaml", "--hub", REPO, **on(hub), **ALONE)
         assert "rows: none differs from the last rebuild" in said
         assert "nothing differs from version 1.0.0" in said
-        assert heavy == [], "no embedding model"
+        assert heavy == [], "no embedding model, no Prefect"
         assert len(server.requests) == asked, "no call"
         assert {one.split()[0] for one in hub.requests} <= {"GET", "HEAD"}, "no upload"
         assert not changed(before, written(tmp_path))
@@ -97,6 +103,31 @@ async def test_nothing_changed_does_nothing(tmp_path: Path, hub: HubServer) -> N
         assert "would run: uraq statements · manipulate" in previewed
         assert len(server.requests) == asked
     assert versions(tmp_path) == ["1.0.0"]
+
+
+def test_what_is_finished_is_rebuilt_as_it_is_with_prefect(tmp_path: Path) -> None:
+    config, out = dataset(tmp_path, schedule={"max_changed_items": 0}), tmp_path / "out"
+    succeeds(touchstone("run", "config.yaml", folder=tmp_path))
+    with one_rebuild(tmp_path / ".touchstone", "test"):
+        fails(rebuild(tmp_path, **ALONE), "another rebuild of test is running here; this one did nothing")
+    with no_build(tmp_path / ".touchstone"):
+        fails(rebuild(tmp_path, **ALONE), "`touchstone gc` is running here")
+    assert not versions(tmp_path)
+    assert "version 1.0.0 is new" in succeeds(rebuild(tmp_path, **ALONE))
+    shutil.copytree(tmp_path, tmp_path / "copy")
+    assert "to start the engine" in succeeds(rebuild(tmp_path / "copy")), "a server is named: the run is seen there"
+    (tmp_path / "facts.jsonl").write_bytes(facts(ANOTHER))
+    succeeds(touchstone("run", "config.yaml", folder=tmp_path))
+    said = fails(rebuild(tmp_path, **ALONE), "schedule.max_changed_items allows 0")
+    assert "starting the engine" not in said
+    assert versions(tmp_path) == ["1.0.0"]
+    (tmp_path / "facts.jsonl").write_bytes(facts(ANOTHER, without=1))
+    before = written(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        patch.delenv(API)
+        assert rebuild_finished(config, out, None, None, ProgressListener()) is None, "something has to be built"
+    assert not changed(before, written(tmp_path))
 
 
 def test_a_changed_row_is_previewed_limited_and_released(tmp_path: Path, hub: HubServer) -> None:

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from data.publish.folder import read_release, write_manifest
+from flows.evaluate.rows import evaluated_rows
+from flows.project.evaluated import note_of, settings_now, write_note
 from flows.project.output_files import open_built
 from flows.project.project import Project
 from tests.builds import touchstone, write_config
@@ -230,7 +233,7 @@ def test_each_scorer_runs_alone_on_the_released_rows(sample: Path, tmp_path: Pat
 def evaluate_section(sample: Path) -> str:
     """What the card says of evaluating a model."""
     card = (sample / "releases" / "1.0.0" / "README.md").read_text()
-    return card.partition("## Evaluate")[2].partition("## Configurations")[0]
+    return card.partition("## Evaluate")[2].partition("## Baselines")[0]
 
 
 @pytest.fixture(scope="module")
@@ -283,6 +286,73 @@ def test_what_the_card_says_of_predictions_is_scored(name: str, sample: Path, ex
     assert from_parquet.returncode == 0, from_parquet.stderr
     assert from_parquet.stdout == from_jsonl.stdout
     assert from_parquet.stdout.count("\n") > 2
+
+
+@pytest.mark.slow
+def test_scores_on_the_released_rows_stand_in_the_card_and_make_a_patch(sample: Path, tmp_path: Path) -> None:
+    for name in ("out", "releases"):
+        shutil.copytree(sample / name, tmp_path / name)
+    project = open_built(tmp_path / "out")
+    for name in ("uraq", "reeval", "lveval", "charpeval"):
+        evaluate_by_rote(project, name)
+    version = "1.0.1"
+    run("release", "--out", "out", "--to", "releases", folder=tmp_path)
+    release = read_release(tmp_path / "releases" / version)
+    sizes: Counter[str] = Counter()
+    for config in release.manifest.configs:
+        sizes[config.family] += config.rows if config.name != "uraq-items" else 0
+    baselines = release.manifest.baselines
+    assert {scores.family: (scores.model, scores.rows, scores.of) for scores in baselines} == {
+        family: ("m", size, size) for family, size in sizes.items()
+    }
+    for scores in baselines:  # the very numbers that its scorer gives
+        scorer = release.folder / "scorers" / f"{scores.family}.py"
+        files = [release.folder / path for config in release.manifest.configs if config.family == scores.family
+                 and config.name != "uraq-items" for path in config.files]  # fmt: skip
+        given = tmp_path / "out" / "predictions" / f"{scores.family}-m.jsonl"
+        command = [sys.executable, scorer, given, *files, "--output", tmp_path / "tables.json", "--partial"]
+        subprocess.run(command, check=True, capture_output=True)
+        told = json.loads((tmp_path / "tables.json").read_text())
+        assert scores.scores
+        assert all(cell.model_dump() in told for cell in scores.scores)
+    card = (release.folder / "README.md").read_text()
+    assert f"**m** on URAQ, all {sizes['uraq']} rows:" in card
+    assert "the scores of models" in (release.folder / "CHANGELOG.md").read_text().partition("## 1.0.0")[0]
+    assert "nothing differs" in run("release", "--out", "out", "--to", "releases", folder=tmp_path)
+
+    # Rows that would be asked about in another way do not count; predictions that were changed by hand are refused.
+    path = note_of(tmp_path / "out" / "predictions" / "uraq-m.jsonl")
+    note = json.loads(path.read_text())
+    note["rows"] = {**note["rows"], next(iter(note["rows"])): "another"}
+    path.write_text(json.dumps(note))
+    with (tmp_path / "out" / "predictions" / "reeval-m.jsonl").open("a") as file:
+        file.write("\n")
+    said = run("release", "--out", "out", "--to", "releases", folder=tmp_path)
+    assert "reeval-m.jsonl: the card has no scores of it: it was changed since it was written" in said
+    assert "`touchstone evaluate reeval --model m` evaluates it again" in said
+    baselines = read_release(tmp_path / "releases" / "1.0.2").manifest.baselines
+    assert {scores.family: scores.rows for scores in baselines} == {
+        family: size - (family == "uraq") for family, size in sizes.items() if family != "reeval"
+    }
+
+
+def evaluate_by_rote(project: Project, name: str) -> None:
+    """Write the predictions of a model that always says the same, with their note."""
+    family = project.family(name)
+    rows, settings = evaluated_rows(project, family, None), settings_now(project, family)
+    predictions: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        if family.evaluation.choices is not None:
+            ways = [({"variant": "sum", "scores": dict.fromkeys(choice.options, -1.0)}, choice)
+                    for choice in family.evaluation.choices(row, settings)]  # fmt: skip
+        else:
+            ways = [({"variant": request.variant, "prediction": "no"}, request)
+                    for request in family.evaluation.requests(row, settings)]  # fmt: skip
+        for answer, way in ways:
+            asked = {name: value for name, value in (("prompting", way.prompting), ("shots", way.shots)) if value}
+            predictions[row.id, answer["variant"], str(asked)] = {"id": row.id, "model": "m", **answer, **asked}
+    path = write_lines(project.out / "predictions" / f"{name}-m.jsonl", predictions.values())
+    write_note(project, family, "m", rows, path)
 
 
 @pytest.mark.slow

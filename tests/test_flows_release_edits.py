@@ -1,7 +1,7 @@
 """What people changed by hand, on the Hub or in a version's folder, survives the next releases; or a release stops."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,8 +19,8 @@ from flows.release.terminal import verify_release
 from flows.release.version import Prepared
 from schemas.errors import Failed, WrongInput
 from tests.hub import Fault, HubServer
-from tests.releasing import REPO, hub_of_the_client, run, served
-from tests.saying import build, contents, known
+from tests.releasing import REPO, run, served
+from tests.saying import build, contents
 
 LINES = {"one": "one", "two": "two", "three": "three"}
 NEXT = {**LINES, "two": "twain"}
@@ -29,17 +29,7 @@ EVAL = b"name: sayings\ntasks: []\n"
 DATA = "data/saying-lines/test.parquet"
 OURS = OWN_BEGIN + b"\nWritten on the Hub.\n" + OWN_END
 
-
-@pytest.fixture(autouse=True)
-def saying() -> Iterator[None]:
-    with known():
-        yield
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
-    with hub_of_the_client(monkeypatch) as server:
-        yield server
+pytestmark = pytest.mark.usefixtures("saying")
 
 
 @pytest.fixture

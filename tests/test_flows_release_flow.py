@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,23 +11,13 @@ from data.publish.merge import OWN_BEGIN, OWN_END
 from flows.project.settings import ConfigError
 from schemas.errors import Failed
 from tests.hub import Fault, HubServer
-from tests.releasing import REPO, TOKEN, hub_of_the_client, run, served
-from tests.saying import build, contents, decide, known
+from tests.releasing import REPO, TOKEN, run, served
+from tests.saying import build, contents, decide
 
 LINES = {"one": "one", "two": "two", "three": "three"}
 NEXT = {**LINES, "two": "twain"}
 
-
-@pytest.fixture(autouse=True)
-def saying() -> Iterator[None]:
-    with known():
-        yield
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
-    with hub_of_the_client(monkeypatch) as server:
-        yield server
+pytestmark = pytest.mark.usefixtures("saying")
 
 
 def of_version(hub: HubServer, version: str) -> int:

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ HOSTILE = "{{ question }} {% raw %} {# x #}\n\n  - \"q\" \\n 's' <b>&amp;</b>: #
     "utf-16", "surrogatepass"
 ).decode("utf-16")
 THEIRS = jinja2.Environment(loader=jinja2.BaseLoader(), undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+template_of = cache(THEIRS.from_string)
 
 
 class Loader(yaml.SafeLoader):
@@ -59,9 +61,7 @@ def exported(
 def messages_of(task: dict[str, Any], document: dict[str, Any]) -> list[dict[str, str]]:
     """What the harness sends with a chat template: the description as the system's, the text as the user's."""
     texts = {role: task[field] for role, field in (("system", "description"), ("user", "doc_to_text"))}
-    return [
-        {"role": role, "content": THEIRS.from_string(text).render(**document)} for role, text in texts.items() if text
-    ]
+    return [{"role": role, "content": template_of(text).render(**document)} for role, text in texts.items() if text]
 
 
 def asked(family: Family, settings: Any, row: Record, way: tuple[Any, Any]) -> Iterator[tuple[str, list[Any], int]]:

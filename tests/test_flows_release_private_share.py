@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from flows.release.version import Prepared
 from schemas.base import content_hash, texts_in
 from schemas.errors import Failed, WrongInput
 from tests.builds import touchstone, write_config
-from tests.saying import OURS, build, contents, decide, known, released, rows_of
+from tests.saying import OURS, build, contents, decide, released, rows_of
 from tests.test_flows_release_version import prove_all
 
 SAMPLES = Path(__file__).resolve().parent.parent / "data" / "samples"
@@ -28,11 +28,7 @@ OTHER = "fedcba9876543210" * 2
 HELD = ["95bce61a71a78185", "2dbe74fef49e2e83"]
 """Of the first forty keys, with our secret."""
 
-
-@pytest.fixture(autouse=True)
-def saying() -> Iterator[None]:
-    with known():
-        yield
+pytestmark = pytest.mark.usefixtures("saying")
 
 
 def private_rows(made: Path, config: str = "saying-lines") -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Private rows are proved with the public version beside them, and what cannot be proved is said."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,12 @@ from flows.release.private_verification import private_rows, prove_private, prov
 from flows.release.verification import unproved
 from schemas.errors import WrongInput
 from tests.builds import touchstone, write_config
-from tests.saying import OURS, SECRET, build, contents, decide, known, released
+from tests.saying import OURS, SECRET, build, contents, decide, released
 from tests.test_flows_release_verification import Nothing
 
 WORDS = [f"word{n}" for n in range(20)]
 
-
-@pytest.fixture(autouse=True)
-def saying() -> Iterator[None]:
-    with known():
-        yield
+pytestmark = pytest.mark.usefixtures("saying")
 
 
 @pytest.fixture

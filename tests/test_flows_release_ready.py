@@ -8,20 +8,16 @@ import pytest
 
 from data.publish import hub_repository
 from flows.project.project import Project
-from flows.release.ready import check_rebuild, check_release
+from flows.release.ready import check_configuration, check_rebuild, check_release
 from schemas.errors import Failed, WrongInput, WrongInputs
 from tests.builds import touchstone, write_config
 from tests.hub import HubServer
 from tests.releasing import REPO, run
-from tests.saying import SECRET, build, decide, known
+from tests.saying import SECRET, build, decide
 
 SOURCE = {"format": "jsonl", "path": "rows.jsonl"}
 
-
-@pytest.fixture(autouse=True)
-def saying() -> Iterator[None]:
-    with known():
-        yield
+pytestmark = pytest.mark.usefixtures("saying")
 
 
 @pytest.fixture
@@ -144,3 +140,42 @@ def test_a_rebuild_that_cannot_publish_builds_nothing_and_says_all_that_is_wrong
         ]  # fmt: skip
         assert not (tmp_path / "out").exists()
         assert hub.repos == {}
+
+
+def test_the_doctor_tells_what_a_release_of_a_configuration_needs(
+    hub: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a repository it asks no network."""
+    (tmp_path / "rows.jsonl").write_text('{"question": "Who?", "answer": "Ada.", "context": "It was Ada."}\n')
+    families = {"uraq": {"statements": 30}}
+    plain = write_config(tmp_path, name="plain.yaml", families=families)
+    assert check_configuration(plain, tmp_path / "out") is None
+    assert hub.requests == []
+    published = write_config(
+        tmp_path,
+        name="published.yaml",
+        families={"reeval": {"seeds": "all", "sources": [SOURCE]}},
+        release={"repo": REPO, "held_out": 0.1},
+    )
+    monkeypatch.delenv(SECRET)
+    with pytest.raises(WrongInputs) as raised:
+        check_configuration(published, tmp_path / "out")
+    assert of(list(raised.value.problems)) == ["reeval-category1", "reeval-category2", SECRET, "HF_TOKEN"]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_the_doctor_prints_a_line_for_each_problem_of_a_configuration(tmp_path: Path) -> None:
+    release = {"repo": REPO, "held_out": 0.1, "licence": "Apache-2.0"}
+    config = write_config(tmp_path, families={"uraq": {"statements": 30}}, release=release)
+    environment = {SECRET: "", "HF_TOKEN": "", "HF_HOME": str(tmp_path / "hf")}
+    done = touchstone("doctor", config, folder=tmp_path, **environment)
+    assert done.returncode == 1
+    assert [line.partition(":")[0] for line in done.stdout.splitlines() if line.startswith("✗")] == [
+        f"✗ {SECRET}", "✗ HF_TOKEN"
+    ]  # fmt: skip
+    assert "2 of the checks above failed" in done.stderr
+    plain = write_config(tmp_path, name="plain.yaml", families={"uraq": {"statements": 30}})
+    done = touchstone("doctor", plain, folder=tmp_path)
+    assert done.returncode == 0
+    assert f"✓ {plain}: nothing is missing to be released to a folder" in done.stdout

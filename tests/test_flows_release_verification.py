@@ -1,7 +1,7 @@
 """A downloaded version proves itself: what was changed in it is found, whatever the manifest was made to say."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from data.publish.folder import Release, claims_of, read_release, write_manifest
 from flows.release.verification import prove, unproved
 from schemas.base import content_hash
 from schemas.release import ReleaseManifest
-from tests.saying import build, decide, known, released
+from tests.saying import build, decide, released
 
 
 class Nothing:
@@ -29,10 +29,7 @@ class Nothing:
         raise AssertionError("nothing is embedded")
 
 
-@pytest.fixture(autouse=True)
-def saying() -> Iterator[None]:
-    with known():
-        yield
+pytestmark = pytest.mark.usefixtures("saying")
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +24,11 @@ from flows.release.verification import prove
 from flows.release.version import Prepared, newest
 from schemas.errors import Failed, Stopped, WrongInput
 from schemas.release import Change
-from tests.saying import build, contents, decide, known, released, rows_of
+from tests.saying import build, contents, decide, released, rows_of
 
 ROOT = Path(__file__).resolve().parent.parent
 
-
-@pytest.fixture(autouse=True)
-def saying() -> Iterator[None]:
-    with known():
-        yield
+pytestmark = pytest.mark.usefixtures("saying")
 
 
 def changes(folder: Path) -> list[Change]:

@@ -10,16 +10,16 @@ import yaml
 
 from flows.project.settings import packaged
 from tests.builds import begun, bytes_of, touchstone, wait_for, write_config
-
-pytest.importorskip("s3fs", reason="the s3 extra is not installed")
-if find_spec("prefect_dask") is None:  # importing it takes seconds, and only the workers need it
-    pytest.skip("the dask extra is not installed", allow_module_level=True)
-pytest.importorskip("moto", reason="the dev extra is not installed")
-
 from tests.clusters import Cluster
 from tests.s3 import BUCKET, SECRET, Faults, S3Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(find_spec("s3fs") is None, reason="the s3 extra is not installed"),
+    pytest.mark.skipif(find_spec("prefect_dask") is None, reason="the dask extra is not installed"),
+    pytest.mark.skipif(find_spec("moto") is None, reason="the dev extra is not installed"),
+]
 
 SAMPLES = ("sample.yaml", "reeval.yaml", "lveval.yaml", "charpeval.yaml")
 REMOTE = {"store": f"s3://{BUCKET}/builds/test", "runner": "dask"}

@@ -19,7 +19,6 @@ import yaml
 
 from annotation.label_studio.install import PACKAGES
 from flows.project.settings import load_config
-from flows.serve.deployments import deployed_name, schedule_of
 from schemas.errors import WrongInput
 from tests.builds import TOUCHSTONE, begun, bytes_of, touchstone, wait_for, write_config
 from tests.fork_server import Forked, stand_in
@@ -378,12 +377,16 @@ def test_serve_says_in_a_line_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_a_time_that_cron_does_not_know_is_refused(tmp_path: Path) -> None:
+    from flows.serve.deployments import schedule_of  # Prefect, which takes seconds to import
+
     path = write_config(tmp_path, families={"uraq": URAQ}, schedule={"cron": "61 3 * * 1"})
     with pytest.raises(WrongInput, match=r"schedule\.cron: '61 3 .* is not a cron schedule"):
         schedule_of(load_config(path), path)
 
 
 def test_a_name_that_addresses_cannot_hold_is_written_otherwise(tmp_path: Path) -> None:
+    from flows.serve.deployments import deployed_name  # Prefect, which takes seconds to import
+
     path = dataset(tmp_path, "LV-Eval / 2026 (draft)", families={"uraq": URAQ})
     assert deployed_name(load_config(path)) == "LV-Eval-2026-draft"
 

@@ -1,6 +1,10 @@
 """A family of a few lines, to show what the engine does without any paper's method."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,6 +35,7 @@ from flows.construct.files_step import FilesStep
 from flows.construct.people import every
 from flows.construct.preparing import prepared_step, row_files
 from flows.construct.records import Records
+from flows.construct.runner import Runner
 from flows.construct.running import run_file, run_people, run_set, run_shard, run_source
 from flows.construct.settings import FamilySettings
 from flows.construct.stages import SOURCE, Build, FamilyBuild, StageRef
@@ -39,6 +44,7 @@ from flows.llm.model import Invalid, Model, Prompt, Text
 from flows.llm.rules import Rules
 from flows.scoring.tables import ScoreTables
 from schemas.base import Frozen, Provenance, Record
+from schemas.manifest import ShardManifest
 from schemas.rubric import Choice, Rubric, Shown, Written
 from schemas.source import Statement
 from schemas.verdict import Verdict
@@ -221,7 +227,7 @@ async def run_stage(build: Build, ref: StageRef, order: int = 1) -> None:
             files = list(enumerate(row_files(build, ref)))
             shards = [run_file(build, ref, index, file) for index, file in files[::order]]
         else:
-            shards = [await run_shard(build, ref, *span) for span in spans(build, ref)[::order]]
+            shards = [shard for span in spans(build, ref)[::order] for shard in await run_shard(build, [ref], *span)]
         finish(build, ref, sorted(shards, key=lambda shard: shard.index))
 
 
@@ -237,3 +243,45 @@ async def run_all(build: Build, order: int = 1) -> None:
     for family, part in build.parts():
         for ref in build.stages(family, part):
             await run_stage(build, ref, order)
+
+
+class InThisProcess:
+    """An executor without models: shards run on an event loop, as they do in a worker."""
+
+    at_once, workers, stopped = 8, 1, False
+
+    def __init__(self, build: Build) -> None:
+        self._build = build
+        self._loop = asyncio.new_event_loop()
+        self._work: list[Future[list[ShardManifest]]] = []
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+
+    def load(self, ref: StageRef) -> None: ...
+
+    def stop(self) -> None:
+        for future in self._work:
+            future.cancel()
+
+    def submit(self, piece: Any) -> "Future[list[ShardManifest]]":
+        work = run_shard(self._build, piece.chain, piece.start, piece.stop)
+        self._work.append(asyncio.run_coroutine_threadsafe(work, self._loop))
+        return self._work[-1]
+
+    def run_whole(self, ref: StageRef, progress: Callable[[int, int], None]) -> None:
+        if self._build.step(ref) is None:
+            run_source(self._build, ref) if ref.step == SOURCE else run_people(self._build, ref)
+        else:
+            asyncio.run(run_set(self._build, ref, progress))
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+
+
+def run_by_runner(build: Build, refs: Iterable[StageRef] | None = None) -> None:
+    """Run stages of a build, or all, as a build does: stages that can run as chains do."""
+    executor = InThisProcess(build)
+    refs = [ref for family, part in build.parts() for ref in build.stages(family, part)] if refs is None else refs
+    try:
+        Runner(build, executor, lambda name, waits: nullcontext()).run(refs)
+    finally:
+        executor.close()

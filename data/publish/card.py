@@ -25,7 +25,7 @@ from data.publish.licences import hub_licence, licence_text
 from data.publish.markdown import literal
 from data.publish.merge import OWN_BEGIN, OWN_END, with_words, written
 from schemas.manifest import UsageOfPrompt, sum_usage
-from schemas.release import ReleasedConfig, ReleaseManifest
+from schemas.release import Baseline, ReleasedConfig, ReleaseManifest
 
 SETTINGS: Final = 8_000
 """Characters that the card shows of the settings."""
@@ -52,6 +52,8 @@ def render_card(facts: CardFacts, metadata: Mapping[str, Any] | None = None, wor
         total=sum_usage({"all": row.usage} for row in facts.usage).get("all", UsageOfPrompt()),
         default=_default(facts),
         citation=_citation(facts),
+        baselines=list(_baselines(facts)),
+        smallest=_smallest(facts),
         citations=[family.citation for family in facts.families if family.citation],
         load=_load(facts),
         to_jsonl=_to_jsonl(facts),
@@ -230,14 +232,15 @@ def _attribution(facts: CardFacts) -> Sequence[_Attributed]:
 
 
 def _citation(facts: CardFacts) -> str:
-    """Return the BibTeX entry of the dataset itself. It has no year: equal facts give equal cards, whatever the day."""
+    """Return the BibTeX entry of the dataset itself. The day has no part in it: equal facts give equal cards."""
     manifest = facts.manifest
     values = {
         "author": facts.maintainer,
         "title": manifest.name,
+        "year": str(facts.year) if facts.year else None,
         "version": manifest.version,
         "howpublished": "Data set",
-        "url": f"https://huggingface.co/datasets/{facts.repo}" if facts.repo else None,
+        "url": f"https://huggingface.co/datasets/{facts.repo}" if facts.repo else facts.homepage,
     }
     lines = [f"  {key} = {{{_bibtex(value)}}}," for key, value in values.items() if value]
     return "\n".join([f"@misc{{{_slug(manifest.name)},", *lines, "}"])
@@ -246,6 +249,48 @@ def _citation(facts: CardFacts) -> str:
 def _bibtex(value: str) -> str:
     plain = re.sub(r"[\\{}<>]", "", markdown.one_line(value))
     return re.sub(r"([&%$#_])", r"\\\1", plain)
+
+
+def _smallest(facts: CardFacts) -> ReleasedConfig | None:
+    """Return the configuration with the fewest rows of those that are scored; None if none is."""
+    scored = {about.name for about in facts.configs if about.task}
+    configs = [config for config in facts.manifest.configs if config.name in scored and config.rows]
+    return min(configs, key=lambda config: config.rows, default=None)
+
+
+@dataclass(frozen=True)
+class _ScoreTable:
+    """A table of a model's scores."""
+
+    about: str
+    columns: Sequence[str]
+    lines: Sequence[tuple[str, Sequence[float | None]]]
+
+
+@dataclass(frozen=True)
+class _Baseline:
+    """A model's scores as the card shows them."""
+
+    facts: Baseline
+    family: FamilyFacts
+    tables: Mapping[str, _ScoreTable]
+
+
+def _baselines(facts: CardFacts) -> Iterator[_Baseline]:
+    families = {family.name: family for family in facts.families}
+    for baseline in facts.manifest.baselines:
+        family = families[baseline.family]
+        tables = {}
+        for name, group in groupby(baseline.scores, key=lambda cell: cell.table):
+            cells = list(group)
+            values = {(cell.row, cell.column): cell.value for cell in cells}
+            columns = list(dict.fromkeys(cell.column for cell in cells))
+            lines = [
+                (row, [values.get((row, column)) for column in columns])
+                for row in dict.fromkeys(cell.row for cell in cells)
+            ]
+            tables[name] = _ScoreTable(family.headline.get(name, ""), columns, lines)
+        yield _Baseline(baseline, family, tables)
 
 
 def _default(facts: CardFacts) -> str | None:
@@ -293,7 +338,8 @@ def image(plot: Plot) -> Markup:
 def _template() -> jinja2.Template:
     environment = markdown.environment()
     filters: dict[str, Callable[..., Any]] = {
-        "codes": markdown.codes, "cut": markdown.inline, "decimal": markdown.decimal, "image": image,
+        "codes": markdown.codes, "cut": markdown.inline, "decimal": markdown.decimal, "html": markdown.in_html,
+        "image": image,
         "kind": markdown.arrow_type, "link": markdown.link, "megabytes": markdown.megabytes, "money": markdown.money,
         "n": "{:,}".format, "percent": markdown.percent, "versions": markdown.versions,
     }  # fmt: skip

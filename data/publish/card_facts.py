@@ -40,6 +40,7 @@ class FamilyFacts(Frozen):
     harness: str | None = Field(None, description="Folder of its lm-evaluation-harness tasks in the release")
     harness_command: str = Field("", description="How the main tasks are run")
     in_dialogues: bool = Field(False, description="A model is evaluated in dialogues that are held with it")
+    headline: Mapping[str, str] = Field({}, description="Main tables of scores -> what their values and columns are")
 
 
 class SourceFacts(Frozen):
@@ -141,6 +142,9 @@ class CardFacts(Frozen):
     repo: str | None = Field(None, description="OWNER/NAME on the Hub; None: a folder")
     maintainer: str | None = Field(None, description="Who answers for the dataset, and is its author")
     contact: str | None = Field(None, description="Where to reach them")
+    homepage: str | None = Field(None, description="Address of the dataset's own page")
+    year: int | None = Field(None, description="In which others cite the dataset")
+    tool_url: str | None = Field(None, description="Where Touchstone is to be had; null: at no public address")
     default: str | None = Field(None, description="The configuration that loads where none is named; None: the first")
     families: tuple[FamilyFacts, ...]
     configs: tuple[ConfigFacts, ...]

@@ -27,6 +27,7 @@ FOLLOW = (CARD, "plots/", f"{VERIFICATION_INPUTS}/")
 FACTS = {
     "name": "name", "seed": "seed", "pilot": "whether it is a pilot", "models": "models", "prompts": "prompts",
     "allowed_unreviewed": "whether unreviewed rows were let through", "settings": "settings",
+    "baselines": "the scores of models",
 }  # fmt: skip
 """Field of the manifest -> its name in the changelog."""
 

@@ -3,6 +3,7 @@
 What each row claims is proved by its family's verifier, from `data.publish.reading.read_released`.
 """
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -15,8 +16,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from data.checksum import checksum
 from data.publish.folder import CARD, DATA, MANIFEST, Release, claims_of, is_reserved, paths_in
-from data.publish.merge import split_metadata
+from data.publish.merge import read_yaml, split_metadata
 from data.publish.reading import opened, read_batches
+from data.publish.row_keys import Numbers, RowKeys, keys_in, numbers_of
 from data.publish.rows import fields_of
 from data.publish.version_number import parsed_version
 from schemas.base import visible
@@ -114,7 +116,7 @@ def _configs(release: Release) -> Iterator[str]:
 
 def _config(release: Release, config: ReleasedConfig) -> Iterator[str]:
     rows = reviewed = 0
-    keys: set[str] = set()
+    repeated = _repeated_keys(release, config)
     for path in config.files:
         place = release.folder / path
         if not place.is_file():  # reported already
@@ -128,13 +130,12 @@ def _config(release: Release, config: ReleasedConfig) -> Iterator[str]:
                 return
             for batch in read_batches(place, list(_READ)):
                 for row in batch.rows():
-                    rows += 1
                     reviewed += row["reviewed"] is True
-                    if row["key"] in keys:
-                        yield f"{path}: row {rows}: key {row['key']!r} stands in {config.name} twice"
-                    keys.add(row["key"])
+                    if rows in repeated:
+                        yield f"{path}: row {rows + 1}: key {row['key']!r} stands in {config.name} twice"
                     if row["canary"] != release.manifest.canary:
-                        yield f"{path}: row {rows}: canary {row['canary']!r}, expected {release.manifest.canary}"
+                        yield f"{path}: row {rows + 1}: canary {row['canary']!r}, expected {release.manifest.canary}"
+                    rows += 1
         except Failed as error:
             yield str(error)
             return
@@ -142,6 +143,15 @@ def _config(release: Release, config: ReleasedConfig) -> Iterator[str]:
         yield f"{config.name}: {rows:,} rows, expected {config.rows:,}"
     if reviewed != config.reviewed:
         yield f"{config.name}: {reviewed:,} reviewed rows, expected {config.reviewed:,}"
+
+
+def _repeated_keys(release: Release, config: ReleasedConfig) -> frozenset[int]:
+    """Return the places of the rows whose key an earlier row has, up to where the files cannot be read."""
+    numbers: list[Numbers] = []
+    with contextlib.suppress(Failed, KeyError):
+        for keys in keys_in(release.folder, config.files):
+            numbers.append(numbers_of(map(str, keys)))
+    return frozenset(RowKeys(numbers).repeated().tolist())
 
 
 def _columns(actual: Mapping[str, str], expected: Mapping[str, str]) -> Iterator[str]:
@@ -256,4 +266,4 @@ def _yaml(text: str) -> Any:
     header, _ = split_metadata(text.encode())
     if header is None:
         raise ValueError("expected YAML between two lines of --- at the top")
-    return yaml.safe_load(header)
+    return read_yaml(header)

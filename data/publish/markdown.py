@@ -51,6 +51,11 @@ def _escaped(text: str) -> str:
     return html.escape(_MARKDOWN.sub(r"\\\g<0>", text), quote=False)
 
 
+def in_html(value: object, most: int = LINE) -> Markup:
+    """Return a value as HTML that shows it literally, for an element in which Markdown is not read."""
+    return Markup(html.escape(one_line(str(value), most)))  # noqa: S704 - escaped here
+
+
 def prose(value: object, most: int = LINE) -> Markup:
     """Return a description of ours, with its `names` as code and everything else shown literally."""
     first, *rest = _NAMED.split(one_line(str(value), most))

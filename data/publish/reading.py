@@ -67,9 +67,8 @@ def opened(path: Path) -> pq.ParquetFile:
 def plain_rows(values: pa.RecordBatch | pa.Table) -> Iterator[dict[str, Any]]:
     """Yield each row as plain values."""
     mapped = [field for field in values.schema if holds_map(field)]
-    for place in range(values.num_rows):
-        (row,) = values.slice(place, 1).to_pylist()
-        yield row | {field.name: with_maps(field, row[field.name]) for field in mapped}
+    for row in values.to_pylist():
+        yield row | {field.name: with_maps(field, row[field.name]) for field in mapped} if mapped else row
 
 
 def unreadable(path: Path, error: Exception) -> Failed:

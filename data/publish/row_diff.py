@@ -1,19 +1,19 @@
 """Compares the rows of a configuration with those of the previous version, key by key."""
 
-import hashlib
 import re
-import struct
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 from pydantic import JsonValue
 
 from data.publish.folder import Release
 from data.publish.reading import opened, plain_rows, read_batches, unreadable
+from data.publish.row_keys import Numbers, Places, RowKeys, hash_of, keys_in, numbers_of
 from schemas.base import canonical_json
 from schemas.errors import Failed
 from schemas.release import Change, ReleasedConfig
@@ -27,8 +27,6 @@ EXAMPLES = 3
 
 CANARY = "canary"
 _FETCHED_BYTES = 32 * 2**20
-_PLACE = struct.Struct(">II")
-_DIGEST_BYTES = 16
 _FIELD = re.compile(r"[.\[]")
 
 Record = Callable[[Change], object]
@@ -70,13 +68,12 @@ def compare_rows(
     if "key" not in columns and old.rows and new.rows:
         raise Failed(f"{now.folder}: configuration {new.name} has no column `key`, by which rows are compared")
     comparison = _Comparison(new.name, _Rows(before, old, columns), bookkeeping, record)
+    keys = RowKeys(map(numbers_of, keys_in(now.folder, new.files)))
+    _refuse_repeated(keys, new, now)
     for path in new.files:
         for batch in read_batches(now.folder / path, columns or ["key"]):
-            for row in batch.rows():
-                if not comparison.add(row):
-                    raise _twice(row["key"], new, now)
-            comparison.fetch_if_many()
-    return comparison.finish()
+            comparison.add(list(batch.rows()))
+    return comparison.finish(keys)
 
 
 class _Comparison:
@@ -87,38 +84,33 @@ class _Comparison:
 
     def __init__(self, config: str, before: "_Rows", bookkeeping: frozenset[str], record: Record) -> None:
         self._config, self._before, self._bookkeeping, self._record = config, before, bookkeeping, record
-        self._waiting: list[tuple[_Place, dict[str, Any]]] = []
+        self._waiting: list[tuple[int, dict[str, Any]]] = []
+        """Place of a row in the previous version, and the row as it is now."""
         self._waiting_bytes = 0
         self._difference = RowDifference()
 
-    def add(self, row: dict[str, Any]) -> bool:
-        """Compare a row. Returns False if its key has occurred before."""
-        key, content = row["key"], canonical_json(row)
-        entry = self._before.index.get(key)
-        self._before.index[key] = _SEEN
-        if entry is None:
-            self._difference.added += 1
-            self._record(Change(config=self._config, key=key, change="added"))
-        elif entry == _SEEN:
-            return False
-        elif entry[:_DIGEST_BYTES] == _digest(content):
-            self._difference.unchanged += 1
-        else:
-            self._waiting.append((_Place(*_PLACE.unpack(entry[_DIGEST_BYTES:])), row))
-            self._waiting_bytes += len(content)
-        return True
-
-    def fetch_if_many(self) -> None:
+    def add(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Compare some rows."""
+        places = self._before.keys.places(numbers_of(row["key"] for row in rows))
+        for row, place in zip(rows, places.tolist(), strict=True):
+            content = canonical_json(row)
+            if place < 0:
+                self._difference.added += 1
+                self._record(Change(config=self._config, key=row["key"], change="added"))
+            elif self._before.hashes[place] == hash_of(content):
+                self._difference.unchanged += 1
+            else:
+                self._waiting.append((place, row))
+                self._waiting_bytes += len(content)
         if self._waiting_bytes > _FETCHED_BYTES:
             self._fetch()
 
-    def finish(self) -> RowDifference:
-        """Return the difference, after the last row was added."""
+    def finish(self, keys: RowKeys) -> RowDifference:
+        """Return the difference, after the last row was added; `keys` are those of all rows."""
         self._fetch()
-        for key, entry in self._before.index.items():
-            if entry != _SEEN:
-                self._difference.removed += 1
-                self._record(Change(config=self._config, key=key, change="removed"))
+        for key in self._before.keys_at(self._before.keys.missing_in(keys)):
+            self._difference.removed += 1
+            self._record(Change(config=self._config, key=key, change="removed"))
         return self._difference
 
     def _fetch(self) -> None:
@@ -153,39 +145,45 @@ def record_all(release: Release, config: ReleasedConfig, change: Literal["added"
     return count
 
 
-class _Place(NamedTuple):
-    """A row's place: one of the configuration's row groups, and the place in it."""
-
-    group: int
-    row: int
-
-
 class _Rows:
-    """The rows of the previous version: key -> digest of the row, and its place; or `_SEEN`."""
+    """The rows of the previous version: their keys, hashes and places; their content is read again where it counts."""
 
     def __init__(self, release: Release, config: ReleasedConfig, columns: Sequence[str]) -> None:
-        self.index: dict[str, bytes] = {}
-        self._columns = columns
+        self._release, self._config, self._columns = release, config, columns
         self._groups: list[tuple[Path, int]] = []
+        self._starts: list[int] = []
+        """Place of the first row of each row group."""
         self._read: tuple[int, pa.Table] | None = None
+        numbers: list[Numbers] = []
+        hashes: list[Numbers] = [np.empty(0, np.uint64)]
+        count = 0
         for name in config.files:
             path = release.folder / name
             for batch in read_batches(path, columns):
                 if not self._groups or self._groups[-1] != (path, batch.group):
                     self._groups.append((path, batch.group))
-                for number, row in enumerate(batch.rows(), start=batch.first):
-                    if row["key"] in self.index:
-                        raise _twice(row["key"], config, release)
-                    self.index[row["key"]] = _digest(canonical_json(row)) + _PLACE.pack(len(self._groups) - 1, number)
+                    self._starts.append(count)
+                rows = list(batch.rows())
+                numbers.append(numbers_of(row["key"] for row in rows))
+                hashes.append(np.array([hash_of(canonical_json(row)) for row in rows], np.uint64))
+                count += len(rows)
+        self.keys = RowKeys(numbers)
+        self.hashes = np.concatenate(hashes)
+        _refuse_repeated(self.keys, config, release)
 
-    def fetch(self, places: Sequence[_Place]) -> dict[_Place, dict[str, Any]]:
+    def keys_at(self, places: Places) -> Iterator[str]:
+        """Yield the keys of the rows at these places, in order."""
+        return _keys_at(places, self._config, self._release)
+
+    def fetch(self, places: Sequence[int]) -> dict[int, dict[str, Any]]:
         """Return the rows at these places; each row group is read once."""
-        rows: dict[_Place, dict[str, Any]] = {}
-        wanted = sorted(places)
-        for group in sorted({place.group for place in wanted}):
-            here = [place for place in wanted if place.group == group]
-            group_rows = plain_rows(self._group(group).take([place.row for place in here]))
-            rows.update(zip(here, group_rows, strict=True))
+        rows: dict[int, dict[str, Any]] = {}
+        wanted = np.sort(np.array(places, np.int64))
+        groups = np.searchsorted(self._starts, wanted, side="right") - 1
+        for group in np.unique(groups).tolist():
+            in_group = wanted[groups == group]
+            group_rows = plain_rows(self._group(group).take(in_group - self._starts[group]))
+            rows.update(zip(in_group.tolist(), group_rows, strict=True))
         return rows
 
     def _group(self, number: int) -> pa.Table:
@@ -198,10 +196,6 @@ class _Rows:
                 except (OSError, pa.ArrowException) as error:
                     raise unreadable(path, error) from error
         return self._read[1]
-
-
-_SEEN = b""
-"""In place of a row's digest: its key is also in the current version."""
 
 
 def _field_of(place: str) -> str:
@@ -272,11 +266,18 @@ def _first_difference(text: str, other: str) -> int:
     return low
 
 
-def _digest(content: bytes) -> bytes:
-    return hashlib.sha256(content).digest()[:_DIGEST_BYTES]
+def _keys_at(places: Places, config: ReleasedConfig, release: Release) -> Iterator[str]:
+    """Yield the keys of the rows at these places, which are in order."""
+    first = 0
+    for keys in keys_in(release.folder, config.files) if len(places) else ():
+        start, stop = np.searchsorted(places, (first, first + len(keys)))
+        yield from (keys[place - first] for place in places[start:stop].tolist())
+        first += len(keys)
 
 
-def _twice(key: str, config: ReleasedConfig, release: Release) -> Failed:
-    return Failed(
-        f"{release.folder}: configuration {config.name} has key {key!r} twice; keys have to be unique: release it again"
-    )
+def _refuse_repeated(keys: RowKeys, config: ReleasedConfig, release: Release) -> None:
+    for key in _keys_at(keys.repeated()[:1], config, release):
+        raise Failed(
+            f"{release.folder}: configuration {config.name} has key {key!r} twice; keys have to be unique: "
+            "release it again"
+        )

@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from data.seen import Seen
 from data.sources import assignments, book, dialogues, hotpotqa, mapped, qa, squad, timeqa, touchstone
 from data.sources.files import csv_rows, json_lines, parquet_rows
 from data.sources.hub import hub_rows
@@ -199,8 +200,9 @@ class _Door(Generic[S]):
         self._shape: type[S] = shape
         self._name = name_of(spec)
         self._place = f"{spec.format}:{self._name.removesuffix('.gz')}"
-        self._ids: dict[str, str] = {}
-        self._contents: set[str] = set()
+        self._ids = Seen()
+        """Of the admitted records, by key."""
+        self._contents = Seen()
         self.seen = 0
         self.kept = 0
 
@@ -209,15 +211,15 @@ class _Door(Generic[S]):
         self.seen += 1
         reason, related = entry.refused or _flaw(entry.values), None
         record = None if reason else self._record(entry)
-        if record is not None and record.id in self._contents:
-            reason, related = "duplicate text", record.id
-        elif record is not None and entry.id in self._ids:
-            reason, related = "duplicate id", self._ids[entry.id]
+        if record is not None and (related := self._contents.get(record.id)) is not None:
+            reason = "duplicate text"
+        elif record is not None and (related := self._ids.get(record.key)) is not None:
+            reason = "duplicate id"
         if record is None or reason:
             self._drop(entry, record.id if record else content_hash(self._place, entry.id), reason, related)
             return None
-        self._contents.add(record.id)
-        self._ids[entry.id] = record.id
+        self._contents.add(record.id, record.id)
+        self._ids.add(record.key, record.id)
         self.kept += 1
         return record
 

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
+from data.seen import Hashes, place_of, sorted_hashes
 from data.stage_files import Stage, StageFiles
 from data.store import Store
-from flows.construct.records import Keys, R, place_of, sorted_keys
+from flows.construct.records import R
 from schemas.base import Record
 
 A = TypeVar("A", bound=Record)
@@ -72,10 +73,10 @@ class Arrivals:
         self._releases = releases
 
     @cached_property
-    def _keys(self) -> list[list[Keys]]:
-        def keys_of(folder: str) -> Keys:
+    def _keys(self) -> list[list[Hashes]]:
+        def keys_of(folder: str) -> Hashes:
             stage = self._history.read(folder, Record)
-            return sorted_keys(stage.record_keys(), len(stage))
+            return sorted_hashes(stage.record_keys(), len(stage))
 
         return [[keys_of(folder) for folder in folders[:-1]] for folders in self._releases]
 

@@ -1,14 +1,14 @@
 """The part of a family's declaration that says how a model is evaluated on its records."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 from data.publish.harness import OptionScoring, ReplyScoring
 from flows.llm.model import Prompt, Said
-from flows.scoring.scorer import Row
+from flows.scoring.scorer import Row, Scores
 from flows.scoring.tables import ScoreTables
 from schemas.base import Dropped
 from schemas.errors import WrongInput
@@ -172,6 +172,8 @@ class Scorer:
     """A row of predictions, as an example."""
     reading: str
     """For users of the release: how a prediction is read."""
+    score: Callable[[Iterable[Row], Iterable[Row], bool], Scores]
+    """The file's `score(rows, predictions, partial)`, by the defaults of its command line."""
     replies: Callable[[Row, str | None, Sequence[str]], Sequence[ReplyScoring]] | None = None
     """(any row of a config, a prompting, the variants that are asked under it) -> the harness's tasks for replies."""
     options: Callable[[], OptionScoring] | None = None
@@ -201,6 +203,10 @@ class Evaluation:
     """`score(scored records, predictions, partial, settings)`."""
     scorer: Scorer | None = None
     """The scorer that a release ships."""
+    headline: Mapping[str, str] = field(default_factory=dict)
+    """The main tables of scores -> a description of their values and columns, for a dataset card."""
+    limits: tuple[str, ...] = ()
+    """What else a user of rows and scores should know, a sentence each, for a dataset card."""
     level: str | None = None
     """The field that holds a row's level, if the cost of asking about a row depends on it."""
     ready: Callable[[Any], object] | None = None

@@ -1,17 +1,58 @@
 """Prepares a stage: the context of its step, the result of its `prepare`, and its files."""
 
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
 from flows.construct.arrivals import Arrivals
 from flows.construct.engine import RecordStep, Step, StepContext
 from flows.construct.files_step import FilesStep, RowFile
+from flows.construct.records import Records
 from flows.construct.reviewed import reviewed_keys
 from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, StageRef
 from flows.llm.model import Prompt
+from flows.llm.rules import Rules
 
 StepT = TypeVar("StepT", bound=Step)
+
+
+class UnfinishedInputs(Exception):  # noqa: N818 - no fault: the step has to wait
+    """A step reads its inputs, of which the stage before has not made all."""
+
+
+class LaterInputs:
+    """The records that a stage of a chain runs over: there is no reading them all until the stage before is finished.
+
+    A step whose `prepare` reads them is not part of a chain.
+    """
+
+    def __init__(self, build: Build, ref: StageRef) -> None:
+        self._build = build
+        self._ref = ref
+
+    def _records(self) -> Records[Any]:
+        if not _is_input_finished(self._build, self._ref):
+            raise UnfinishedInputs(f"{self._ref}: only `prepare` may read all inputs of an `each` or `expand` step")
+        return self._build.inputs(self._ref)
+
+    def __len__(self) -> int:
+        return len(self._records())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._records())
+
+
+def _is_input_finished(build: Build, ref: StageRef) -> bool:
+    return all(build.manifest(before) is not None for before in build.before(ref))
+
+
+def can_follow(build: Build, ref: StageRef) -> bool:
+    """Return whether a step can work on records as they come. Its `prepare` is called, to see if it reads them all."""
+    try:
+        prepared_step(build, ref, RecordStep)
+    except UnfinishedInputs:
+        return False
+    return True
 
 
 def step_context(build: Build, ref: StageRef) -> StepContext:
@@ -21,7 +62,7 @@ def step_context(build: Build, ref: StageRef) -> StepContext:
         settings=configured.settings,
         seed=build.seed,
         limit=build.limit,
-        inputs=build.inputs(ref),
+        inputs=build.inputs(ref) if _is_input_finished(build, ref) else LaterInputs(build, ref),
         uses={name: build.read(used) for name, used in build.uses(ref).items()},
         reviewed=lambda name: reviewed_keys(build, configured.family, configured.family.part(name)),
         embedder=build.embedder,
@@ -45,6 +86,12 @@ def prepared_step(build: Build, ref: StageRef, kind: type[StepT]) -> tuple[StepT
     return step, context, preparation
 
 
+def asks_servers(build: Build, ref: StageRef) -> bool:
+    """Return whether a stage's step asks models that are not rules."""
+    step, family = build.step(ref), build.families[ref.family]
+    return step is not None and not all(isinstance(family.models[name], Rules) for name in step.models(family.settings))
+
+
 def row_files(build: Build, ref: StageRef) -> Sequence[RowFile]:
     """Return the files of a stage of a `files` step, in order."""
     step, context, preparation = prepared_step(build, ref, FilesStep)
@@ -65,10 +112,16 @@ def calls_of_a_record(step: Step, prompt: Prompt, settings: FamilySettings) -> f
     return calls(settings)[prompt.name] if calls else len(step.models_as(prompt.role, settings))
 
 
-def expected_calls(build: Build, ref: StageRef) -> int:
-    """Return the calls of a stage of an `each` or `expand` step whose input is finished, if nothing is dropped."""
-    step, settings = build.step(ref), build.families[ref.family].settings
-    prompts = step.prompts_asked(settings) if isinstance(step, RecordStep) else ()
-    if step is None or not prompts:
-        return 0
-    return round(attempts(build, ref) * sum(calls_of_a_record(step, prompt, settings) for prompt in prompts))
+def expected_calls(build: Build, chain: Sequence[StageRef]) -> list[int]:
+    """Return the calls of each stage of a chain whose input is finished, if nothing is dropped; 0 where not known."""
+    calls, count = [0] * len(chain), None
+    for number, ref in enumerate(chain):
+        step, settings = build.step(ref), build.families[ref.family].settings
+        assert isinstance(step, RecordStep)
+        if number and step.slots is not None:  # the slots follow from records that are not made yet
+            break
+        prompts = step.prompts_asked(settings)
+        if prompts:
+            count = attempts(build, chain[0]) if count is None else count
+            calls[number] = round(count * sum(calls_of_a_record(step, prompt, settings) for prompt in prompts))
+    return calls

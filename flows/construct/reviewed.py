@@ -13,13 +13,17 @@ def reviewed_keys(build: Build, family: Family, part: Part) -> frozenset[str]:
     if part.people is None:
         return _inherited(build, family, part)
     verdicts = build.verdicts(family.name, part.name)
+    return frozenset(key for key in judged_keys(build, family, part) if verdicts[key].decision != "reject")
+
+
+def judged_keys(build: Build, family: Family, part: Part) -> frozenset[str]:
+    """Return the keys of a finished part's records that have a verdict in their present state."""
+    verdicts = build.verdicts(family.name, part.name)
     sifted = build.sifted(family, part) if verdicts else ()
     return frozenset(
         record.key
         for record in sifted
-        if (verdict := verdicts.get(record.key)) is not None
-        and verdict.view_hash == record.view_hash
-        and verdict.decision != "reject"
+        if (verdict := verdicts.get(record.key)) is not None and verdict.view_hash == record.view_hash
     )
 
 

@@ -5,9 +5,9 @@ An `Executor` runs the pieces of a stage: in tasks of Prefect (`flows/run/flow.p
 """
 
 import gc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
@@ -17,8 +17,9 @@ from typing import Protocol
 from flows.construct.counting import finish
 from flows.construct.engine import RecordStep
 from flows.construct.files_step import FilesStep, RowFile
-from flows.construct.preparing import expected_calls, prepared_step, row_files
+from flows.construct.preparing import asks_servers, can_follow, expected_calls, prepared_step, row_files
 from flows.construct.progress import ProgressListener
+from flows.construct.running import finished_shard
 from flows.construct.spans import Spans
 from flows.construct.stages import Build, StageRef
 from schemas.errors import Failed
@@ -32,8 +33,10 @@ TICK_S = 1.0
 
 @dataclass(frozen=True)
 class Shard:
-    """One shard of an `each` or `expand` step: its input records from `start` to `stop` (exclusive)."""
+    """One shard of each stage of a chain: input records `start` to `stop` (exclusive) of the first stage."""
 
+    chain: tuple[StageRef, ...]
+    """`each` and `expand` steps, each over what the one before makes; most are alone."""
     start: int
     stop: int
 
@@ -42,6 +45,7 @@ class Shard:
 class File:
     """One file of a `files` step."""
 
+    ref: StageRef
     index: int
     file: RowFile
 
@@ -52,8 +56,8 @@ Piece = Shard | File
 class Pending(Protocol):
     """A piece that runs, like `concurrent.futures.Future`."""
 
-    def result(self) -> ShardManifest | None:
-        """Wait for the piece; None if the build was stopped before it. Raises the exception that it failed with."""
+    def result(self) -> Sequence[ShardManifest] | None:
+        """Wait for the shard of each stage; None if the build was stopped before. Raises what the piece failed with."""
         ...
 
     def add_done_callback(self, fn: Callable[["Pending"], None], /) -> object: ...
@@ -78,7 +82,7 @@ class Executor(Protocol):
     def load(self, ref: StageRef) -> None:
         """Load the models that a stage needs before its pieces start."""
 
-    def submit(self, ref: StageRef, piece: Piece) -> Pending:
+    def submit(self, piece: Piece) -> Pending:
         """Start a piece."""
         ...
 
@@ -113,23 +117,28 @@ class Runner:
     def run(self, stages: Iterable[StageRef]) -> None:
         """Run stages, each as soon as the stages that it needs are finished. The first failure stops the others.
 
-        Each stage has a thread of its own that starts its pieces.
+        Stages that can take records as the stage before makes them run with it, as a chain. Each chain has a thread of
+        its own that starts its pieces.
         """
         refs = dict.fromkeys(stages)
-        waiting = {ref: refs.keys() & set(self._build.needs(ref)) for ref in refs}
-        running: dict[Future[None], StageRef] = {}
+        needs = {ref: set(self._build.needs(ref)) for ref in refs}
+        waiting = {ref: refs.keys() & needed for ref, needed in needs.items()}
+        finished: set[StageRef] = set()
+        running: dict[Future[int], list[StageRef]] = {}
         with ThreadPoolExecutor(STAGES_AT_ONCE, thread_name_prefix="stage") as threads:
             try:
                 while waiting or running:
                     for ref in [ref for ref, needed in waiting.items() if not needed]:
-                        del waiting[ref]
-                        running[threads.submit(copy_context().run, self._run, ref)] = ref
+                        chain = _chain_from(self._build, ref, waiting)
+                        waiting = {ref: needed for ref, needed in waiting.items() if ref not in chain}
+                        running[threads.submit(copy_context().run, self._run, chain)] = chain
                     done, _ = wait(running, TICK_S, FIRST_COMPLETED)
                     for stage in done:
-                        stage.result()
-                        for needed in waiting.values():
-                            needed.discard(running[stage])
-                        del running[stage]
+                        chain = running.pop(stage)
+                        made = stage.result()
+                        finished.update(chain[:made])
+                        waiting |= {ref: refs.keys() & needs[ref] for ref in chain[made:]}
+                        waiting = {ref: needed - finished for ref, needed in waiting.items()}
                     self._listener.waited()
             except BaseException:
                 self._executor.stop()
@@ -138,16 +147,27 @@ class Runner:
             finally:
                 gc.unfreeze()
 
-    def _run(self, ref: StageRef) -> None:
-        """Run one stage, unless it is finished; if another run is making it, wait for that run."""
-        build, is_new = self._build, False
-        if build.manifest(ref) is None:
-            with self._lock(build.fingerprint(ref), self._waits(ref)):
-                if is_new := build.manifest(ref) is None:
-                    self._make(ref)
-        manifest = build.manifest(ref)
-        assert manifest is not None
-        self._listener.finished(ref, manifest, before=not is_new, example=self._example(ref))
+    def _run(self, chain: Sequence[StageRef]) -> int:
+        """Run the first stage of a chain, unless it is finished, and the others as far as they can run with it.
+
+        If another run is making a stage, wait for that run. Returns the number of stages that are finished.
+        """
+        build, made = self._build, 0
+        with ExitStack() as locks:
+            for ref in chain:
+                if build.manifest(ref) is not None or (made and not can_follow(build, ref)):
+                    break
+                locks.enter_context(self._lock(build.fingerprint(ref), self._waits(ref)))
+                if build.manifest(ref) is not None:  # finished by the run that held the lock
+                    break
+                made += 1
+            if made:
+                self._make(chain[:made])
+        for ref in chain[: made or 1]:
+            manifest = build.manifest(ref)
+            assert manifest is not None
+            self._listener.finished(ref, manifest, before=not made, example=self._example(ref))
+        return made or 1
 
     def _waits(self, ref: StageRef) -> Callable[[str], None]:
         """Return a function that reports once who makes the stage, and raises `Failed` if the build was stopped."""
@@ -163,69 +183,90 @@ class Runner:
 
         return waits
 
-    def _make(self, ref: StageRef) -> None:
-        """Run a stage that is not finished."""
-        step = self._build.step(ref)
+    def _make(self, chain: Sequence[StageRef]) -> None:
+        """Run a stage that is not finished, or several that form a chain."""
+        ref, step = chain[0], self._build.step(chain[0])
         # Objects that exist by now stay: the collector need not scan them again and again.
         gc.collect()
         gc.freeze()
-        self._executor.load(ref)
+        for member in chain:
+            self._executor.load(member)
         if isinstance(step, RecordStep):
-            self._make_of_shards(ref)
+            self._make_of_shards(tuple(chain))
         elif isinstance(step, FilesStep):
             self._make_of_files(ref)
         else:
             self._listener.started(ref, None)
             self._executor.run_whole(ref, partial(self._listener.advanced, ref))
 
-    def _make_of_shards(self, ref: StageRef) -> None:
-        """Run an `each` or `expand` step shard by shard; those that an earlier run finished count."""
-        prepared_step(self._build, ref, RecordStep)  # not on the event loop that waits for models
-        total = len(self._build.inputs(ref))
-        self._listener.started(ref, total, expected_calls(self._build, ref))
-        done = self._build.files(ref).spans()
-        at_once, workers = self._executor.at_once, self._executor.workers
-        spans = Spans(total, [(shard.index, shard.stop or 0) for shard in done], at_once=at_once, workers=workers)
+    def _make_of_shards(self, chain: tuple[StageRef, ...]) -> None:
+        """Run `each` and `expand` steps shard by shard; shards that an earlier run finished count."""
+        build = self._build
+        prepared_step(build, chain[0], RecordStep)  # not on the event loop that waits for models
+        total = len(build.inputs(chain[0]))
+        done = [
+            of_span
+            for first in build.files(chain[0]).spans()
+            if (of_span := finished_shard(build, chain, first.index)) is not None
+        ]
+        spans = Spans(
+            total,
+            [_span(shards) for shards in done],
+            at_once=self._executor.at_once,
+            workers=self._executor.workers,
+            asks=any(asks_servers(build, ref) for ref in chain),
+        )
+        for ref, calls in zip(chain, expected_calls(build, chain), strict=True):
+            self._listener.started(ref, total, calls)
 
         def next_shard() -> Shard | None:
-            return Shard(*span) if (span := spans.take()) is not None else None
+            return Shard(chain, *span) if (span := spans.take()) is not None else None
 
-        def advance(shards: Sequence[ShardManifest]) -> None:
-            spans.finished((shards[-1].stop or 0) - shards[-1].index)
-            self._listener.advanced(ref, sum((shard.stop or 0) - shard.index for shard in [*done, *shards]), total)
+        def advance(made: Sequence[Sequence[ShardManifest]]) -> None:
+            start, stop = _span(made[-1])
+            spans.finished(stop - start)
+            for ref in chain:
+                self._listener.advanced(ref, sum(stop - start for start, stop in map(_span, [*done, *made])), total)
 
-        self._finish(ref, [*done, *self._run_pieces(ref, next_shard, advance)])
+        shards = sorted([*done, *self._run_pieces(chain[0], next_shard, advance)], key=_span)
+        # The last stage first: after a kill in between, the chain begins as before, and all its shards count.
+        for number, ref in reversed([*enumerate(chain)]):
+            self._finish(ref, [of_chain[number] for of_chain in shards])
 
     def _make_of_files(self, ref: StageRef) -> None:
         """Run a `files` step file by file."""
-        files = [File(index, file) for index, file in enumerate(row_files(self._build, ref))]
+        files = [File(ref, index, file) for index, file in enumerate(row_files(self._build, ref))]
         self._listener.started(ref, len(files))
         remaining = iter(files[::-1])  # the last file is the longest
 
-        def advance(shards: Sequence[ShardManifest]) -> None:
-            self._listener.advanced(ref, len(shards), len(files))
+        def advance(made: Sequence[Sequence[ShardManifest]]) -> None:
+            self._listener.advanced(ref, len(made), len(files))
 
-        self._finish(ref, self._run_pieces(ref, lambda: next(remaining, None), advance))
+        made = self._run_pieces(ref, lambda: next(remaining, None), advance)
+        self._finish(ref, sorted((shard for (shard,) in made), key=lambda shard: shard.index))
 
     def _run_pieces(
-        self, ref: StageRef, next_piece: Callable[[], Piece | None], advance: Callable[[Sequence[ShardManifest]], None]
-    ) -> list[ShardManifest]:
+        self,
+        ref: StageRef,
+        next_piece: Callable[[], Piece | None],
+        advance: Callable[[Sequence[Sequence[ShardManifest]]], None],
+    ) -> list[Sequence[ShardManifest]]:
         """Run pieces until there is none, and return their shards; `advance` is called with those finished so far."""
         ended: SimpleQueue[Pending] = SimpleQueue()
         running = 0
-        shards: list[ShardManifest] = []
+        made: list[Sequence[ShardManifest]] = []
         while True:
             while running < self._executor.at_once and (piece := next_piece()) is not None:
-                self._executor.submit(ref, piece).add_done_callback(ended.put)
+                self._executor.submit(piece).add_done_callback(ended.put)
                 running += 1
             if not running:
-                return shards
-            shard = ended.get().result()
+                return made
+            shards = ended.get().result()
             running -= 1
-            if shard is None or self._executor.stopped:
+            if shards is None or self._executor.stopped:
                 raise Failed(f"{ref}: the build was stopped")
-            shards.append(shard)
-            advance(shards)
+            made.append(shards)
+            advance(made)
 
     def _finish(self, ref: StageRef, shards: Sequence[ShardManifest]) -> None:
         """Finish a stage whose shards are all in the store. Raises `Failed` if they are not."""
@@ -236,4 +277,32 @@ class Runner:
                 f"{ref}: {missing} of {len(shards)} shards were finished, but are not in {self._build.store.url}; "
                 "name a store that all workers reach, such as s3://bucket/prefix"
             )
-        finish(self._build, ref, sorted(shards, key=lambda shard: shard.index))
+        finish(self._build, ref, shards)
+
+
+def _span(shards: Sequence[ShardManifest]) -> tuple[int, int]:
+    """Return the (start, stop) of what a chain made together."""
+    assert shards[0].stop is not None
+    return shards[0].index, shards[0].stop
+
+
+def _chain_from(build: Build, ref: StageRef, waiting: Mapping[StageRef, set[StageRef]]) -> list[StageRef]:
+    """Return a stage and those after it that may take records as they come: nothing else waits for what is between.
+
+    `waiting` has the unfinished stages that each stage needs.
+    """
+    chain = [ref]
+    while isinstance(build.step(chain[-1]), RecordStep):
+        last = chain[-1]
+        readers = [other for other, needed in waiting.items() if last in needed]
+        if len(readers) != 1 or waiting[readers[0]] != {last} or not _takes_all_of(build, readers[0], last):
+            break
+        chain.append(readers[0])
+    return chain
+
+
+def _takes_all_of(build: Build, ref: StageRef, before: StageRef) -> bool:
+    """Return whether a stage runs over all records of one other, which its step reads in no other way."""
+    is_sampled = build.pilot_size(ref, build.limit) is not None
+    is_record_step = isinstance(build.step(ref), RecordStep)
+    return is_record_step and build.needs(ref).count(before) == 1 and build.before(ref) == (before,) and not is_sampled

@@ -1,25 +1,26 @@
-"""Runs one stage, or one shard of it. A shard that is finished is never run again.
+"""Runs one stage, or a shard of one or of several that form a chain. A shard that is finished is never run again.
 
 The runner (`flows/construct/runner.py`) decides which stages run, in what order and where.
 """
 
 import asyncio
+import contextlib
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TypeVar
 
 import numpy as np
 from pydantic import ValidationError
 
+from data.seen import Seen, place_of, sorted_hashes
 from data.sources import read_source
-from data.stage_files import LongTextShardWriter, ShardWriter, StageFiles
+from data.stage_files import LongTextShardWriter, ShardWriter, StageFiles, new_mark
 from flows.construct.counting import AccountingError, finish
 from flows.construct.engine import Context, Drop, RecordStep, SetContext, SetStep, Slot
 from flows.construct.files_step import FilesContext, FilesStep, RowFile
 from flows.construct.people import People
 from flows.construct.preparing import prepared_step, step_context
-from flows.construct.records import SeenRecords, place_of, sorted_keys
 from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
 from flows.llm.model import InvalidAnswer, Usage
 from schemas.base import Dropped, Record, key_of
@@ -38,52 +39,105 @@ SET_SHARD_SHARE = 6
 """One shard holds at most one record for so many that were written before it: 65 shards for 10 million records."""
 
 
-async def run_shard(build: Build, ref: StageRef, start: int, stop: int) -> ShardManifest:
-    """Run an `each` or `expand` step over input records `start` to `stop` (exclusive), unless that was done.
+class StepAtWork:
+    """The step of a stage while it works on the records of a shard."""
 
-    The records are read as they are worked on, and what becomes of them is written in their order.
-    """
-    files = build.files(ref)
-    if (done := files.shard(start)) is not None and done.stop == stop:
-        return done
-    step, context, preparation = prepared_step(build, ref, RecordStep)
-    part = build.part(ref)
-    usage: dict[str, Usage] = {}
-    planned = 0
+    def __init__(self, build: Build, ref: StageRef) -> None:
+        self._ref = ref
+        self._step, self._context, self._preparation = prepared_step(build, ref, RecordStep)
+        self._source = build.part(ref).source
+        self._record_type = build.record_type(ref)
+        self.usage: dict[str, Usage] = {}
+        self.planned = 0
 
-    def key_at(record: Record, slot: Slot | None) -> str:
-        """Return the key of the record to make; a record of this part keeps its own."""
-        is_own = not isinstance(record, part.source) and slot is None
-        return record.key if is_own else key_of(ref.family, ref.part, record.key, slot)
+    def slots(self, record: Record) -> Sequence[Slot | None]:
+        """Return the slots of a record; None stands for the single result of an `each` step."""
+        slots = (None,) if self._step.slots is None else self._step.slots(record, self._preparation)
+        self.planned += len(slots)
+        return slots
 
-    async def attempt(record: Record, slot: Slot | None) -> Record | Dropped:
-        key = key_at(record, slot)
-        ctx = Context(context, ref.step, key, preparation, usage)
+    async def attempt(self, record: Record, slot: Slot | None) -> Record | Dropped:
+        """Return the record that the step makes, or the drop."""
+        # A record of this part keeps its key.
+        is_own = not isinstance(record, self._source) and slot is None
+        key = record.key if is_own else key_of(self._ref.family, self._ref.part, record.key, slot)
+        ctx = Context(self._context, self._ref.step, key, self._preparation, self.usage)
         try:
-            work = step.function(record, ctx) if slot is None else step.function(record, slot, ctx)
+            work = self._step.function(record, ctx) if slot is None else self._step.function(record, slot, ctx)
             return await work
         except Drop as drop:
-            return drop.of(record, ref.step, key)
+            return drop.of(record, self._ref.step, key)
         except InvalidAnswer as invalid:
-            return Drop(invalid.reason, evidence=invalid.evidence).of(record, ref.step, key)
+            return Drop(invalid.reason, evidence=invalid.evidence).of(record, self._ref.step, key)
 
-    def attempts() -> Iterator[Coroutine[object, object, Record | Dropped]]:
-        nonlocal planned
-        for record in build.inputs(ref).slice(start, stop):
-            for slot in (None,) if step.slots is None else step.slots(record, preparation):
-                planned += 1
-                yield attempt(record, slot)
+    def as_read(self, record: Record) -> Record:
+        """Return a record that the step made as the next step would read it from the store."""
+        return self._record_type.model_validate_json(record.model_dump_json())
 
-    with ShardWriter(files, start, stop) as writer:
 
-        def write(outcome: Record | Dropped) -> None:
-            if isinstance(outcome, Dropped):
-                writer.drop(outcome)
-            else:
-                writer.keep(outcome)
+async def run_shard(build: Build, chain: Sequence[StageRef], start: int, stop: int) -> list[ShardManifest]:
+    """Run a chain of `each` and `expand` steps over input records `start` to `stop` (exclusive), unless that was done.
+
+    Each record goes through all steps, without waiting for others. Records are read as they are worked on, and what
+    becomes of them is written in their order. Returns the shard of each stage.
+    """
+    if (done := finished_shard(build, chain, start)) is not None and done[0].stop == stop:
+        return done
+    steps = [StepAtWork(build, ref) for ref in chain]
+    mark = new_mark()
+
+    def attempts() -> Iterator[Coroutine[object, object, list[list[Record | Dropped]]]]:
+        for record in build.inputs(chain[0]).slice(start, stop):
+            for slot in steps[0].slots(record):
+                yield _through(steps, record, slot)
+
+    with contextlib.ExitStack() as stack:
+        writers = [
+            stack.enter_context(ShardWriter(build.files(ref), start, None if number else stop, mark))
+            for number, ref in enumerate(chain)
+        ]
+
+        def write(outcomes_by_step: list[list[Record | Dropped]]) -> None:
+            for writer, outcomes in zip(writers, outcomes_by_step, strict=True):
+                for outcome in outcomes:
+                    if isinstance(outcome, Dropped):
+                        writer.drop(outcome)
+                    else:
+                        writer.keep(outcome)
 
         await in_order(attempts(), WINDOW, write)
-    return writer.finish(planned, _usage_of_prompts(usage))
+    # The first stage last: its shard says that those of the others exist.
+    shards = [
+        writer.finish(step.planned, _usage_of_prompts(step.usage))
+        for writer, step in reversed([*zip(writers, steps, strict=True)])
+    ]
+    return shards[::-1]
+
+
+def finished_shard(build: Build, chain: Sequence[StageRef], start: int) -> list[ShardManifest] | None:
+    """Return the shard of each stage that a chain made of its input records from `start` on; None if one is missing.
+
+    Shards that were made together have one mark. Those of later stages are of use to the same chain alone.
+    """
+    shards = [shard for ref in chain if (shard := build.files(ref).shard(start)) is not None]
+    is_whole = len(shards) == len(chain) and len({shard.mark for shard in shards}) == 1
+    return shards if is_whole else None
+
+
+async def _through(steps: Sequence[StepAtWork], record: Record, slot: Slot | None) -> list[list[Record | Dropped]]:
+    """Return what each step makes of a record, in order. What one step makes goes through the next side by side."""
+    step, later = steps[0], steps[1:]
+    outcome = await step.attempt(record, slot)
+    outcomes: list[list[Record | Dropped]] = [[outcome], *([] for _ in later)]
+
+    def add(more: list[list[Record | Dropped]]) -> None:
+        for of_step, of_slot in zip(outcomes[1:], more, strict=True):
+            of_step.extend(of_slot)
+
+    if later and not isinstance(outcome, Dropped):
+        made = step.as_read(outcome)
+        await in_order((_through(later, made, slot) for slot in later[0].slots(made)), WINDOW, add)
+    return outcomes
 
 
 class SetWriter:
@@ -142,7 +196,7 @@ async def run_set(build: Build, ref: StageRef, progress: Callable[[int, int], No
     notes: list[str] = []
     writer = SetWriter(build.files(ref))
     inputs = context.inputs
-    keys = np.unique(sorted_keys(record.key for record in inputs))
+    keys = np.unique(sorted_hashes(build.inputs(ref).record_keys()))
     has_passed = np.zeros(len(keys), np.bool_)
     created = 0
 
@@ -194,11 +248,11 @@ def run_source(build: Build, ref: StageRef) -> StageManifest:
     part = build.part(ref)
     assert isinstance(part.source, type)
     writer = SetWriter(build.files(ref))
-    seen = SeenRecords()
+    seen = Seen()
     with writer:
         for spec in build.source_specs(ref):
             for record in read_source(spec, part.source, writer.drop):  # type: ignore[type-var]
-                first = seen.first(record)
+                first = seen.get(record.key)
                 if first is not None and first != record.id:
                     raise WrongInput(
                         f"{spec.path}: another source of format {spec.format} is called {spec.name} too and has "
@@ -207,6 +261,7 @@ def run_source(build: Build, ref: StageRef) -> StageManifest:
                 if first is not None:
                     writer.drop(Drop("row of a source that was read before", related_id=first).of(record, SOURCE))
                     continue
+                seen.add(record.key, record.id)
                 writer.keep(record)
     return finish(build, ref, writer.finish({}), planned=writer.kept + writer.dropped, notes=())
 

@@ -14,6 +14,8 @@ FIRST_RECORDS: Final = 256
 """Most records of a shard while the cost of a record is not known: eight such shards keep 2,048 calls under way."""
 SHARES: Final = 4
 """A shard is at most one of so many shares of what is left for each worker: costly records may stand together."""
+LEAST_RECORDS: Final = 128
+"""Least records of a shard that asks servers, or is one of a single process: fewer leave a slow model idle."""
 LEAST_S: Final = 0.5
 """Shards begin this many seconds apart or more, once their cost is known: starting a task takes some 20 ms."""
 MOST_S: Final = 20.0
@@ -32,11 +34,13 @@ class Spans:
         *,
         at_once: int,
         workers: int,
+        asks: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`total` is the number of input records, `done` the (start, stop) of finished shards, in order.
 
-        `at_once` is the number of shards that run at once, `workers` that of the processes that share them.
+        `at_once` is the number of shards that run at once, `workers` that of the processes that share them. `asks`:
+        the records wait for servers, not for a processor.
         """
         self._gaps: list[tuple[int, int]] = []
         """Last gap first."""
@@ -51,6 +55,7 @@ class Spans:
         """Records that are in no shard yet."""
         self._at_once = at_once
         self._workers = workers
+        self._least = min(LEAST_RECORDS, math.ceil(self.left / workers)) if asks or workers == 1 else 1
         self._clock = clock
         self._began = clock()
         self._measured = 0
@@ -75,7 +80,7 @@ class Spans:
         # A single worker has nobody to share with: all its shards run on one event loop.
         share = math.ceil(self.left / (SHARES * self._workers if self._workers > 1 else 1))
         if not self._measured:
-            return min(share, FIRST_RECORDS)
+            return max(min(share, FIRST_RECORDS), self._least)
         a_second = self._measured / max(self._clock() - self._began, 1e-3)
         size = min(max(share, LEAST_S * a_second), MOST_S * a_second / self._at_once)
-        return math.ceil(max(size, self.left / max(1, self._shards_left), 1))
+        return math.ceil(max(size, self._least, self.left / max(1, self._shards_left), 1))

@@ -90,6 +90,10 @@ class Sample(Generic[R]):
         """Records `start` to `stop` (exclusive)."""
         return iter(self._records[start:stop])
 
+    def record_keys(self) -> Iterator[str]:
+        """Yield the keys of all records."""
+        return (record.key for record in self._records)
+
 
 class Build:
     """The stages of all configured families, over one store."""

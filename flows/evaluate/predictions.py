@@ -10,9 +10,10 @@ from typing import Any
 from data.whole_file import whole_file
 from flows.construct.engine import Family
 from flows.construct.evaluation import Choice, Request
-from flows.evaluate.rows import EvaluatedRows, Rows, settings_now
+from flows.evaluate.rows import EvaluatedRows, Rows
 from flows.llm.likelihood import SCORES, Likelihood, LikelihoodModel, Options, TooLong
 from flows.llm.model import CUT_OFF, TOO_LONG, BudgetSpent, InvalidAnswer, Model, NoAnswer, Prompt, Usage
+from flows.project.evaluated import settings_now
 from flows.project.locks import one_evaluation
 from flows.project.project import Project
 from schemas.base import Record
@@ -124,8 +125,8 @@ def _write(
 
 
 def remove_tables(stem: Path) -> None:
-    """Remove the tables and pages of predictions that are about to be replaced."""
-    for end in (".html", ".tables.html", ".tables.json"):
+    """Remove the tables, pages and note of predictions that are about to be replaced."""
+    for end in (".html", ".tables.html", ".tables.json", ".evaluation.json"):
         stem.with_name(f"{stem.name}{end}").unlink(missing_ok=True)
 
 

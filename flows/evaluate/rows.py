@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from data.stage_files import Stage
 from flows.construct.engine import Family
-from flows.construct.settings import FamilySettings
+from flows.project.evaluated import settings_now
 from flows.project.project import Project
 from schemas.errors import WrongInput
 
@@ -129,16 +129,6 @@ def _stretches(stage: Stage[Any], chosen: Callable[[Any], bool] | None) -> list[
     groups = groupby(enumerate(map(chosen, stage)), key=itemgetter(1))
     runs = [[place for place, _ in group] for is_chosen, group in groups if is_chosen]
     return [(run[0], run[-1] + 1) for run in runs]
-
-
-def settings_now(project: Project, family: Family) -> FamilySettings:
-    """Return the build's settings, with the evaluation settings taken from the configuration as it is now."""
-    built, evaluation = project.build.families[family.name].settings, family.evaluation
-    names = [*evaluation.settings, *([evaluation.selection.setting] if evaluation.selection else ())]
-    if not names:
-        return built
-    now = project.settings_now[family.name]
-    return built.model_copy(update={name: getattr(now, name) for name in names})
 
 
 def evaluated_rows(project: Project, family: Family, limit: int | None) -> EvaluatedRows:

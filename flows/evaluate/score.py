@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
 
@@ -21,16 +20,17 @@ from flows.construct.engine import Family
 from flows.evaluate.predictions import NothingAnswered
 from flows.evaluate.records import dialogue_context, given_context
 from flows.evaluate.report import show_tables
-from flows.evaluate.rows import EvaluatedRows, evaluated_rows, settings_now
+from flows.evaluate.rows import EvaluatedRows, evaluated_rows
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent
 from flows.project.console import make_console
+from flows.project.evaluated import read_predictions, settings_now
 from flows.project.output_files import open_build
 from flows.project.project import Project
 from flows.scoring.metrics import METRICS
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, tally, told_beside
-from schemas.errors import WrongInput, first_problem, nearest
+from schemas.errors import WrongInput, nearest
 from schemas.prediction import Prediction
 
 _ID = re.compile(r'\{"id": "([^"]*)"')
@@ -133,23 +133,6 @@ def page_of(path: Path | None, output: Path | None) -> Path:
     if len(set(files)) < len(files):
         raise WrongInput(f"{beside}: tables, page and predictions are three files; name another under --output")
     return page
-
-
-def read_predictions(path: Path, family: Family) -> Iterator[Prediction]:
-    """Yield the predictions of a JSONL file: replies, or scores if the family weighs options.
-
-    Raises `WrongInput` for a bad line.
-    """
-    wanted = "prediction" if family.evaluation.choices is None else "scores"
-    for row in json_lines(str(path)):
-        advice = f"a row has id, variant and {wanted}"
-        try:
-            prediction = Prediction.model_validate(dict(row.values))
-        except ValidationError as error:
-            raise row.error(first_problem(error, "the row"), advice) from error
-        if prediction.failure is None and (prediction.scores is None) != (wanted == "prediction"):
-            raise row.error(f"it has no {wanted}", advice)
-        yield prediction
 
 
 def score_rows(name: str, rows: Path, output: Path) -> None:

@@ -16,15 +16,16 @@ from flows.evaluate.author_versions import author_versions
 from flows.evaluate.dialogues import as_paid, build_with, hold
 from flows.evaluate.estimate import evaluation_lines
 from flows.evaluate.models import file_name, reading_model, weighing_model
-from flows.evaluate.predictions import predict, weigh
+from flows.evaluate.predictions import NothingAnswered, predict, weigh
 from flows.evaluate.records import Written, beside, dialogue_context, rows_in, write_dialogues
 from flows.evaluate.report import show_tables
-from flows.evaluate.rows import EvaluatedRows, GivenRows, evaluated_rows, settings_now
-from flows.evaluate.score import counted_before, read_predictions, score_answered, score_predictions, tell_left
+from flows.evaluate.rows import EvaluatedRows, GivenRows, evaluated_rows
+from flows.evaluate.score import counted_before, score_answered, score_predictions, tell_left
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent, Usage
 from flows.project.console import LogInterval, make_console, money
+from flows.project.evaluated import PREDICTIONS, read_predictions, settings_now, write_note
 from flows.project.locks import building, one_evaluation
 from flows.project.output_files import open_build
 from flows.project.project import Project
@@ -70,7 +71,7 @@ def _evaluate_rows(
 ) -> None:
     """Ask about rows, or have their options weighed by `weighs`; write the predictions and score them."""
     label = f"{family.name} → {model}"
-    path = project.out / "predictions" / f"{family.name}-{file_name(model)}.jsonl"
+    path = project.out / PREDICTIONS / f"{family.name}-{file_name(model)}.jsonl"
     rows = evaluated_rows(project, family, limit)
     before = counted_before(path, len(rows), weighs)
     if family.evaluation.ready is not None:
@@ -95,6 +96,8 @@ def _evaluate_rows(
                 attention_tables = attend(family, weighs, rows, show)
     finally:
         project.close()
+    if not isinstance(stopped, NothingAnswered):
+        write_note(project, family, model, rows, path)
     messages = [
         f"{len(rows):,} of {rows.built:,} rows were asked about",
         f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache, money: {money(usage)}",

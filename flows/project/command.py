@@ -1,4 +1,4 @@
-"""`touchstone schema` and `doctor`."""
+"""`touchstone schema`, and arguments of many commands."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,13 +20,3 @@ def schema(
     from flows.project.installation import print_schema
 
     print_schema(name)
-
-
-def doctor() -> None:
-    """Check the installation and look for a model server on this machine.
-
-    Example: `touchstone doctor`
-    """
-    from flows.project.installation import run_doctor
-
-    run_doctor()

@@ -52,13 +52,15 @@ def print_schema(name: str) -> None:
     print(json.dumps(records[name].model_json_schema(), indent=2, ensure_ascii=False))
 
 
-def run_doctor() -> None:
-    """Check what a build needs and print a line for each check. Raises `Failed` if something is missing."""
+def run_doctor(problems: int = 0) -> None:
+    """Check what a build needs and print a line for each check.
+
+    Raises `Failed` if something is missing, or if checks before these showed `problems`.
+    """
     from flows.construct.embed import SentenceBert
     from flows.project.console import make_console
 
     console = make_console()
-    problems = 0
 
     def report(good: bool, what: str, advice: str = "") -> None:
         nonlocal problems

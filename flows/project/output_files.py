@@ -4,6 +4,7 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,12 @@ DECIDING_LIBRARIES = (
 """Libraries whose version can change the result of a build."""
 
 
+@cache
+def _library_versions() -> Mapping[str, str]:
+    """The versions of `DECIDING_LIBRARIES`; reading them takes longer than writing a small part."""
+    return {name: importlib.metadata.version(name) for name in DECIDING_LIBRARIES}
+
+
 class BuildNote(Frozen):
     """Where the configuration and stage files of a build are: with its manifest, all that reading it takes."""
 
@@ -83,7 +90,7 @@ def _write_output_files(project: Project) -> BuildManifest:
         ),
         versions={
             "python": platform.python_version(),
-            **{name: importlib.metadata.version(name) for name in DECIDING_LIBRARIES},
+            **_library_versions(),
         },
         models=models_of(project),
         prompts={

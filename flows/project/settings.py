@@ -32,6 +32,7 @@ PERSON = r"^[a-z0-9][a-z0-9_-]{0,19}$"
 """A person's code: our files and the titles of projects have it in place of a name."""
 LONGEST_EMAIL = 254
 EMAIL = r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$"
+WEB = r"^https?://[^\s<>\x00-\x1f]+$"
 LOCAL = "local"
 REPOSITORY = r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$"
 CRON_FIELDS = 5
@@ -123,6 +124,13 @@ class ReleaseSettings(Frozen):
     )
     maintainer: str | None = Field(None, description="Whom the card names as the author and maintainer of the dataset")
     contact: str | None = Field(None, description="Where to reach them: an address of the web or of e-mail")
+    homepage: str | None = Field(None, pattern=WEB, description="Address of the dataset's own page, for the card")
+    year: int | None = Field(
+        None, ge=1900, le=9999, strict=True, description="The year in the entry by which others cite the dataset"
+    )
+    baselines: bool = Field(
+        True, description="Whether the card has the scores of models that were evaluated on the released rows"
+    )
     contamination: tuple[SourceSpec, ...] = Field(
         (), description="Data sets and files to compare the released rows with, for the card"
     )

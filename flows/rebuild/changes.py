@@ -2,47 +2,79 @@
 
 Rows are compared by their identity (`id`) and by the part that people see (`view_hash`), before verdicts are applied:
 people need not look again at their own changes. Only the rows of parts that ask people or are released count. The rows
-of the last complete rebuild are in `.rebuilt.json` beside the build. The first rebuild of an output folder has nothing
-to compare with, and no limit.
+of the last complete rebuild are in `.rebuilt.parquet` beside the build, 16 bytes for each. The first rebuild of an
+output folder has nothing to compare with, and no limit.
 """
 
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+import orjson
+import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import ValidationError
 
 from annotation.label_studio.accounts import read_owner
-from data.store import Store
+from data.seen import Hashes
+from data.whole_file import whole_bytes
 from flows.annotate.server import server_folder
 from flows.construct.engine import Part
 from flows.project.project import Project
 from flows.project.settings import LOCAL, Config
 from flows.release.version import Prepared
-from schemas.base import Frozen
+from schemas.base import content_hash
 from schemas.errors import Failed, Stopped
 from schemas.manifest import BuildManifest
 
-REBUILT = ".rebuilt.json"
+REBUILT = ".rebuilt.parquet"
+REBUILT_BEFORE = ".rebuilt.json"
+"""The same as a mapping, by earlier versions of Touchstone."""
+_COLUMNS = {"part": pa.string(), "key": pa.uint64(), "state": pa.uint64()}
 
 
-class Rows(Frozen):
-    """The rows of a build that matter to people and to releases."""
+class RowStates:
+    """The rows of a part that matter to people and to releases: their keys, and a hash of the state of each."""
 
-    parts: Mapping[str, Mapping[str, str]]
-    """`uraq-items` -> key -> `row_state` of the row."""
+    def __init__(self, keys: Sequence[int] | Hashes = (), states: Sequence[int] | Hashes = ()) -> None:
+        unsorted, of_unsorted = np.asarray(keys, np.uint64), np.asarray(states, np.uint64)
+        order = np.argsort(unsorted, kind="stable")
+        self.keys: Hashes = unsorted[order]
+        self.states: Hashes = of_unsorted[order]
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, str]]) -> "RowStates":
+        """Return the states of rows, each with its key and `row_state`."""
+        keys, states = array("Q"), array("Q")
+        for key, state in rows:
+            keys.append(int(key, 16))
+            states.append(int(content_hash(state), 16))
+        return cls(keys, states)
+
+    def missing_in(self, other: "RowStates") -> Hashes:
+        """Return the keys that the other rows lack."""
+        return self.keys[~np.isin(self.keys, other.keys, assume_unique=True)]
+
+    def changed_in(self, other: "RowStates") -> Hashes:
+        """Return the keys of the rows that the other rows have in another state."""
+        both, mine, theirs = np.intersect1d(self.keys, other.keys, assume_unique=True, return_indices=True)
+        changed: Hashes = both[self.states[mine] != other.states[theirs]]
+        return changed
 
 
-@dataclass(frozen=True)
+Rows = Mapping[str, RowStates]
+"""By part (`uraq-items`), the rows of a build."""
+
+
+@dataclass(frozen=True, eq=False)
 class Drift:
     """The rows of a part that differ from those before."""
 
     part: str
-    added: frozenset[str]
-    """Keys, as in the other two."""
-    changed: frozenset[str]
-    removed: frozenset[str]
+    added: Hashes
+    changed: Hashes
+    removed: Hashes
 
     @property
     def total(self) -> int:
@@ -51,7 +83,7 @@ class Drift:
 
     def __str__(self) -> str:
         counts = {"added": self.added, "changed": self.changed, "removed": self.removed}
-        return f"{self.part}: " + ", ".join(f"{len(keys):,} {change}" for change, keys in counts.items() if keys)
+        return f"{self.part}: " + ", ".join(f"{len(keys):,} {change}" for change, keys in counts.items() if len(keys))
 
 
 @dataclass
@@ -96,16 +128,15 @@ def row_state(id_: str, view: str | None) -> str:
 
 def rows_of(project: Project, built: BuildManifest) -> Rows:
     """Return the rows of a build, read from its output folder."""
-    states: dict[str, Mapping[str, str]] = {}
+    states: dict[str, RowStates] = {}
     for family, part in project.build.parts():
         if not matters(part):
             continue
         summary = built.part(family.name, part.name)
         files = [file.path for file in (summary.files if summary else ()) if file.path.startswith("sifted/")]
-        states[f"{family.name}-{part.name}"] = {
-            key: state for path in files for key, state in _read(project.out / path)
-        }
-    return Rows(parts=states)
+        rows = (row for path in files for row in _read(project.out / path))
+        states[f"{family.name}-{part.name}"] = RowStates.of(rows)
+    return states
 
 
 def _read(path: Path) -> Iterator[tuple[str, str]]:
@@ -119,35 +150,41 @@ def _read(path: Path) -> Iterator[tuple[str, str]]:
 def rows_before(out: Path) -> Rows | None:
     """Return the rows of the last complete rebuild in `out`; None before the first. Raises `Failed`."""
     path = out / REBUILT
-    if not path.is_file():
-        return None
     try:
-        return Rows.model_validate_json(path.read_bytes())
-    except ValidationError as error:
+        if path.is_file():
+            with pq.ParquetFile(path) as file:
+                return {
+                    name: RowStates(group["key"].to_numpy(), group["state"].to_numpy())
+                    for number in range(file.num_row_groups)
+                    for group in [file.read_row_group(number)]
+                    for name in group["part"][:1].to_pylist()
+                }
+        path = out / REBUILT_BEFORE
+        if not path.is_file():
+            return None
+        parts: Mapping[str, Mapping[str, str]] = orjson.loads(path.read_bytes())["parts"]
+        return {name: RowStates.of(states.items()) for name, states in parts.items()}
+    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise Failed(f"{path}: damaged; remove it, and the next rebuild counts as the first, without limit") from error
 
 
 def note_rows(out: Path, rows: Rows) -> None:
-    """Store the rows of a complete rebuild."""
-    content = rows.model_dump_json().encode()
+    """Store the rows of a complete rebuild, each part as a row group."""
+    schema = pa.schema(_COLUMNS)
     path = out / REBUILT
-    if not path.is_file() or path.read_bytes() != content:
-        Store(str(out)).write(str(path.resolve()), content)
+    with whole_bytes(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for name, states in rows.items():
+            columns = [pa.repeat(name, len(states.keys)), pa.array(states.keys), pa.array(states.states)]
+            writer.write_table(pa.table(columns, schema=schema), row_group_size=max(1, len(states.keys)))
+    (out / REBUILT_BEFORE).unlink(missing_ok=True)
 
 
 def drift(before: Rows, now: Rows) -> tuple[Drift, ...]:
     """Return the differences of the parts whose rows differ."""
     drifts = []
-    for name in sorted(before.parts.keys() | now.parts.keys()):
-        old, new = before.parts.get(name, {}), now.parts.get(name, {})
-        drifts.append(
-            Drift(
-                name,
-                added=frozenset(new.keys() - old.keys()),
-                changed=frozenset(key for key in new.keys() & old.keys() if new[key] != old[key]),
-                removed=frozenset(old.keys() - new.keys()),
-            )
-        )
+    for name in sorted(before.keys() | now.keys()):
+        old, new = before.get(name, RowStates()), now.get(name, RowStates())
+        drifts.append(Drift(name, added=new.missing_in(old), changed=new.changed_in(old), removed=old.missing_in(new)))
     return tuple(part_drift for part_drift in drifts if part_drift.total)
 
 

@@ -11,14 +11,11 @@ the gate. It can run unattended:
 - If no row passes the gate yet, nothing is released: while people are at work, that is not a failure.
 """
 
-import shlex
 import time
 from pathlib import Path
 
 from prefect import flow
 
-from data.publish.changelog import summary
-from data.publish.merge import Conflict
 from data.sources.pins import Pins, lock_of
 from flows.annotate.flow import pull_flow, push_flow
 from flows.annotate.server import connect_configured
@@ -26,24 +23,16 @@ from flows.construct.progress import ProgressListener
 from flows.construct.reviewed import is_current
 from flows.prefect_server.flow_runs import engine
 from flows.project.locks import one_rebuild
-from flows.project.output_files import REPORT, last_manifest, open_built, write_report
+from flows.project.output_files import last_manifest, open_built
 from flows.project.project import COPIES, Project
 from flows.project.settings import load_config
-from flows.rebuild.changes import (
-    Incomplete,
-    Rebuilt,
-    asks_people,
-    drift,
-    note_rows,
-    refuse_too_many,
-    rows_before,
-    rows_of,
-)
+from flows.rebuild.changes import Incomplete, Rebuilt, asks_people, note_rows, rows_of
+from flows.rebuild.finished import compare_rows, release_rows, report_if_new
 from flows.release.flow import release
 from flows.release.ready import check_rebuild
-from flows.release.version import AS_BEFORE, RELEASES, NothingToRelease
+from flows.release.version import RELEASES
 from flows.run.flow import build, task_runner
-from schemas.errors import Failed, Stopped, WrongInput
+from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest
 
 
@@ -71,13 +60,10 @@ def rebuild(
         check_rebuild(project, hub or settings.release.repo, Path(to) if to else folder / RELEASES)
         built = _build(project, listener)
         done = Rebuilt(built, None, tuple(f"{pin.source}: {pin.before} → {pin.now}" for pin in pins.moved), began=began)
-        before, now = rows_before(folder), rows_of(project, built)
-        if before is not None:
-            done.drift = drift(before, now)
-            refuse_too_many(project, done.drift)
+        compare_rows(project, done)
         if asks_people(project):
             done.built = _people(project, built, listener, done)
-        _release(folder, to, hub, done)
+        release_rows(release, folder, to, hub, done)
         note_rows(folder, rows_of(project, done.built))
     if done.missed:
         raise Incomplete(done)
@@ -91,8 +77,7 @@ def _build(project: Project, listener: ProgressListener | None) -> BuildManifest
     built: BuildManifest = build.with_options(task_runner=runner)(
         str(project.config_path), str(project.out), None, listener
     )
-    if built != before or not (project.out / REPORT).exists():
-        write_report(Project(project.config_path, project.out))
+    report_if_new(project, built, before)
     return built
 
 
@@ -119,36 +104,6 @@ def _people(project: Project, built: BuildManifest, listener: ProgressListener |
     done.told.append(f"{new:,} new tasks" if new else "no new task")
     done.told += pushed.shortages
     return built
-
-
-def _release(out: Path, to: str | None, hub: str | None, done: Rebuilt) -> None:
-    """Release the rows that pass the gate.
-
-    Raises `Stopped` if a whole configuration would be gone, or if people changed what the version changes too.
-    """
-    try:
-        outcome = release(str(out), to=to, hub=hub, withdraw=False)
-    except NothingToRelease as error:
-        done.told.append(str(error))
-        return
-    except Conflict:
-        raise
-    except Stopped as error:
-        options = [*(["--to", to] if to else []), *(["--hub", hub] if hub else [])]
-        command = shlex.join(["touchstone", "release", "--out", str(out), *options])
-        raise Stopped(
-            f"{error}; see why (`touchstone rebuild CONFIG --preview`), then `{command}` withdraws it"
-        ) from None
-    done.released, done.url = outcome.prepared, outcome.url
-    if outcome.prepared.as_before:
-        done.told.append(AS_BEFORE)
-    done.told += done.released.kept
-    version = f"version {done.released.version}"
-    done.told.append(f"{version} is new" if done.released.is_new else f"nothing differs from {version}")
-    if done.released.difference is not None:
-        done.told.append(summary(done.released.difference))
-    if outcome.url:
-        done.told.append(f"{'published' if outcome.published else 'there already'}: {outcome.url}")
 
 
 def run_rebuild(

@@ -9,25 +9,32 @@ source records only, lists the stages that would run again, and estimates their 
 import sqlite3
 import statistics
 import tempfile
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
+from data.seen import Hashes, place_of, sorted_hashes
 from data.sources.pins import Pins, lock_of
 from data.stage_files import Stage, StageFiles
 from data.store import Store
 from flows.annotate.work import read_annotations
 from flows.construct.arrivals import History
+from flows.construct.engine import Family, Part
 from flows.construct.files_step import FilesStep
+from flows.construct.people import People
+from flows.construct.reviewed import judged_keys
 from flows.construct.stages import SOURCE, StageRef
 from flows.llm.rules import Rules
 from flows.project.output_files import last_manifest, write_output_files
 from flows.project.project import COPIES, EMBEDDINGS, Project
 from flows.project.released import released_stages
 from flows.project.settings import load_config
-from flows.rebuild.changes import Drift, Rows, drift, matters, row_state, rows_before, rows_of, too_many
+from flows.rebuild.changes import Drift, Rows, RowStates, drift, matters, row_state, rows_before, rows_of, too_many
 from flows.rebuild.reasons import Reason, why_changed
 from flows.release.version import PRIVATE, RELEASES, Prepared, look_at, prepare, versions_in
 from flows.run.estimate import Estimate, estimate
@@ -38,6 +45,8 @@ from schemas.rubric import Task
 
 USUAL_MINUTES = 2.0
 """Minutes assumed for a task while nobody has done one of its kind: a guess, until it is measured."""
+TASKS_AT_ONCE = 1024
+"""Tasks of a part that are in memory, where people see every record."""
 
 
 @dataclass(frozen=True)
@@ -118,11 +127,11 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview
         _borrow_embeddings(project, state)
         runner_here(project, project.build).run(missing)
         differing = drift(before, _rows(project))
-        to_review = {key for part_drift in differing for key in (*part_drift.added, *part_drift.changed)}
+        to_review = np.sort(np.concatenate([sorted_hashes(()), *(keys for each in differing for keys in _new(each))]))
         tasks = tuple(_tasks(project, to_review))
         built = last_manifest(project.out)
         reasons = None  # the rows of a build after the last rebuild are not those that are compared
-        if built is None or rows_of(project, built) == before:
+        if built is None or not drift(before, rows_of(project, built)):
             reasons = tuple(why_changed(project, built, differing)) if built is not None else ()
     else:
         differing, tasks, reasons = tuple(_sources(project, store, missing)), None, ()
@@ -203,12 +212,16 @@ def _rows(project: Project) -> Rows:
     states = {}
     for family, part in project.build.parts():
         if matters(part):
-            sifted = project.build.sifted(family, part)
             plain = isinstance(part.steps[-1], FilesStep)
-            states[f"{family.name}-{part.name}"] = {
-                record.key: row_state(record.id, None if plain else record.view_hash) for record in sifted
-            }
-    return Rows(parts=states)
+            states[f"{family.name}-{part.name}"] = RowStates.of(
+                (record.key, row_state(record.id, None if plain else record.view_hash))
+                for record in project.build.sifted(family, part)
+            )
+    return states
+
+
+def _new(differing: Drift) -> tuple[Hashes, Hashes]:
+    return differing.added, differing.changed
 
 
 def _before(project: Project) -> tuple[Rows, str]:
@@ -218,7 +231,7 @@ def _before(project: Project) -> tuple[Rows, str]:
     built = last_manifest(project.out)
     if built is not None:
         return rows_of(project, built), "the last build"
-    return Rows(parts={}), "nothing: there is no build yet"
+    return {}, "nothing: there is no build yet"
 
 
 def _sources(project: Project, store: Store, missing: tuple[StageRef, ...]) -> Iterator[Drift]:
@@ -238,27 +251,41 @@ def _sources(project: Project, store: Store, missing: tuple[StageRef, ...]) -> I
 
 
 def _by_key(name: str, records: Iterable[Record]) -> Rows:
-    return Rows(parts={name: {record.key: record.id for record in records}})
+    return {name: RowStates.of((record.key, record.id) for record in records)}
 
 
-def _tasks(project: Project, differing: Collection[str]) -> Iterator[Tasks]:
+def _tasks(project: Project, differing: Hashes) -> Iterator[Tasks]:
     """Yield the tasks that people would have, by rubric."""
-    by_rubric: dict[str, list[Task]] = defaultdict(list)
+    asked: dict[str, list[tuple[Family, Part]]] = defaultdict(list)
     for family, part in project.build.parts():
-        if part.people is None:
-            continue
-        sifted = list(project.build.sifted(family, part))
-        verdicts = project.verdicts(family.name, part.name)
-        views = {record.key: record.view_hash for record in sifted}
-        judged = {key for key, verdict in verdicts.items() if views.get(key) == verdict.view_hash}
-        asked = part.people.tasks(sifted, project.config.seed)
-        by_rubric[part.people.rubric.name] += [task for task in asked if task.item_key not in judged]
-    for rubric, open_tasks in by_rubric.items():
+        if part.people is not None:
+            asked[part.people.rubric.name].append((family, part))
+    for rubric, parts in asked.items():
         annotations = read_annotations(project, rubric)
         done = [annotation for annotation in annotations if annotation.rubric == rubric and not annotation.cancelled]
         done_ids = {annotation.task for annotation in done}
         seconds = [annotation.seconds for annotation in done if annotation.seconds]
-        tasks = [task for task in open_tasks if task.id not in done_ids]
-        new = sum(task.item_key in differing for task in tasks)
+        open_tasks = (task for family, part in parts for task in _unjudged(project, family, part))
+        is_new = Counter(
+            place_of(task.item_key, differing) is not None for task in open_tasks if task.id not in done_ids
+        )
         minutes = statistics.median(seconds) / 60 if seconds else USUAL_MINUTES
-        yield Tasks(rubric, new, len(tasks) - new, minutes, len(seconds))
+        yield Tasks(rubric, is_new[True], is_new[False], minutes, len(seconds))
+
+
+def _unjudged(project: Project, family: Family, part: Part) -> Iterator[Task]:
+    """Yield the tasks of a part on records that have no verdict in their present state."""
+    assert part.people is not None
+    sifted, judged = project.build.sifted(family, part), judged_keys(project.build, family, part)
+    for records in _asked_together(part.people, sifted):
+        yield from (task for task in part.people.tasks(records, project.config.seed) if task.item_key not in judged)
+
+
+def _asked_together(people: People, sifted: Iterable[Record]) -> Iterator[Iterable[Record]]:
+    """Yield the records of a part whose tasks depend on each other: where people see every record, a few at a time."""
+    if people.share == "sample":
+        yield sifted
+        return
+    records = iter(sifted)
+    while some := list(islice(records, TASKS_AT_ONCE)):
+        yield some

@@ -1,16 +1,20 @@
 """Why rows changed since the last build: their steps, what they are made of, or what they drew from a pool."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import orjson
+
 from data.publish.reading import read_batches
+from data.seen import Hashes, place_of, sorted_hashes, text_of
 from flows.construct.engine import Family, Part
 from flows.construct.files_step import FilesStep
 from flows.project.project import Project
 from flows.rebuild.changes import Drift
+from schemas.base import canonical_json, content_hash
 from schemas.manifest import BuildManifest
 
 PROMPTED = "another prompt, template or model makes them"
@@ -19,19 +23,19 @@ DRAWN = "what they draw from a pool changed or is gone"
 
 
 SHOWN = 5
-"""Keys that are named for a reason."""
+"""Hashes that are named for a reason."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reason:
     """Why some rows of a part changed."""
 
     part: str
     reason: str
-    keys: frozenset[str]
+    keys: Hashes
 
     def __str__(self) -> str:
-        shown = ", ".join(sorted(self.keys)[:SHOWN])
+        shown = ", ".join(map(text_of, self.keys[:SHOWN].tolist()))
         more = f" and {len(self.keys) - SHOWN:,} more" if len(self.keys) > SHOWN else ""
         return f"{self.part}: {len(self.keys):,} changed because {self.reason}: {shown}{more}"
 
@@ -43,22 +47,50 @@ def why_changed(project: Project, before: BuildManifest, differing: Iterable[Dri
     """
     drifts = {drift.part: drift.changed for drift in differing}
     for family, part in project.build.parts():
-        if not (changed := drifts.get(f"{family.name}-{part.name}")):
+        changed = drifts.get(f"{family.name}-{part.name}", sorted_hashes(()))
+        if not len(changed):
             continue
-        by_reason: dict[str, set[str]] = defaultdict(set)
         new_version = _new_version(project, before, family, part)
-        old = _old_provenance(project.out, before, family, part, changed)
-        for key, now in _new_provenance(project, family, part, changed):
-            by_reason[new_version or _reason(old.get(key, {}), now)].add(key)
-        for reason, keys in by_reason.items():
-            yield Reason(f"{family.name}-{part.name}", reason, frozenset(keys))
+        old = _Provenance(changed, _old_provenance(project.out, before, family, part))
+        numbers: dict[str, int] = {}
+        """Reason -> its number."""
+        reasons = np.full(len(changed), -1, np.int16)
+        for key, now in _new_provenance(project, family, part):
+            if (place := place_of(key, changed)) is not None:
+                reasons[place] = numbers.setdefault(new_version or old.reason(place, now), len(numbers))
+        for reason, number in numbers.items():
+            yield Reason(f"{family.name}-{part.name}", reason, changed[reasons == number])
 
 
-def _reason(old: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    before = {prompt["name"]: prompt for prompt in old.get("prompts", ())}
-    if any(before.get(prompt["name"], prompt) != prompt for prompt in now["prompts"]):
-        return PROMPTED
-    return DRAWN if old.get("parents") == now["parents"] else MADE_OF
+class _Provenance:
+    """What changed rows were made of before: 12 bytes a row."""
+
+    def __init__(self, changed: Hashes, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+        """`changed` are the rows' keys."""
+        self._prompts: dict[bytes, int] = {}
+        """JSON of the prompts that made a row, and its number: most rows have the same."""
+        self._of_row = np.full(len(changed), -1, np.int32)
+        """Number of each row's prompts; -1 if the row was not there."""
+        self._parents = np.zeros(len(changed), np.uint64)
+        """Hash of each row's parents."""
+        for key, provenance in rows:
+            if (place := place_of(key, changed)) is not None:
+                prompts = canonical_json(provenance["prompts"])
+                self._of_row[place] = self._prompts.setdefault(prompts, len(self._prompts))
+                self._parents[place] = _hash_of(provenance["parents"])
+        self._by_number = [{prompt["name"]: prompt for prompt in orjson.loads(prompts)} for prompts in self._prompts]
+
+    def reason(self, place: int, now: Mapping[str, Any]) -> str:
+        """Return why the row at a place changed."""
+        number = self._of_row[place]
+        before = self._by_number[number] if number >= 0 else {}
+        if any(before.get(prompt["name"], prompt) != prompt for prompt in now["prompts"]):
+            return PROMPTED
+        return DRAWN if number >= 0 and self._parents[place] == _hash_of(now["parents"]) else MADE_OF
+
+
+def _hash_of(parents: Iterable[str]) -> int:
+    return int(content_hash(list(parents)), 16)
 
 
 def _new_version(project: Project, before: BuildManifest, family: Family, part: Part) -> str | None:
@@ -76,26 +108,19 @@ def _new_version(project: Project, before: BuildManifest, family: Family, part: 
 
 
 def _old_provenance(
-    out: Path, before: BuildManifest, family: Family, part: Part, keys: Collection[str]
-) -> Mapping[str, Mapping[str, Any]]:
+    out: Path, before: BuildManifest, family: Family, part: Part
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     built = before.part(family.name, part.name)
-    provenance: dict[str, Mapping[str, Any]] = {}
     for file in built.files if built else ():
         if file.path.startswith("sifted/") and (out / file.path).is_file():
             for batch in read_batches(out / file.path, ["key", "provenance"]):
-                provenance |= {row["key"]: row["provenance"] for row in batch.rows() if row["key"] in keys}
-    return provenance
+                yield from ((row["key"], row["provenance"]) for row in batch.rows())
 
 
-def _new_provenance(
-    project: Project, family: Family, part: Part, keys: Collection[str]
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _new_provenance(project: Project, family: Family, part: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
     sifted = project.build.sifted(family, part)
     if isinstance(part.steps[-1], FilesStep):
-        for row in sifted.columns(["key", "provenance"]):
-            if row["key"] in keys:
-                yield row["key"], row["provenance"]
+        yield from ((row["key"], row["provenance"]) for row in sifted.columns(["key", "provenance"]))
         return
     for record in sifted:
-        if record.key in keys:
-            yield record.key, record.model_dump(mode="json")["provenance"]
+        yield record.key, record.provenance.model_dump(mode="json")

@@ -21,6 +21,7 @@ from flows.project.locks import no_build
 from flows.project.output_files import LAST, open_built
 from flows.project.settings import load_config
 from flows.rebuild.changes import Drift, Incomplete, Rebuilt
+from flows.rebuild.finished import rebuild_finished
 from flows.release.version import AS_BEFORE, Prepared, withdrawn_in_words
 from flows.run.summary import print_estimate
 from flows.run.terminal import Terminal
@@ -35,6 +36,13 @@ def rebuild_in_terminal(config: Path, out: Path, to: Path | None, hub: str | Non
     started = time.monotonic()
     settings = load_config(config)
     console.print(f"[bold]{settings.name}[/] · {config} → {out}")
+    if not refresh:  # moving a pin twice would hide that it moved
+        with Terminal(console) as listener:
+            finished = rebuild_finished(config, out, to, hub, listener)
+        if finished is not None:
+            _print_rebuilt(console, finished)
+            console.print(f"[dim]{time.monotonic() - started:.1f} s, without the engine[/]")
+            return
     console.print("[dim]starting the engine ...[/]")
     begin_prefect(settings.state)
     from flows.rebuild.flow import run_rebuild
@@ -43,12 +51,14 @@ def rebuild_in_terminal(config: Path, out: Path, to: Path | None, hub: str | Non
         try:
             done = run_rebuild(config, out, to, hub, refresh=refresh, listener=listener)
         except Incomplete as incomplete:
-            _print_rebuilt(console, incomplete.rebuilt, started)
+            _print_rebuilt(console, incomplete.rebuilt)
             raise
-    _print_rebuilt(console, done, started)
+    _print_rebuilt(console, done)
+    engine_s, total_s = done.began - started, time.monotonic() - started
+    console.print(f"[dim]{total_s - engine_s:.1f} s, and {engine_s:.1f} s to start the engine[/]")
 
 
-def _print_rebuilt(console: Console, done: Rebuilt, started: float) -> None:
+def _print_rebuilt(console: Console, done: Rebuilt) -> None:
     for moved in done.moved:
         console.print(f"pin moved: {escape(moved)}", soft_wrap=True)
     if done.drift is None:
@@ -59,8 +69,6 @@ def _print_rebuilt(console: Console, done: Rebuilt, started: float) -> None:
         console.print(f"- {escape(line)}", soft_wrap=True)
     if done.released is not None:
         console.print(f"  {done.released.folder}", soft_wrap=True)
-    engine_s, total_s = done.began - started, time.monotonic() - started
-    console.print(f"[dim]{total_s - engine_s:.1f} s, and {engine_s:.1f} s to start the engine[/]")
 
 
 def _print_drift(console: Console, differing: Sequence[Drift], since: str) -> None:

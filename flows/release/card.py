@@ -1,5 +1,6 @@
 """Gathers the facts for a release's card and manifest: how it was made, its sources, who saw it, how it is scored."""
 
+import importlib.metadata
 import json
 import re
 from collections import Counter
@@ -35,9 +36,11 @@ from data.whole_file import write_whole
 from flows.annotate.work import Collected, last_pull
 from flows.construct.engine import Family
 from flows.construct.evaluation import Scorer
+from flows.construct.reviewed import judged_keys
 from flows.construct.stages import StageRef
 from flows.families import citation
 from flows.llm.rules import Rules
+from flows.project.output_files import PACKAGE
 from flows.project.project import Project
 from flows.project.settings import PERSON, sample_path
 from flows.release.contamination import RowTexts, contamination_of
@@ -47,7 +50,7 @@ from flows.report.plots import agreement_plot, plots_of
 from flows.report.records import charts_of
 from schemas.errors import WrongInput
 from schemas.manifest import BuildManifest
-from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
+from schemas.release import Baseline, Contamination, ReleasedConfig, ReleaseManifest
 
 FILES_NAMED = 4
 """Files that the card's command line for the scorer names; for more, it has a pattern."""
@@ -62,6 +65,7 @@ def card_facts(
     repo: str | None,
     canary: str,
     gated: Sequence[Gated],
+    baselines: Sequence[Baseline] = (),
 ) -> CardFacts:
     """Return everything that the card says, with the manifest but for its version, inputs and files."""
     built = project.manifest
@@ -71,15 +75,17 @@ def card_facts(
     reviews = list(_reviews(project, built, collected, configs))
     plots = list(_draw(project, folder, configs, reviews))
     made = _MadeBy.of(project, built, configs)
+    families = {config.family.name: config.family for config in configs if config.rows.rows}.values()
     manifest = ReleaseManifest(
         name=built.name,
         version=FIRST_VERSION,
         canary=canary,
         seed=built.seed,
         pilot=built.limit is not None,
-        allowed_unreviewed=any(UNREVIEWED_ALLOWED in part.rows.values() for part in gated),
+        allowed_unreviewed=any(UNREVIEWED_ALLOWED in part.decisions for part in gated),
         configs=tuple(_released_config(project, config, licences[config.rows.name]) for config in configs),
         files=tuple(files_in(folder)),
+        baselines=tuple(baselines),
         stages={
             f"{part.family}/{part.part}/{stage.step}": stage.fingerprint
             for part in built.parts
@@ -95,9 +101,11 @@ def card_facts(
         repo=repo,
         maintainer=settings.maintainer,
         contact=settings.contact,
+        homepage=settings.homepage,
+        year=settings.year,
+        tool_url=tool_url(),
         families=tuple(
-            _family_facts(family, [config for config in configs if config.family is family])
-            for family in {config.family.name: config.family for config in configs if config.rows.rows}.values()
+            _family_facts(family, [config for config in configs if config.family is family]) for family in families
         ),
         configs=tuple(_config_facts(project, config, folder) for config in configs),
         usage=made.usage,
@@ -105,7 +113,15 @@ def card_facts(
         private=tuple(_private_facts(project, configs, made.models)),
         contamination=tuple(_contamination(project, folder, configs)),
         plots=tuple(plots),
+        limits=tuple(limit for family in families for limit in family.evaluation.limits),
     )  # fmt: skip
+
+
+def tool_url() -> str | None:
+    """Return the address that the package's metadata gives for Touchstone; None if it gives none."""
+    urls = importlib.metadata.metadata(PACKAGE).get_all("Project-URL") or []
+    by_label = {label.strip().lower(): url.strip() for label, _, url in (entry.partition(",") for entry in urls)}
+    return next((by_label[label] for label in ("homepage", "repository", "source") if label in by_label), None)
 
 
 @dataclass(frozen=True)
@@ -167,6 +183,7 @@ def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFa
             run_command(SCORERS, scored[0].group, chat=family.evaluation.choices is None) if scored else ""
         ),
         in_dialogues=family.evaluation.dialogues is not None,
+        headline=family.evaluation.headline,
     )  # fmt: skip
 
 
@@ -302,8 +319,8 @@ def _reviews(
             continue
         verdicts = project.verdicts(family.name, part.name)
         sifted = project.build.sifted(family, part)
-        views = {record.key: record.view_hash for record in sifted}
-        counted = [verdict for key, verdict in verdicts.items() if views.get(key) == verdict.view_hash]
+        judged = judged_keys(project.build, family, part)
+        counted = [verdict for key, verdict in verdicts.items() if key in judged]
         rubric = part.people.rubric
         work = by_rubric.get(rubric.name)
         rated = work.judged if work and not rubric.decides else []
@@ -322,11 +339,11 @@ def _reviews(
                 f"{project.out}/verdicts/{family.name}-{part.name}.jsonl: `by` or `reviewed_by` is no code such as a1; "
                 "write codes there, for they stand in the card"
             )
-        shown = len({task.item_key for task in part.people.tasks(list(sifted), built.seed)})
+        shown = len({task.item_key for task in part.people.tasks(sifted, built.seed)})
         decided = Counter(verdict.decision for verdict in counted)
         yield ReviewFacts(
             title=rubric.title or rubric.name, rubric=rubric.name, version=rubric.version,
-            parts=(f"{family.name}-{part.name}",), share=part.people.share, records=len(views), shown=shown,
+            parts=(f"{family.name}-{part.name}",), share=part.people.share, records=len(sifted), shown=shown,
             judged=work.rated if work and not rubric.decides else len(counted),
             accepted=decided["accept"], fixed=decided["fix"], rejected=decided["reject"], people=tuple(sorted(people)),
             agreement=tuple(work.agreement(built.seed)) if work else (), decides=rubric.decides,

@@ -1,11 +1,11 @@
-"""`touchstone release`, `diff` and `verify`."""
+"""`touchstone release`, `diff`, `verify` and `doctor`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from flows.project.command import BuildOption
+from flows.project.command import BuildOption, OutOption
 from schemas.errors import WrongInput
 
 
@@ -81,3 +81,22 @@ def verify(
     from flows.run.reading import verify_family
 
     verify_family(family, out, sources)
+
+
+def doctor(
+    config: Annotated[
+        Path | None, typer.Argument(help="Also check what a release of this configuration needs you to set")
+    ] = None,
+    out: OutOption = Path("out"),
+) -> None:
+    """Check the installation and look for a model server on this machine.
+
+    With a configuration, also check licences, the secret of a private share, and, if the configuration names a
+    repository on the Hub, the token and its right to write there.
+
+    Example: `touchstone doctor my.yaml`
+    """
+    from flows.project.installation import run_doctor
+    from flows.release.terminal import print_readiness
+
+    run_doctor(0 if config is None else print_readiness(config, out))

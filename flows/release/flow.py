@@ -1,6 +1,5 @@
 """The release as a Prefect flow: makes a version from a finished build and publishes it if asked to."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,28 +7,9 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from data.publish.changelog import section
-from data.publish.check import damage_of
-from data.publish.edits import Branch
-from data.publish.folder import CHANGELOG, read_release
+from data.publish.folder import CHANGELOG
 from flows.prefect_server.flow_runs import engine
-from flows.project.output_files import open_built
-from flows.project.released import note_release
-from flows.project.settings import load_config
-from flows.release.ready import check_release
-from flows.release.version import RELEASES, Prepared, look_at, prepare, versions_in
-from schemas.base import visible
-from schemas.errors import Failed
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The result of a release."""
-
-    prepared: Prepared
-    url: str | None
-    """Address of the version on the Hub; None if it is only in a folder."""
-    published: bool
-    """True if it was not on the Hub before."""
+from flows.release.outcome import Outcome, release_built
 
 
 @flow(name="release", validate_parameters=False)
@@ -46,24 +26,8 @@ def release(
     Without `allow_unreviewed`, unreviewed rows are treated as in the previous version. Unless it may `withdraw`, it
     stops (`Stopped`) before a version that lacks a whole configuration of the previous one.
     """
-    project = open_built(Path(out))
-    load_config(project.config_path)  # it says what stays private: without it everything would be released
-    repo = hub or project.config.release.repo
-    folder = Path(to) if to else project.out / RELEASES
-    check_release(project, repo, folder, allow_unreviewed=allow_unreviewed)
-    branch = look_at(repo, folder)
-    prepared = prepare(
-        project,
-        folder,
-        repo=repo,
-        version=version,
-        allow_unreviewed=allow_unreviewed,
-        withdraw=withdraw,
-        branch=branch,
-    )
-    for earlier in versions_in(prepared.folder.parent):  # also those that another run was killed before noting
-        note_release(project.store, read_release(earlier).manifest)
-    outcome = _publish(prepared, repo, branch)
+    outcome = release_built(out, to, hub, version=version, allow_unreviewed=allow_unreviewed, withdraw=withdraw)
+    prepared = outcome.prepared
     held_back: list[dict[str, Any]] = [
         {"configuration": name, "held back": reason, "rows": count}
         for name, reasons in prepared.held_back.items()
@@ -74,20 +38,6 @@ def release(
         text = section(prepared.difference, prepared.version)
         create_markdown_artifact(markdown=text, key="changelog", description=f"{CHANGELOG} of {prepared.version}")
     return outcome
-
-
-def _publish(prepared: Prepared, repo: str | None, branch: Branch | None) -> Outcome:
-    if repo is None:
-        return Outcome(prepared, None, published=False)
-    from data.publish.hub import publish
-
-    is_published = branch is not None and prepared.version in branch.tags
-    if not is_published and (fault := next(damage_of(read_release(prepared.folder)), None)):
-        raise Failed(
-            f"{prepared.folder}: {visible(fault)}; nothing was published: remove this folder, and release again"
-        )
-    done = publish(prepared.folder, repo, prepared.version, message=f"Version {prepared.version}")
-    return Outcome(prepared, done.url, published=done.new)
 
 
 def run_release(out: Path, **options: Any) -> Outcome:

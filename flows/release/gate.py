@@ -5,16 +5,20 @@ it. In a part of which people see a sample, the rows that they rejected are gone
 counted. A row that is made from a held-back row, or belongs together with a faulty one, is held back too.
 """
 
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from data.publish.reading import read_batches
 from data.publish.rows import UNREVIEWED_ALLOWED
+from data.seen import Hashes, place_of, sorted_hashes
 from flows.construct.engine import Family, Part
 from flows.construct.reviewed import is_current, reviewed_keys
 from flows.construct.stages import PEOPLE
-from flows.project.output_files import accepted_rows, verify_context
+from flows.construct.verification import Fault
+from flows.project.output_files import accepted_files, accepted_rows, verify_context
 from flows.project.project import Project
 from schemas.base import Record
 from schemas.errors import Failed, WrongInput
@@ -26,27 +30,53 @@ MADE_OF = "made of a row that is held back"
 BESIDE = "beside a row with a fault"
 
 
+class Judgement(NamedTuple):
+    """What the gate says of a row."""
+
+    held_back: str | None = None
+    """The reason why it may not be released; None if it may."""
+    decision: str | None = None
+    """The decision of its verdict; None if it has none."""
+
+
 @dataclass(frozen=True)
 class Gated:
     """A part at the gate: released + held back = its accepted rows and those that people rejected."""
 
     family: Family
     part: Part
-    rows: Mapping[str, str | None]
-    """Key of a row that may be released -> decision of its verdict; None if it has none."""
-    held_back: Mapping[str, str]
-    """Key of a row that may not -> reason."""
+    kinds: tuple[Judgement, ...]
+    """The different judgements."""
+    judged: Sequence[int]
+    """Of each accepted row, in the order of the files, the number of its judgement: a byte a row."""
     rejected: tuple[Record, ...]
     """The rows that people rejected, as they were shown; they are no longer among the accepted rows."""
-    ids: frozenset[str]
+    ids: Hashes
     """Ids of the accepted rows that are held back."""
     faults: tuple[str, ...]
     """The verifier's descriptions of faults."""
 
+    def __iter__(self) -> Iterator[Judgement]:
+        """Yield the judgement on each accepted row, in the order of the files."""
+        return map(self.kinds.__getitem__, self.judged)
+
+    @property
+    def decisions(self) -> Mapping[str | None, int]:
+        """Decision -> number of rows that may be released with it."""
+        return {kind.decision: count for kind, count in self._counts if kind.held_back is None}
+
     @property
     def reasons(self) -> Mapping[str, int]:
         """Reason -> number of rows held back for it."""
-        return dict(sorted(Counter(self.held_back.values()).items()))
+        reasons = {kind.held_back: count for kind, count in self._counts if kind.held_back is not None}
+        if self.rejected:
+            reasons[REJECTED] = len(self.rejected)
+        return dict(sorted(reasons.items()))
+
+    @property
+    def _counts(self) -> Iterator[tuple[Judgement, int]]:
+        counts = Counter(self.judged)
+        return ((kind, counts[number]) for number, kind in enumerate(self.kinds) if counts[number])
 
 
 def check_current(project: Project) -> None:
@@ -76,17 +106,16 @@ def gate(
     Raises `Failed` if the verifier reports a fault of neither a row nor a group of rows.
     """
     rows = _AcceptedRows(project, family, part, makers, allow_unreviewed=allow_unreviewed)
-    faults = tuple(_faults(project, family, part, rows))
-    rows.hold_back_groups()
-    rejected = tuple(_rejected(project, family, part))
+    faults = list(rows.faults())
+    rows.hold_back(faults)
     return Gated(
         family,
         part,
-        {key: decision for key, decision in rows.decisions.items() if key not in rows.held_back},
-        {**rows.held_back, **{record.key: REJECTED for record in rejected}},
-        rejected,
-        frozenset(id_ for id_, keys in rows.by_id.items() if not rows.held_back.keys().isdisjoint(keys)),
-        faults,
+        tuple(rows.kinds),
+        rows.judged,
+        tuple(_rejected(project, family, part)),
+        rows.ids_held_back(),
+        tuple(f"{family.name}-{part.name} {fault.id}: {fault.problem}" for fault in faults),
     )
 
 
@@ -97,65 +126,86 @@ class _AcceptedRows:
         self, project: Project, family: Family, part: Part, makers: Iterable[Gated], *, allow_unreviewed: bool
     ) -> None:
         assert part.released is not None, "an intermediate part is not released"
-        self._rows = accepted_rows(project, family.name, part)
+        self._project, self._family, self._part = project, family, part
         self._together, self._asked = part.released.together, part.released.asked
         self._needs_people, self._allow_unreviewed = needs_people(family, part), allow_unreviewed
         self._reviewed = reviewed_keys(project.build, family, part)
         self._decision = _decisions(project, family, part)
-        self._makers_held_back = frozenset().union(*(maker.ids for maker in makers if maker.family is family))
-        self.by_id: dict[str, list[str]] = {}
-        """Id -> keys."""
-        self.by_group: dict[str, list[str]] = {}
-        """Name of a group of rows -> their keys."""
-        self.decisions: dict[str, str | None] = {}
-        """Key of a row that may be released -> what people decided."""
-        self.held_back: dict[str, str] = {}
-        """Key -> reason."""
+        self._makers_held_back = [maker.ids for maker in makers if maker.family is family and len(maker.ids)]
+        self.kinds: dict[Judgement, int] = {}
+        """Judgement -> its number."""
+        self.judged = array("B")
+        """The number of each row's judgement, in the order of the files."""
 
-    def __iter__(self) -> Iterator[Any]:
-        for row in self._rows:
-            self.by_id.setdefault(row.id, []).append(row.key)
-            self.by_group.setdefault(str(getattr(row, self._together)), []).append(row.key)
-            self._judge(row)
+    def faults(self) -> Iterator[Fault]:
+        """Judge all rows, and yield the faults that the verifier finds in them."""
+        unread = self._judging()
+        yield from self._part.verify(unread, verify_context(self._project, self._family))
+        for _ in unread:  # a verifier need not read them all
+            pass
+
+    def _judging(self) -> Iterator[Any]:
+        for row in accepted_rows(self._project, self._family.name, self._part):
+            self.judged.append(self._number(self._judgement(row)))
             yield row
 
-    def _judge(self, row: Any) -> None:
+    def _number(self, judgement: Judgement) -> int:
+        return self.kinds.setdefault(judgement, len(self.kinds))
+
+    def _judgement(self, row: Any) -> Judgement:
         seen = row.key in self._reviewed or bool(getattr(row, "reviewed", False))
         unreviewed = self._needs_people and not seen and (self._asked is None or self._asked(row))
-        if not self._makers_held_back.isdisjoint(row.provenance.parents):
-            self.held_back[row.key] = MADE_OF
-        elif unreviewed and not self._allow_unreviewed:
-            self.held_back[row.key] = UNREVIEWED
-        elif unreviewed:
-            self.decisions[row.key] = UNREVIEWED_ALLOWED
-        else:
-            self.decisions[row.key] = self._decision(row) if seen else None
+        if any(
+            place_of(parent, ids) is not None for ids in self._makers_held_back for parent in row.provenance.parents
+        ):
+            return Judgement(MADE_OF)
+        if unreviewed and not self._allow_unreviewed:
+            return Judgement(UNREVIEWED)
+        if unreviewed:
+            return Judgement(decision=UNREVIEWED_ALLOWED)
+        return Judgement(decision=self._decision(row) if seen else None)
 
-    def hold_back_faulty(self, name: str) -> bool:
-        """Hold back the rows with this id, or the group of this name. Returns False if there are none."""
-        keys = self.by_id.get(name) or self.by_group.get(name)
-        self.held_back |= dict.fromkeys(keys or (), FAULTY)
-        return keys is not None
+    def hold_back(self, faults: Sequence[Fault]) -> None:
+        """Hold back the rows with faults, and those beside them. Raises `Failed` for a fault of no row and no group.
 
-    def hold_back_groups(self) -> None:
-        """Hold back the groups of faulty rows."""
-        for keys in self.by_group.values():
-            if any(self.held_back.get(key) == FAULTY for key in keys):
-                self.held_back |= {key: self.held_back.get(key, BESIDE) for key in keys}
-
-
-def _faults(project: Project, family: Family, part: Part, rows: _AcceptedRows) -> Iterator[str]:
-    """Yield the faults that the verifier finds, holding back their rows. Raises `Failed` for a fault of no row."""
-    unread = iter(rows)
-    for fault in part.verify(unread, verify_context(project, family)):
-        if not rows.hold_back_faulty(fault.id):
+        A fault is that of the rows with its id or, if there are none, of the group of rows of that name.
+        """
+        if not faults:
+            return
+        names = {fault.id for fault in faults}
+        ids = names.intersection(id_ for id_, _ in self._names())
+        groups = (names - ids).intersection(group for _, group in self._names())
+        if (fault := next((fault for fault in faults if fault.id not in ids | groups), None)) is not None:
             raise Failed(
-                f"{project.out}: {family.name}-{part.name}: {fault.id}: {fault.problem}; this concerns no single row: "
-                f"build it again, then `touchstone verify {family.name}`"
+                f"{self._project.out}: {self._family.name}-{self._part.name}: {fault.id}: {fault.problem}; this "
+                f"concerns no single row: build it again, then `touchstone verify {self._family.name}`"
             )
-        yield f"{family.name}-{part.name} {fault.id}: {fault.problem}"
-    for _ in unread:  # a verifier need not read them all
-        pass
+        faulty, beside = self._number(Judgement(FAULTY)), self._number(Judgement(BESIDE))
+        faulty_groups: set[str] = set()
+        for place, (id_, group) in enumerate(self._names()):
+            if id_ in ids or group in groups:
+                self.judged[place] = faulty
+                faulty_groups.add(group)
+        may_go = {number for kind, number in self.kinds.items() if kind.held_back is None}
+        for place, (_, group) in enumerate(self._names()):
+            if group in faulty_groups and self.judged[place] in may_go:
+                self.judged[place] = beside
+
+    def ids_held_back(self) -> Hashes:
+        """Return the ids of the rows that may not be released."""
+        numbers = {number for kind, number in self.kinds.items() if kind.held_back is not None}
+        if numbers.isdisjoint(self.judged):
+            return sorted_hashes(())
+        held_back = (number in numbers for number in self.judged)
+        return sorted_hashes(
+            id_ for (id_, _), is_held_back in zip(self._names(), held_back, strict=True) if is_held_back
+        )
+
+    def _names(self) -> Iterator[tuple[str, str]]:
+        """Yield the id of each row, and the name of its group."""
+        for path in accepted_files(self._project, self._family.name, self._part.name):
+            for batch in read_batches(path, sorted({"id", self._together})):
+                yield from ((row["id"], str(row[self._together])) for row in batch.rows())
 
 
 def _decisions(project: Project, family: Family, part: Part) -> Any:

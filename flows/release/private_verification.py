@@ -12,6 +12,7 @@ from pathlib import Path
 from data.publish.check import faults_of
 from data.publish.folder import DATA, MANIFEST, VERIFICATION_INPUTS, Release, paths_in, read_release
 from data.publish.reading import opened, read_batches
+from data.publish.row_keys import keys_in
 from data.publish.rows import fields_of
 from flows.construct.embed import Embedder
 from flows.release.private_share import DRAWN_BY
@@ -106,13 +107,13 @@ def _faults(version: PrivateRows) -> Iterator[str]:
             yield f"{path}: belongs to no configuration that has private rows"
     for config in version.configs:
         private = _read(version.folder, version.files(config))
-        public = _read(version.public.folder, config.files)
-        if len(private.keys) != config.held_out:
-            yield f"{config.name}: {len(private.keys):,} private rows, expected {config.held_out:,}"
-        for key, count in sorted(Counter(private.keys).items()):
+        public = {key for keys in keys_in(version.public.folder, config.files) for key in keys if key in private.keys}
+        if private.keys.total() != config.held_out:
+            yield f"{config.name}: {private.keys.total():,} private rows, expected {config.held_out:,}"
+        for key, count in sorted(private.keys.items()):
             if count > 1:
                 yield f"{config.name}: key {key} stands in the private rows twice"
-            if key in public.keys:
+            if key in public:
                 yield f"{config.name}: key {key} is private and public"
         for canary in sorted(private.canaries - {version.public.manifest.canary}):
             yield f"{config.name}: canary {canary!r}, expected {version.public.manifest.canary}"
@@ -124,7 +125,8 @@ def _faults(version: PrivateRows) -> Iterator[str]:
 class _Names:
     """Keys, canaries and columns of the rows of some files."""
 
-    keys: list[str] = field(default_factory=list)
+    keys: Counter[str] = field(default_factory=Counter)
+    """Key -> number of rows that have it."""
     canaries: set[str] = field(default_factory=set)
     columns: Mapping[str, str] = field(default_factory=dict)
     """Column -> Arrow type."""
@@ -136,6 +138,6 @@ def _read(folder: Path, files: Iterable[str]) -> _Names:
         with opened(folder / path) as file:
             names.columns = fields_of(file.schema_arrow)
         for row in (row for batch in read_batches(folder / path, ["key", "canary"]) for row in batch.rows()):
-            names.keys.append(row["key"])
+            names.keys[row["key"]] += 1
             names.canaries.add(row["canary"])
     return names

@@ -3,18 +3,21 @@
 Everything else takes minutes of proving, or hours of building, before it can be refused.
 """
 
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from data.publish.folder import read_release
 from data.publish.licences import undetermined
 from data.publish.reading import read_batches
+from data.sources.pins import Pins, lock_of
 from flows.project.output_files import accepted_files
-from flows.project.project import Project
+from flows.project.project import COPIES, Project
+from flows.project.settings import load_config
 from flows.release.gate import needs_people
 from flows.release.private_share import PrivateShare
 from flows.release.rows import config_name, line_sources, mixed_sources, source_refs, sources_named
-from flows.release.version import PRIVATE, newest, versions_in
+from flows.release.version import PRIVATE, RELEASES, is_as_before, newest, versions_in
 from schemas.base import SourceRef
 from schemas.errors import Failed, WrongInput, raise_all
 
@@ -25,9 +28,8 @@ def check_release(project: Project, repo: str | None, to: Path, *, allow_unrevie
     Without `allow_unreviewed`, unreviewed rows are treated as in the newest version in `to`. Raises `WrongInput` with a
     line for each problem, and `Failed` if only the Hub is the problem: it does not answer.
     """
-    before = newest(to)
-    as_before = allow_unreviewed is None and before is not None and before.manifest.allowed_unreviewed
-    licences = _licences_of_rows(project, allow_unreviewed=bool(allow_unreviewed or as_before))
+    allowed = bool(allow_unreviewed or is_as_before(newest(to), allow_unreviewed))
+    licences = _licences_of_rows(project, allow_unreviewed=allowed)
     _check([*licences, *_secret(project, to)], repo)
 
 
@@ -38,6 +40,23 @@ def check_rebuild(project: Project, repo: str | None, to: Path) -> None:
     """
     licences = _licences_of_sources(project) if repo is not None else ()
     _check([*licences, *_secret(project, to)], repo)
+
+
+def check_configuration(path: Path, out: Path) -> str | None:
+    """Check what `check_rebuild` checks, and the Hub only if the configuration names a repository there.
+
+    Returns that repository. A URL that no build has fetched is fetched to a folder that is removed again. Raises as
+    `check_release` does.
+    """
+    settings = load_config(path)
+    with tempfile.TemporaryDirectory() as scratch:
+        pins = Pins(lock_of(path), settings.state / COPIES, scratch=Path(scratch))
+        project = Project(path, out, pins=pins)
+        try:
+            check_rebuild(project, settings.release.repo, out / RELEASES)
+        finally:
+            project.close()
+    return settings.release.repo
 
 
 def _check(problems: Sequence[str], repo: str | None) -> None:

@@ -5,14 +5,17 @@ Rows of other parts, which the verifiers read, go out beside them.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from data.publish.folder import VERIFICATION_INPUTS
 from data.publish.reading import opened, read_batches
 from data.publish.rows import SPLIT, UNREVIEWED_ALLOWED, ReleasedRows, Ruling, fields_of, write_rows
+from data.seen import Hashes, place_of, sorted_hashes
 from data.sources import SourceSpec, name_of
 from flows.construct.embed import CHINESE_SHARE, chinese_share
 from flows.construct.engine import Family, Part
@@ -22,6 +25,8 @@ from flows.project.project import Project
 from flows.release.gate import REJECTED, Gated, gate
 from schemas.base import HASH_LENGTH, SourceRef, canonical_json
 
+MOST_NAMED = 2**18
+"""Ids that rows name and that are held as texts before they become numbers."""
 ID = re.compile(rf"\b[0-9a-f]{{{HASH_LENGTH}}}\b")
 
 
@@ -65,7 +70,7 @@ def write_configs(
         written = write_rows(
             accepted_files(project, family.name, part.name),
             folder,
-            lambda row, judged=judged: _ruling(judged, row, held_out),  # type: ignore[misc]
+            _rule(judged, held_out),
             canary=canary,
             columns=part.released.configs,
             private=private,
@@ -92,11 +97,16 @@ def config_name(family: Family, part: Part, row: Mapping[str, Any]) -> str:
     return "-".join([family.name, *(kinds or [part.name])])
 
 
-def _ruling(gated: Gated, row: Mapping[str, Any], held_out: Collection[str]) -> Ruling:
-    config = config_name(gated.family, gated.part, row)
-    if (reason := gated.held_back.get(row["key"])) is not None:
-        return Ruling(config, held_back=reason)
-    return Ruling(config, held_out=row["key"] in held_out, decision=gated.rows[row["key"]])
+def _rule(gated: Gated, held_out: Collection[str]) -> Callable[[Mapping[str, Any]], Ruling]:
+    """Return the rule for the part's accepted rows, to be asked about each in order."""
+    judgements = iter(gated)
+
+    def ruling(row: Mapping[str, Any]) -> Ruling:
+        held_back, decision = next(judgements)
+        private = held_back is None and row["key"] in held_out
+        return Ruling(config_name(gated.family, gated.part, row), held_back, held_out=private, decision=decision)
+
+    return ruling
 
 
 def look_through(project: Project, config: GatheredConfig, folder: Path) -> None:
@@ -215,20 +225,24 @@ class _NeededRows:
     def ruling(self, row: Mapping[str, Any]) -> Ruling:
         """Whether the row is needed, and may go out."""
         unseen = self._reviewed is not None and row["key"] not in self._reviewed
-        unnamed = self._named is not None and row["id"] not in self._named
+        unnamed = self._named is not None and place_of(row["id"], self._named) is None
         sources = row["provenance"]["sources"] if "provenance" in row and self._sources is not None else ()
         foreign = any((source["source"], source["licence"]) not in (self._sources or ()) for source in sources)
         return Ruling(self._config, held_back="not needed" if unseen or unnamed or foreign else None)
 
 
-def _named(rows: Iterable[Path]) -> set[str]:
+def _named(rows: Iterable[Path]) -> Hashes:
     """All that looks like an id in the rows of some files, long texts excluded."""
-    ids: set[str] = set()
+    ids = sorted_hashes(())
     for path in rows:
         with opened(path) as file:
             kinds = fields_of(file.schema_arrow)
         short = [name for name, kind in kinds.items() if kind not in ("string", "large_string")]
+        recent: set[str] = set()
         for batch in read_batches(path, short):
             for row in batch.rows():
-                ids.update(ID.findall(canonical_json(row).decode()))
+                recent.update(ID.findall(canonical_json(row).decode()))
+            if len(recent) > MOST_NAMED:
+                ids, recent = np.union1d(ids, sorted_hashes(recent)), set()
+        ids = np.union1d(ids, sorted_hashes(recent))
     return ids

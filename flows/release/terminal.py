@@ -24,7 +24,7 @@ from flows.project.settings import EmbedderSettings
 from flows.release.private_share import SECRET
 from flows.release.version import AS_BEFORE, PRIVATE, withdrawn_in_words
 from schemas.base import visible
-from schemas.errors import Failed
+from schemas.errors import Failed, WrongInput, WrongInputs
 from schemas.release import ReleaseManifest
 
 if TYPE_CHECKING:
@@ -58,8 +58,11 @@ def release_build(
         console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
     if len(done.faults) > FAULTS_SHOWN:
         console.print(f"  and {len(done.faults) - FAULTS_SHOWN} more")
-    for line in done.kept:
+    for line in (*done.kept, *done.left_out):
         console.print(f"- {escape(line)}", soft_wrap=True)
+    for scores in manifest.baselines:
+        asked = f"{scores.rows:,} of {scores.of:,} rows of {scores.family}"
+        console.print(f"- the card has the scores of {escape(scores.model)} on {asked}", soft_wrap=True)
     where = escape(str(done.folder))
     if done.as_before:
         console.print(f"- {AS_BEFORE}", soft_wrap=True)
@@ -86,6 +89,23 @@ def release_build(
     console.print(
         f"  [dim]touchstone verify release {where} proves it; {where}/README.md is its card[/]", soft_wrap=True
     )
+
+
+def print_readiness(config: Path, out: Path) -> int:
+    """Print what a release of a configuration still needs its user to set. Returns the number of problems."""
+    from flows.release.ready import check_configuration
+
+    console = make_console()
+    try:
+        repo = check_configuration(config, out)
+    except (WrongInput, Failed) as error:
+        problems = error.problems if isinstance(error, WrongInputs) else [str(error)]
+        for problem in problems:
+            console.print(f"[red]✗[/] {escape(problem)}", soft_wrap=True)
+        return len(problems)
+    where = f"published at {repo}" if repo else "released to a folder"
+    console.print(f"[green]✓[/] {escape(str(config))}: nothing is missing to be {escape(where)}", soft_wrap=True)
+    return 0
 
 
 def print_difference(before: str, now: str, output: Path | None) -> None:

@@ -29,6 +29,7 @@ from flows.construct.stages import FamilyBuild
 from flows.project.locks import locked
 from flows.project.output_files import PACKAGE
 from flows.project.project import Project
+from flows.release.baselines import baselines_of, evaluations_of
 from flows.release.card import card_facts
 from flows.release.gate import Gated, check_current
 from flows.release.private_share import PrivateShare
@@ -38,7 +39,7 @@ from flows.release.verification import prove
 from schemas.base import content_hash, visible
 from schemas.errors import Failed, Stopped, WrongInput
 from schemas.manifest import BuildManifest
-from schemas.release import MadeCard
+from schemas.release import Baseline, MadeCard
 
 RELEASES = "releases"
 """Default folder of the versions, below the output folder of a build."""
@@ -81,6 +82,8 @@ class Prepared:
     """Configuration of the previous version of which no row is released now -> its number of rows."""
     kept: Sequence[str] = ()
     """A line on each kind of edit by people that the version keeps."""
+    left_out: Sequence[str] = ()
+    """A line on each evaluation beside the build that has no scores in the card."""
 
     @property
     def is_new(self) -> bool:
@@ -150,10 +153,11 @@ def _prepare(
     allow_unreviewed: bool | None,
     withdraw: bool,
 ) -> Prepared:
-    before = _version_before(project, to)
-    as_before = allow_unreviewed is None and before is not None and before.manifest.allowed_unreviewed
-    allowed = bool(allow_unreviewed or as_before)
     earlier = [read_release(path) for path in versions_in(to)]
+    before = earlier[-1] if earlier else None
+    _refuse_another_dataset(project, to, before)
+    as_before = is_as_before(before, allow_unreviewed)
+    allowed = bool(allow_unreviewed or as_before)
     private = PrivateShare.opened(project.config.release.held_out, to / PRIVATE, earlier)
     edits = edits_of(before, branch)
     inputs = _inputs(project, repo, edits, allow_unreviewed=allowed)
@@ -175,29 +179,33 @@ def _prepare(
         raise Stopped(
             f"{project.out}: {withdrawn_in_words(withdrawn)} would disappear from the dataset; nothing is released"
         )
-    facts, difference = draft.write_the_rest(gated, configs)
+    scores, left_out = baselines_of(project, draft.folder, configs)
+    facts, difference = draft.write_the_rest(gated, configs, scores)
     number = next_version(difference, version)
     held_back = {config.rows.name: config.rows.held_back for config in configs}
     faults = tuple(fault for part in gated for fault in part.faults)
     if number is None:
         assert before is not None
         kept = in_words(edits, branch)
-        return Prepared(before.folder, before.manifest.version, None, held_back, faults, as_before, kept=kept)
+        return Prepared(before.folder, before.manifest.version, None, held_back, faults, as_before, {}, kept, left_out)
     write_scorers(project, draft.folder, configs, repo, number)
     made = draft.finish(facts, difference, number)
     kept = in_words(edits_of(read_release(made)), branch)
-    return Prepared(made, number, difference, held_back, faults, as_before, withdrawn, kept)
+    return Prepared(made, number, difference, held_back, faults, as_before, withdrawn, kept, left_out)
 
 
-def _version_before(project: Project, to: Path) -> Release | None:
-    """Return the newest version in `to`. Raises `WrongInput` if it is of another dataset."""
-    before, name = newest(to), project.manifest.name
+def is_as_before(before: Release | None, allow_unreviewed: bool | None) -> bool:
+    """Return whether unreviewed rows go out because they did in the previous version."""
+    return allow_unreviewed is None and before is not None and before.manifest.allowed_unreviewed
+
+
+def _refuse_another_dataset(project: Project, to: Path, before: Release | None) -> None:
+    name = project.manifest.name
     if before is not None and before.manifest.name != name:
         raise WrongInput(
             f"{to}: has versions of {before.manifest.name}, but this build is of {name}; name another folder "
             "with --to, or give the configuration that name"
         )
-    return before
 
 
 def _refuse_damaged(before: Release) -> None:
@@ -243,7 +251,9 @@ class _Draft:
             raise NothingToRelease(f"{self.project.out}: nothing may be released: {_why_nothing(gated, configs)}")
         return gated, configs
 
-    def write_the_rest(self, gated: Sequence[Gated], configs: Sequence[GatheredConfig]) -> tuple[CardFacts, Difference]:
+    def write_the_rest(
+        self, gated: Sequence[Gated], configs: Sequence[GatheredConfig], baselines: Sequence[Baseline]
+    ) -> tuple[CardFacts, Difference]:
         """Write everything else under the number of the previous version, and compare the two."""
         project, folder, before = self.project, self.folder, self.before
         for config in configs:
@@ -253,7 +263,7 @@ class _Draft:
         )
         number = before.manifest.version if before else FIRST_VERSION
         write_scorers(project, folder, configs, self.repo, number)
-        facts = card_facts(project, folder, configs, self.repo, self.canary, gated)
+        facts = card_facts(project, folder, configs, self.repo, self.canary, gated, baselines)
         made = put_files(self.edits, before, folder) if before is not None else {}
         files = tuple(
             file.model_copy(update={"made": made[file.path]} if file.path in made else {}) for file in files_in(folder)
@@ -349,7 +359,7 @@ def _inputs(project: Project, repo: str | None, edits: Edits, *, allow_unreviewe
     people = sorted((project.out / "annotations").glob("*.jsonl"))
     return content_hash(
         [[part.family, part.part, [stage.fingerprint for stage in part.stages]] for part in built.parts],
-        [[path.name, checksum(path)] for path in people],
+        [[path.name, checksum(path)] for path in (*people, *evaluations_of(project))],
         project.config.release.model_dump(mode="json", exclude={"contamination"}),
         [source_fingerprint(spec) for spec in project.config.release.contamination],
         [

@@ -22,9 +22,8 @@ from prefect.futures import PrefectFuture
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from flows.construct.engine import SetStep
-from flows.construct.files_step import RowFile
 from flows.construct.progress import ProgressListener
-from flows.construct.runner import STAGES_AT_ONCE, File, Piece, Runner
+from flows.construct.runner import STAGES_AT_ONCE, File, Piece, Runner, Shard
 from flows.construct.running import run_file, run_shard
 from flows.construct.stages import StageRef
 from flows.llm.model import BudgetSpent, TransportError
@@ -67,22 +66,22 @@ RETRIED: dict[str, Any] = {
 """Options of a task that asks a model: the store keeps results, and only an unanswered call is tried again."""
 
 
-@task(name="shard", task_run_name="{ref} {start} to {stop}", **RETRIED)
-def shard(project: Project, ref: StageRef, fingerprint: str, start: int, stop: int) -> ShardManifest | None:
-    """Run an `each` or `expand` step over input records `start` to `stop` (exclusive)."""
+@task(name="shard", task_run_name="{piece.chain[0]} {piece.start} to {piece.stop}", **RETRIED)
+def shard(project: Project, piece: Shard, fingerprint: str) -> list[ShardManifest] | None:
+    """Run the steps of a chain over a span of input records."""
     if project.loop.stopped:
         return None
-    _check_same(project, ref, fingerprint)
-    return project.loop.run(run_shard(project.build, ref, start, stop))
+    _check_same(project, piece.chain[-1], fingerprint)
+    return project.loop.run(run_shard(project.build, piece.chain, piece.start, piece.stop))
 
 
-@task(name="file", task_run_name="{ref} {file.name}", cache_policy=NO_CACHE, persist_result=False)
-def row_file(project: Project, ref: StageRef, fingerprint: str, index: int, file: RowFile) -> ShardManifest | None:
+@task(name="file", task_run_name="{piece.ref} {piece.file.name}", cache_policy=NO_CACHE, persist_result=False)
+def row_file(project: Project, piece: File, fingerprint: str) -> list[ShardManifest] | None:
     """Write one file of a `files` step."""
     if project.loop.stopped:
         return None
-    _check_same(project, ref, fingerprint)
-    return run_file(project.build, ref, index, file)
+    _check_same(project, piece.ref, fingerprint)
+    return [run_file(project.build, piece.ref, piece.index, piece.file)]
 
 
 def _check_same(project: Project, ref: StageRef, fingerprint: str) -> None:
@@ -139,12 +138,11 @@ class PrefectTasks(InProcess):
         """Tasks of a stage in work at once: a stage of many shards leaves room for others."""
         return max(SHARDS_AT_ONCE, 2 * self._project.workers)
 
-    def submit(self, ref: StageRef, piece: Piece) -> PrefectFuture[ShardManifest | None]:  # type: ignore[override]
+    def submit(self, piece: Piece) -> PrefectFuture[list[ShardManifest] | None]:  # type: ignore[override]
         """Submit a shard or a file."""
-        fingerprint = self._build.fingerprint(ref)
         if isinstance(piece, File):
-            return row_file.submit(self._project, ref, fingerprint, piece.index, piece.file)
-        return shard.submit(self._project, ref, fingerprint, piece.start, piece.stop)
+            return row_file.submit(self._project, piece, self._build.fingerprint(piece.ref))
+        return shard.submit(self._project, piece, self._build.fingerprint(piece.chain[-1]))
 
     def run_whole(self, ref: StageRef, progress: Callable[[int, int], None]) -> None:
         """Run a stage in one piece."""

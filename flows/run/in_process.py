@@ -6,11 +6,11 @@ from concurrent.futures import Future
 from functools import partial
 
 from flows.construct.engine import SetStep
+from flows.construct.preparing import asks_servers
 from flows.construct.progress import ProgressListener
 from flows.construct.runner import File, Piece, Runner
 from flows.construct.running import run_file, run_people, run_set, run_shard, run_source
 from flows.construct.stages import SOURCE, Build, StageRef
-from flows.llm.rules import Rules
 from flows.project.locks import one_stage
 from flows.project.project import Project
 from schemas.manifest import ShardManifest
@@ -25,7 +25,7 @@ class InProcess:
     def __init__(self, project: Project, build: Build) -> None:
         self._project = project
         self._build = build
-        self._work: set[Future[ShardManifest]] = set()
+        self._work: set[Future[list[ShardManifest]]] = set()
         self._stopped = False
 
     @property
@@ -45,19 +45,17 @@ class InProcess:
 
     def load(self, ref: StageRef) -> None:
         """Load the embedder for a stage that asks servers; loaded on the event loop, it would make calls time out."""
-        step, family = self._build.step(ref), self._build.families[ref.family]
-        if step is None or not step.embeds:
-            return
-        if not all(isinstance(family.models[name], Rules) for name in step.models(family.settings)):
+        step = self._build.step(ref)
+        if step is not None and step.embeds and asks_servers(self._build, ref):
             self._project.load_embedder()
 
-    def submit(self, ref: StageRef, piece: Piece) -> Future[ShardManifest]:
+    def submit(self, piece: Piece) -> Future[list[ShardManifest]]:
         """Start a shard, or write a file."""
         if isinstance(piece, File):
-            done: Future[ShardManifest] = Future()
-            done.set_result(run_file(self._build, ref, piece.index, piece.file))
+            done: Future[list[ShardManifest]] = Future()
+            done.set_result([run_file(self._build, piece.ref, piece.index, piece.file)])
             return done
-        future = self._project.loop.submit(run_shard(self._build, ref, piece.start, piece.stop))
+        future = self._project.loop.submit(run_shard(self._build, piece.chain, piece.start, piece.stop))
         self._work.add(future)
         future.add_done_callback(self._work.discard)
         if self._stopped:  # by another stage

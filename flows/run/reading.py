@@ -72,14 +72,14 @@ def explain_record(name: str, out: Path | None) -> None:
     descendants: dict[str, int] = {}
     for family, part in project.build.parts():
         for ref in project.build.stages(family, part):
-            stage = project.build.read(ref)
-            for record in stage:
+            stage, names = project.build.read(ref), {name, *ids}
+            for record in stage.mentioning(names):
                 if name in (record.id, record.key):
                     _explain_kept(console, project, family, ref, record, told=record.id in ids)
                     ids.add(record.id)
                 elif ids.intersection(getattr(getattr(record, "provenance", None), "parents", ())):
                     descendants[str(ref)] = descendants.get(str(ref), 0) + 1
-            for dropped in stage.dropped():
+            for dropped in stage.dropped({name, *ids}):
                 if name in (dropped.item_id, dropped.key):
                     _explain_dropped(console, project, ref, dropped)
                     ids.add(dropped.item_id)
@@ -132,7 +132,8 @@ def _explain_dropped(console: Console, project: Project, ref: StageRef, dropped:
         console.print(as_lines(f"evidence: {dropped.evidence}"), markup=False)
     for related in _parents(project, [dropped.related_id] if dropped.related_id else []):
         console.print(as_lines(f"related: {related.id} {_text_of(related)}"), markup=False)
-    before = next((record for record in project.build.inputs(ref) if record.id == dropped.item_id), None)
+    arrived = (project.build.read(before).mentioning([dropped.item_id]) for before in project.build.before(ref))
+    before = next((record for records in arrived for record in records if record.id == dropped.item_id), None)
     if before is not None:
         console.print(as_lines(f"it was: {_text_of(before)}"), markup=False)
 
@@ -148,7 +149,7 @@ def _parents(project: Project, ids: Iterable[str]) -> Iterator[Record]:
     wanted = set(ids)
     for family, part in project.build.parts():
         for ref in project.build.stages(family, part):
-            for record in project.build.read(ref) if wanted else ():
+            for record in project.build.read(ref).mentioning(tuple(wanted)) if wanted else ():
                 if record.id in wanted:
                     wanted.discard(record.id)
                     yield record

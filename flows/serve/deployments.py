@@ -52,8 +52,8 @@ from flows.project.output_files import write_report
 from flows.project.project import Project
 from flows.project.settings import Config, load_config
 from flows.rebuild.flow import rebuild as rebuild_once
-from flows.release.flow import Outcome
 from flows.release.flow import release as release_once
+from flows.release.outcome import Outcome
 from flows.run.flow import build as build_once
 from flows.run.flow import task_runner
 from schemas.errors import Failed, Stopped, WrongInput

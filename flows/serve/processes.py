@@ -21,6 +21,7 @@ from schemas.errors import Failed
 
 PORT = 4200
 """Port of the project's own server, unless it is taken."""
+FREE_PORTS_TRIED = 20
 ENDS_WITHIN_S = 20
 LOOKS_EVERY_S = 0.2
 KILLED_WITHIN_S = 5
@@ -96,15 +97,31 @@ def end(group: int) -> None:
             time.sleep(LOOKS_EVERY_S)
 
 
-def choose_port() -> int:
-    """Return Prefect's usual port, or a free one."""
-    for port in (PORT, 0):
-        with socket.socket() as listener:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            with contextlib.suppress(OSError):
-                listener.bind((HOST, port))
-                return int(listener.getsockname()[1])
+@contextlib.contextmanager
+def reserved_port() -> Iterator[int]:
+    """Reserve Prefect's usual port, or a free one, against other processes that start a server at the same moment.
+
+    Prefect itself binds the port, seconds later. Until the end, a datagram socket with the same number reserves it.
+    Raises `Failed`.
+    """
+    for wanted in (PORT, *[0] * FREE_PORTS_TRIED):
+        with socket.socket(type=socket.SOCK_DGRAM) as reservation:
+            try:
+                port = _free_port(wanted)
+                reservation.bind((HOST, port))
+            except OSError:
+                continue
+            yield port
+            return
     raise Failed("no port is free for a Prefect server; name one that runs in PREFECT_API_URL")
+
+
+def _free_port(wanted: int) -> int:
+    """Return the port, or any for 0. Raises `OSError` if it is taken."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, wanted))
+        return int(listener.getsockname()[1])
 
 
 @contextlib.contextmanager

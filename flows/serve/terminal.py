@@ -32,11 +32,15 @@ SCHEDULED_WITHIN_S = 60
 
 def serve_schedule(config_path: Path | None, out: Path) -> None:
     """Serve the dataset's deployments until stopped; without a configuration, those of the sample."""
+    with serve.reserved_port() as port:
+        _serve(config_path or sample_path(), out, port)
+
+
+def _serve(path: Path, out: Path, port: int) -> None:
     console = make_console()
-    path = config_path or sample_path()
     config = load_config(path)
     notice = _notice_url()
-    named, port = os.environ.get(API), serve.choose_port()
+    named = os.environ.get(API)
     api = named or f"http://{HOST}:{port}/api"
     folder = config.state / "serve"
     environment = serve.environment(folder, api)

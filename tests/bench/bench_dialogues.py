@@ -198,11 +198,11 @@ async def ours(project: Project, dialogues: int, profile: cProfile.Profile | Non
     if profile is not None:
         profile.enable()
     started = time.perf_counter()
-    shards = await asyncio.gather(*(run_shard(build, HELD, *span) for span in shard_spans))
+    shards = await asyncio.gather(*(run_shard(build, [HELD], *span) for span in shard_spans))
     took = time.perf_counter() - started
     if profile is not None:
         profile.disable()
-    assert sum(shard.kept for shard in shards) == dialogues, shards
+    assert sum(shard.kept for (shard,) in shards) == dialogues, shards
     for model in {id(one): one for one in build.families[HELD.family].models.values()}.values():
         await model.aclose()  # type: ignore[attr-defined]
     project.models.cache.close()

@@ -41,6 +41,7 @@ from flows.families.lveval.facts import packaged_fact
 from flows.families.lveval.material import PairMaterial
 from flows.families.lveval.method import mix_contexts
 from flows.families.lveval.mixing import Text
+from flows.families.lveval.selection import SelectedDocuments
 from flows.families.lveval.settings import LVEvalSettings
 from schemas.base import Provenance, Record, SourceRef, key_of
 from schemas.lveval import Document, LongContext, Pair, PoolDocument, Rule
@@ -129,6 +130,20 @@ def one_pair(
     return pair, PairMaterial(texts, chosen, "", ())
 
 
+def assembler(
+    settings: LVEvalSettings,
+    documents: dict[str, list[PoolDocument]],
+    pairs: dict[str, list[Pair]],
+    materials: dict[str, PairMaterial],
+) -> Assembler:
+    """An assembler of a dataset that was never released: everything came at once."""
+    groups = {(name, 0): own for name, own in pairs.items()}
+    by_id = {pair.id: (group, pair) for group, own in groups.items() for pair in own}
+    selected = SelectedDocuments((pair for _, pair in by_id.values()), lambda pair: 0)
+    came = {name: [(0, document) for document in own] for name, own in documents.items()}
+    return Assembler(settings, SEED, came, groups, by_id, materials, selected)
+
+
 def ours(mixer: Assembler, settings: LVEvalSettings, folder: Path) -> tuple[int, dict[str, int], list[Path]]:
     """Write all files; rows, drops by reason, and the files."""
     store = StageFiles(Store(str(folder)), "lveval", "contexts", "mix_contexts", "bench")
@@ -183,12 +198,9 @@ def main(arguments: list[str] | None = None) -> None:
     share = float(given[0]) if given else 0.05
     settings = LVEvalSettings()
     with tempfile.TemporaryDirectory() as folder:
-        small, own, few = corpus(0)
-        ours(
-            Assembler(LVEvalSettings(levels=("1k",)), SEED, own, small, few),
-            LVEvalSettings(levels=("1k",)),
-            Path(folder),
-        )
+        few, own, little = corpus(0)
+        short = LVEvalSettings(levels=("1k",))
+        ours(assembler(short, own, few, little), short, Path(folder))
     pairs, documents, materials = corpus(share)
     print(f"{'ours, seconds':>16}{'MB/s':>8}{f'pyarrow, {CORES} processes, write only':>40}{'MB/s':>8}{'ratio':>8}")
     ratios = []
@@ -196,7 +208,7 @@ def main(arguments: list[str] | None = None) -> None:
         into = Path(tempfile.mkdtemp(prefix="bench-mix-"))
         try:
             started = time.perf_counter()
-            mixer = Assembler(settings, SEED, documents, pairs, materials)
+            mixer = assembler(settings, documents, pairs, materials)
             rows, drops, files = ours(mixer, settings, into)
             built = time.perf_counter() - started
             sizes = sorted(((file.stat().st_size, str(file)) for file in files), reverse=True)

@@ -86,7 +86,7 @@ async def ours(build: Build) -> float:
 
     async def shard(span: tuple[int, int]) -> ShardManifest:
         async with room:
-            return await run_shard(build, ref, *span)
+            return (await run_shard(build, [ref], *span))[0]
 
     shards = await asyncio.gather(*(shard(span) for span in spans(build, ref)))
     finish(build, ref, shards)

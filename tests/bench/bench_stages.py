@@ -8,16 +8,12 @@ The peak of memory is that of the process.
 """
 
 import argparse
-import asyncio
 import multiprocessing
 import resource
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import Future
-from contextlib import nullcontext
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -29,12 +25,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from flows.construct.engine import Context, SetContext, Slot, all_, each, expand
 from flows.construct.estimates import Expected
 from flows.construct.records import Records
-from flows.construct.runner import Runner, Shard
-from flows.construct.running import run_set, run_shard, run_source
 from flows.construct.stages import SOURCE, Build, StageRef
-from schemas.manifest import ShardManifest
 from schemas.source import Statement
-from tests.toy import FAMILY, Word, toy_build
+from tests.toy import FAMILY, Word, run_by_runner, toy_build
 
 STAGES = [StageRef("toy", "words", step) for step in (SOURCE, "copy", "double", "pass_on")]
 
@@ -57,27 +50,6 @@ async def pass_on(words: Records[Word], ctx: SetContext) -> AsyncIterator[Word]:
 
 STEPS = (each(copy), expand(double, slots=lambda word, prepared: [{"time": 1}, {"time": 2}],
                             expected=Expected(slots=lambda settings: 2)), all_(pass_on))  # fmt: skip
-
-
-class Here:
-    """An executor without models: shards run on an event loop, as they do in a worker."""
-
-    at_once, workers, stopped = 8, 1, False
-
-    def __init__(self, build: Build) -> None:
-        self._build = build
-        self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
-
-    def load(self, ref: StageRef) -> None: ...
-
-    def stop(self) -> None: ...
-
-    def submit(self, ref: StageRef, piece: Shard) -> Future[ShardManifest]:  # type: ignore[override]
-        return asyncio.run_coroutine_threadsafe(run_shard(self._build, ref, piece.start, piece.stop), self._loop)
-
-    def run_whole(self, ref: StageRef, progress: Callable[[int, int], None]) -> None:
-        run_source(self._build, ref) if ref.step == SOURCE else asyncio.run(run_set(self._build, ref, progress))
 
 
 def _reference_s(build: Build, ref: StageRef, folder: Path) -> float:
@@ -103,7 +75,7 @@ def measure(count: int) -> list[str]:
         build.families["toy"] = replace(build.families["toy"], family=replace(FAMILY, parts=(part,)))
         for ref in STAGES:
             started = time.process_time()
-            Runner(build, Here(build), lambda name, waits: nullcontext()).run([ref])  # type: ignore[arg-type]
+            run_by_runner(build, [ref])
             seconds = time.process_time() - started
             records = len(build.read(ref))
             files = len(list(Path(build.files(ref).folder).iterdir()))

@@ -129,8 +129,11 @@ EVALUATION = Evaluation(
         "`scores` has a number for each option, the higher the likelier, of the log-probabilities of its tokens after "
         "the prompt: variant `sum`, their sum; `mean`, their mean; `sequence`, the mean over prompt and option. Give "
         "the variants that you have.",
+        score=scores_of,
         options=option_scoring,
     ),
+    limits=("Five of the six options of an item of CHARPEval are bad responses on purpose; some are false.",),
+    headline={"accuracy": "share of items of which the right response ranks first, by the way to score an option"},
     choices=choices,
     chunks=chunks,
     authors=Authorship("distractors", items_of, compare_authors),

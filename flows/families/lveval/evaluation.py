@@ -188,7 +188,16 @@ EVALUATION = Evaluation(
     scorer=Scorer(
         FORM,
         "`prediction` is the whole reply. `context` asks with the context, `direct` with the question alone.",
+        score=scores_of,
         replies=reply_scoring,
         needs="Chinese rows need jieba, which divides texts into words: `pip install jieba==0.42.1`.",
     ),
+    limits=(
+        "The contexts of LV-Eval mix texts of many sources, with confusing facts and replaced names that "
+        "are false on purpose.",
+        "A level of LV-Eval counts words (in Chinese: characters), not the tokens of a model.",
+    ),
+    headline={
+        "score by level": "mean over datasets of their score with the context, from 0 to 1, by the authors' program"
+    },
 )

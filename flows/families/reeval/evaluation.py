@@ -142,7 +142,18 @@ EVALUATION = Evaluation(
         FORM,
         "`prediction` is the whole reply, which should be the answer and no more. With `prompting` `faithful` there is "
         "no `closed_book`.",
+        score=scores_of,
         replies=reply_scoring,
     ),
+    limits=(
+        "The evidence of ReEval's category 1 was changed to state another answer: it is false on purpose.",
+        "ReEval compares words: a right answer that is worded otherwise counts as wrong in exact match.",
+    ),
+    headline={
+        "category 1": "with the swapped answer in the evidence: exact match and F1, as means",
+        "category 1, original evidence": "with the evidence as it was",
+        "category 2": "with the evidence expanded in two ways: both right (EM), and the mean of both (F1)",
+        "category 2, original evidence": "with the evidence as it was",
+    },
     ready=judge_of,
 )

@@ -147,6 +147,11 @@ FAMILY = Family(
     view=view,
     evaluation=Evaluation(
         parts=("seeds",),
+        limits=(
+            "Models wrote the replies and the ratings of RefuteBench, and both have the models' errors. Where "
+            "people rated, this card says how far they agree with the ratings.",
+        ),
+        headline={"overall": "mean rating from 1 to 5 over refutations and seeds, with its 95 % interval"},
         dialogues=DialogueEvaluation(
             parts=("dialogues", "ratings"), models="evaluated", tables=tables, select=select_ratings, cases=cases
         ),

@@ -71,6 +71,14 @@ EVALUATION = Evaluation(
         FORM,
         "`prediction` is the whole reply. Its answer is what the last `<output>` tag holds: a reply without the tag is "
         "wrong, and is counted.",
+        score=scores_of,
         replies=reply_scoring,
     ),
+    limits=(
+        "The contexts of URAQ hold statements that were made false on purpose, and the expected answers follow them.",
+        "Rows of URAQ that share an `item_id` ask the same question, so they are not independent.",
+    ),
+    headline={
+        "overall accuracy": "share of right replies over all user needs and context settings, by the number of contexts"
+    },
 )

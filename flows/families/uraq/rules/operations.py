@@ -71,8 +71,14 @@ def place_in(series: str, name: str) -> Result:
 
 def in_office(table: str, year: int) -> Result:
     """Who was in office in a year; blocked in a year of a change."""
-    names = [row["name"] for row in rows(table) if int(row["start"]) < year < int(row["end"])]
+    names = [name for name, start, end in _terms(table) if start < year < end]
     return required(names[0] if len(names) == 1 else None)
+
+
+@cache
+def _terms(table: str) -> tuple[tuple[str, int, int], ...]:
+    """Every term of office: who, and its first and last year."""
+    return tuple((row["name"], int(row["start"]), int(row["end"])) for row in rows(table))
 
 
 def successor(table: str, name: str) -> Result:

@@ -57,7 +57,7 @@ def ask(fact: Fact, pattern: Pattern, value: str) -> ComputedQuestion | None:
     if not all(candidates(source, fact) for source in program.slots.values() if source in CANDIDATES):
         return None
     rng = random.Random(f"{fact.id} {pattern.id} {value}")
-    for _ in range(DRAWS):
+    for _ in range(DRAWS if program.slots else 1):  # without slots, every draw is the same
         try:
             question = ComputedQuestion(fact, pattern, _fill_slots(fact, program, value, rng))
             original, manipulated = question.results(fact.value), question.results(value)
@@ -110,7 +110,8 @@ def _gives_away(question: ComputedQuestion, answers: Sequence[str], value: str) 
     if question.pattern.program.answer_type == "entity":
         hidden.update(answers)
     text = question.text.casefold()
-    return any(re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", text) for word in hidden - {"yes", "no"})
+    words = (word.casefold() for word in hidden - {"yes", "no"})
+    return any(word in text and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) for word in words)
 
 
 @cache

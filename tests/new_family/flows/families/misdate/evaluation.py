@@ -41,5 +41,5 @@ EVALUATION = Evaluation(
     ],
     scored=columns(*COLUMNS),
     score=score,
-    scorer=Scorer(FORM, "`prediction` is the whole reply.", replies=reply_scoring),
+    scorer=Scorer(FORM, "`prediction` is the whole reply.", scores_of, replies=reply_scoring),
 )

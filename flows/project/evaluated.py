@@ -1,0 +1,117 @@
+"""Evaluations of a build: predictions, and the note beside them of what the model was asked about each row.
+
+A release goes by it: its card has scores only on rows about which the model would be asked the same today.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from data.checksum import checksum
+from data.publish.rows import BOOKKEEPING
+from data.sources.files import json_lines
+from data.whole_file import write_whole
+from flows.construct.engine import Family
+from flows.construct.settings import FamilySettings
+from flows.llm.model import Prompt
+from flows.project.project import Project
+from schemas.base import Frozen, content_hash
+from schemas.errors import Failed, first_problem
+from schemas.prediction import Prediction
+
+ENDING = ".evaluation.json"
+PREDICTIONS = "predictions"
+"""Folder of the predictions in the output folder of a build."""
+
+
+class Evaluated(Frozen):
+    """`FAMILY-MODEL.evaluation.json`, the note."""
+
+    family: str
+    model: str = Field(description="As the command named it")
+    predictions: str = Field(description="SHA-256 of the predictions")
+    rows: Mapping[str, str] = Field(description="Id of a row -> fingerprint of what was asked about it")
+
+
+def write_note(project: Project, family: Family, model: str, rows: Iterable[Any], path: Path) -> None:
+    """Write the note on the predictions in `path`, which are on some of the rows, or all."""
+    asked = asked_of(project, family)
+    predicted = {str(row.values.get("id")) for row in json_lines(str(path))}
+    fingerprints = {row.id: asked(row) for row in rows if row.id in predicted}
+    note = Evaluated(family=family.name, model=model, predictions=checksum(path), rows=fingerprints)
+    write_whole(note_of(path), note.model_dump_json().encode())
+
+
+def note_of(predictions: Path) -> Path:
+    """Return the path of the note on a file of predictions."""
+    return predictions.with_name(f"{predictions.stem}{ENDING}")
+
+
+def predictions_of(note: Path) -> Path:
+    """Return the path of the predictions that a note is on."""
+    return note.with_name(f"{note.name.removesuffix(ENDING)}.jsonl")
+
+
+def notes_in(out: Path) -> list[Path]:
+    """Return the paths of the notes in the output folder of a build."""
+    return sorted((out / PREDICTIONS).glob(f"*{ENDING}"))
+
+
+def read_note(path: Path) -> Evaluated:
+    """Return a note. Raises `Failed` for a damaged one."""
+    try:
+        return Evaluated.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise Failed(f"{path}: damaged note on an evaluation; remove it, or evaluate the model again") from error
+
+
+def read_predictions(path: Path, family: Family) -> Iterator[Prediction]:
+    """Yield the predictions of a JSONL file: replies, or scores if the family weighs options.
+
+    Raises `WrongInput` for a bad line.
+    """
+    wanted = "prediction" if family.evaluation.choices is None else "scores"
+    for row in json_lines(str(path)):
+        advice = f"a row has id, variant and {wanted}"
+        try:
+            prediction = Prediction.model_validate(dict(row.values))
+        except ValidationError as error:
+            raise row.error(first_problem(error, "the row"), advice) from error
+        if prediction.failure is None and (prediction.scores is None) != (wanted == "prediction"):
+            raise row.error(f"it has no {wanted}", advice)
+        yield prediction
+
+
+def settings_now(project: Project, family: Family) -> FamilySettings:
+    """Return the build's settings, with the evaluation settings taken from the configuration as it is now."""
+    built, evaluation = project.build.families[family.name].settings, family.evaluation
+    names = [*evaluation.settings, *([evaluation.selection.setting] if evaluation.selection else ())]
+    if not names:
+        return built
+    now = project.settings_now[family.name]
+    return built.model_copy(update={name: getattr(now, name) for name in names})
+
+
+def asked_of(project: Project, family: Family) -> Callable[[Any], str]:
+    """Return a function that gives a fingerprint of what a model is asked now about a row, and scored by.
+
+    It goes by all in the row that is comparable, the prompts, and the ways to ask.
+    """
+    evaluation, settings = family.evaluation, settings_now(project, family)
+    prompts: Mapping[str, Prompt[Any]] = project.build.families[family.name].prompts
+    templates = content_hash([[prompts[prompt.name].source, prompt.max_tokens] for prompt in evaluation.prompts])
+
+    def fingerprint(row: Any) -> str:
+        ways: list[list[object]]
+        if evaluation.choices is not None:
+            choices = evaluation.choices(row, settings)
+            ways = [[choice.prompt, dict(choice.options), choice.prompting, choice.shots] for choice in choices]
+        else:
+            requests = evaluation.requests(row, settings)
+            ways = [[request.variant, request.prompt.name, request.prompting, request.shots] for request in requests]
+        comparable = row.model_dump(mode="json", exclude={*BOOKKEEPING, *row.BOOKKEEPING, "key"})
+        return content_hash(templates, ways, comparable)
+
+    return fingerprint

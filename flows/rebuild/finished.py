@@ -1,0 +1,117 @@
+"""The steps of a rebuild around its build, and the rebuild of a build that is finished already.
+
+That one needs no Prefect, whose start takes longer than all else: there are no tasks to run.
+"""
+
+import os
+import shlex
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from data.publish.changelog import summary
+from data.publish.merge import Conflict
+from flows.construct.progress import ProgressListener
+from flows.prefect_server.embedded import API
+from flows.project.gc import note_build
+from flows.project.locks import building, one_rebuild
+from flows.project.output_files import REPORT, last_manifest, remember, write_output_files, write_report
+from flows.project.project import Project
+from flows.project.settings import load_config
+from flows.rebuild.changes import Rebuilt, asks_people, drift, note_rows, refuse_too_many, rows_before, rows_of
+from flows.release.outcome import Outcome, release_built
+from flows.release.ready import check_rebuild
+from flows.release.version import AS_BEFORE, RELEASES, NothingToRelease
+from schemas.errors import Stopped
+from schemas.manifest import BuildManifest
+
+
+def rebuild_finished(
+    config: Path, out: Path, to: Path | None, hub: str | None, listener: ProgressListener
+) -> Rebuilt | None:
+    """Rebuild without Prefect if no stage has to run and nobody is asked.
+
+    Otherwise, or if the user names a Prefect server, where the run is to be seen, it does nothing and returns None.
+    Raises as the `rebuild` flow does.
+    """
+    if os.environ.get(API) or last_manifest(out) is None:
+        return None
+    settings = load_config(config)
+    with one_rebuild(settings.state, settings.name):
+        began = time.monotonic()
+        project = Project(config, out)
+        try:
+            check_rebuild(project, hub or settings.release.repo, to or out / RELEASES)
+            built = None if asks_people(project) else _finished_build(project, listener)
+        finally:
+            project.close()
+        if built is None:
+            return None
+        done = Rebuilt(built, None, began=began)
+        compare_rows(project, done)
+        release_rows(release_built, out, str(to) if to else None, hub, done)
+        note_rows(out, rows_of(project, built))
+    return done
+
+
+def _finished_build(project: Project, listener: ProgressListener) -> BuildManifest | None:
+    """Write the output files of a build whose stages are all finished; None if one is not."""
+    stages = project.build
+    with building(project.state):
+        manifests = {}
+        for ref in (ref for family, part in stages.parts() for ref in stages.stages(family, part)):
+            if (manifest := stages.manifest(ref)) is None:
+                return None
+            manifests[ref] = manifest
+        for ref, manifest in manifests.items():
+            listener.finished(ref, manifest, before=True, example=None)
+        before = last_manifest(project.out)
+        built = write_output_files(project)
+        note_build(project.store, project.out, built)
+        remember(project)
+    report_if_new(project, built, before)
+    return built
+
+
+def report_if_new(project: Project, built: BuildManifest, before: BuildManifest | None) -> None:
+    """Write the report if the build differs from the one before."""
+    if built != before or not (project.out / REPORT).exists():
+        write_report(Project(project.config_path, project.out))
+
+
+def compare_rows(project: Project, done: Rebuilt) -> None:
+    """Compare the rows with those of the last rebuild. Raises `Stopped` if more changed than is allowed."""
+    before, now = rows_before(project.out), rows_of(project, done.built)
+    if before is not None:
+        done.drift = drift(before, now)
+        refuse_too_many(project, done.drift)
+
+
+def release_rows(release: Callable[..., Outcome], out: Path, to: str | None, hub: str | None, done: Rebuilt) -> None:
+    """Release the rows that pass the gate by calling `release`.
+
+    Raises `Stopped` if a whole configuration would be gone, or if people changed what the version changes too.
+    """
+    try:
+        outcome = release(str(out), to=to, hub=hub, withdraw=False)
+    except NothingToRelease as error:
+        done.told.append(str(error))
+        return
+    except Conflict:
+        raise
+    except Stopped as error:
+        options = [*(["--to", to] if to else []), *(["--hub", hub] if hub else [])]
+        command = shlex.join(["touchstone", "release", "--out", str(out), *options])
+        raise Stopped(
+            f"{error}; see why (`touchstone rebuild CONFIG --preview`), then `{command}` withdraws it"
+        ) from None
+    done.released, done.url = outcome.prepared, outcome.url
+    if outcome.prepared.as_before:
+        done.told.append(AS_BEFORE)
+    done.told += done.released.kept
+    version = f"version {done.released.version}"
+    done.told.append(f"{version} is new" if done.released.is_new else f"nothing differs from {version}")
+    if done.released.difference is not None:
+        done.told.append(summary(done.released.difference))
+    if outcome.url:
+        done.told.append(f"{'published' if outcome.published else 'there already'}: {outcome.url}")

@@ -1,0 +1,73 @@
+"""Makes a version from a finished build, and publishes it if asked to."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.publish.check import damage_of
+from data.publish.edits import Branch
+from data.publish.folder import read_release
+from flows.project.output_files import open_built
+from flows.project.released import note_release
+from flows.project.settings import load_config
+from flows.release.ready import check_release
+from flows.release.version import RELEASES, Prepared, look_at, prepare, versions_in
+from schemas.base import visible
+from schemas.errors import Failed
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a release."""
+
+    prepared: Prepared
+    url: str | None
+    """Address of the version on the Hub; None if it is only in a folder."""
+    published: bool
+    """True if it was not on the Hub before."""
+
+
+def release_built(
+    out: str,
+    to: str | None = None,
+    hub: str | None = None,
+    *,
+    version: str | None = None,
+    allow_unreviewed: bool | None = None,
+    withdraw: bool = True,
+) -> Outcome:
+    """Release the build in `out`. If nothing differs from the previous version, nothing happens.
+
+    The options, and what it raises, are those of `prepare`.
+    """
+    project = open_built(Path(out))
+    load_config(project.config_path)  # it says what stays private: without it everything would be released
+    repo = hub or project.config.release.repo
+    folder = Path(to) if to else project.out / RELEASES
+    check_release(project, repo, folder, allow_unreviewed=allow_unreviewed)
+    branch = look_at(repo, folder)
+    prepared = prepare(
+        project,
+        folder,
+        repo=repo,
+        version=version,
+        allow_unreviewed=allow_unreviewed,
+        withdraw=withdraw,
+        branch=branch,
+    )
+    for earlier in versions_in(prepared.folder.parent):  # also those that another run was killed before noting
+        note_release(project.store, read_release(earlier).manifest)
+    return _publish(prepared, repo, branch)
+
+
+def _publish(prepared: Prepared, repo: str | None, branch: Branch | None) -> Outcome:
+    if repo is None:
+        return Outcome(prepared, None, published=False)
+    from data.publish.hub import publish
+
+    is_published = branch is not None and prepared.version in branch.tags
+    if not is_published and (fault := next(damage_of(read_release(prepared.folder)), None)):
+        raise Failed(
+            f"{prepared.folder}: {visible(fault)}; nothing was published: remove this folder, and release again"
+        )
+    done = publish(prepared.folder, repo, prepared.version, message=f"Version {prepared.version}")
+    return Outcome(prepared, done.url, published=done.new)

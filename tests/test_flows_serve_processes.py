@@ -1,0 +1,40 @@
+"""The port of the project's own Prefect server."""
+
+import contextlib
+import socket
+
+import pytest
+
+from flows.serve import processes
+from flows.serve.processes import reserved_port
+from schemas.errors import Failed
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind((processes.HOST, 0))
+        return int(listener.getsockname()[1])
+
+
+def test_servers_that_start_at_the_same_moment_get_ports_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "PORT", free_port())
+    with contextlib.ExitStack() as stack:
+        ports = [stack.enter_context(reserved_port()) for _ in range(5)]
+        assert ports[0] == processes.PORT
+        assert len(set(ports)) == 5
+        with socket.socket() as server:  # it is free for the server itself
+            server.bind((processes.HOST, ports[0]))
+    with reserved_port() as again:
+        assert again == processes.PORT
+
+
+def test_a_port_on_which_something_listens_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as other:
+        other.bind((processes.HOST, 0))
+        other.listen()
+        monkeypatch.setattr(processes, "PORT", other.getsockname()[1])
+        with reserved_port() as port:
+            assert port != processes.PORT
+        monkeypatch.setattr(processes, "FREE_PORTS_TRIED", 0)
+        with pytest.raises(Failed, match="no port is free"), reserved_port():
+            pass
