@@ -6,7 +6,7 @@ import time
 import pytest
 
 from flows.llm.limits import Budget, Limits
-from flows.llm.model import BudgetSpent
+from flows.llm.model import CALLS_AHEAD, BudgetSpent
 
 
 async def fill(limits: Limits, count: int) -> None:
@@ -76,6 +76,26 @@ async def test_places_are_given_in_order_and_a_cancelled_wait_takes_none() -> No
     await asyncio.gather(*tasks, return_exceptions=True)
     assert order == [2, 3]
     assert limits.running == 0
+
+
+async def test_a_place_goes_to_the_call_with_the_most_calls_ahead_and_then_to_the_first() -> None:
+    limits = Limits(concurrency=1)
+    order: list[str] = []
+
+    async def work(name: str, ahead: float) -> None:
+        CALLS_AHEAD.set(ahead)
+        await limits.enter()
+        order.append(name)
+        await asyncio.sleep(0)
+        limits.leave()
+
+    await limits.enter()
+    waiting = {"rating": 1, "turn": 10, "next turn": 10, "question": 2, "batch": 3}
+    tasks = [asyncio.create_task(work(*call)) for call in waiting.items()]
+    await asyncio.sleep(0)
+    limits.leave()
+    await asyncio.gather(*tasks)
+    assert order == ["turn", "next turn", "batch", "question", "rating"]
 
 
 async def test_a_request_larger_than_the_burst_of_tokens_passes_in_pieces() -> None:

@@ -1,12 +1,13 @@
 """Limits of a run: concurrency, requests and tokens per minute, money."""
 
 import asyncio
+import heapq
 import math
-from collections import deque
+from itertools import count
 
 from aiolimiter import AsyncLimiter
 
-from flows.llm.model import BudgetSpent
+from flows.llm.model import CALLS_AHEAD, BudgetSpent
 
 COOLING_S = 3.0
 """After a cut, 429s are ignored for this long, in seconds: they belong to the same burst."""
@@ -22,6 +23,9 @@ class Limits:
     after it, cut no further. Every `recovery_successes` answers one place comes back, up to
     `concurrency`. In no minute are more than `requests_per_minute` requests (retries included) sent or
     more than `tokens_per_minute` estimated tokens asked for. Belongs to one event loop.
+
+    A place goes to the call with the most `CALLS_AHEAD`, since none of those can begin before it is answered; of
+    equal ones, to the call that waits longest. So long chains end no later than what could run beside them.
     """
 
     def __init__(
@@ -41,7 +45,9 @@ class Limits:
         self._recovery_successes = recovery_successes
         self._successes = 0
         self._cut_at = -math.inf
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: list[tuple[float, int, asyncio.Future[None]]] = []
+        """A heap: calls ahead, negative, then the order in which the calls came."""
+        self._numbers = count()
         self.count_tokens = tokens_per_minute is not None
         self._requests = None if requests_per_minute is None else _a_minute(requests_per_minute)
         self._tokens = None if tokens_per_minute is None else _a_minute(tokens_per_minute)
@@ -53,7 +59,7 @@ class Limits:
             self.running += 1
         else:
             place = asyncio.get_running_loop().create_future()
-            self._waiting.append(place)
+            heapq.heappush(self._waiting, (-CALLS_AHEAD.get(), next(self._numbers), place))
             try:
                 await place
             except asyncio.CancelledError:
@@ -99,7 +105,7 @@ class Limits:
 
     def _admit(self) -> None:
         while self._waiting and self.running < self.allowed:
-            place = self._waiting.popleft()
+            *_, place = heapq.heappop(self._waiting)
             if not place.done():
                 self.running += 1
                 place.set_result(None)

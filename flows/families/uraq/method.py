@@ -63,7 +63,7 @@ async def write_statements(statements: Records[Statement], ctx: SetContext[UraqS
         return
     wanted = min(settings.statements, ctx.step.limit or settings.statements)
     written = _written_before(ctx)
-    survivors, dry = len(_independent(written.values(), ctx).kept), 0
+    survivors, dry = await _survivors(written, ctx), 0
     if survivors > wanted:
         written, survivors = {}, 0
     turns = cycle(settings.topics)
@@ -73,7 +73,7 @@ async def write_statements(statements: Records[Statement], ctx: SetContext[UraqS
         topics = tuple(islice(turns, number))
         asked_about.update(topics)
         await _write_round(topics, size, round_, written, ctx)
-        before, survivors = survivors, len(_independent(written.values(), ctx).kept)
+        before, survivors = survivors, await _survivors(written, ctx)
         ctx.progress(min(survivors, wanted), wanted)
         if survivors >= wanted:
             break
@@ -84,6 +84,11 @@ async def write_statements(statements: Records[Statement], ctx: SetContext[UraqS
     _note_silent_topics(asked_about, written.values(), ctx)
     for statement in written.values():
         yield statement
+
+
+async def _survivors(written: Mapping[str, Statement], ctx: SetContext[UraqSettings]) -> int:
+    """How many of the statements survive dedupe. In a thread: meanwhile other steps' calls go out and come in."""
+    return len((await asyncio.to_thread(_independent, list(written.values()), ctx)).kept)
 
 
 def _written_before(ctx: SetContext[UraqSettings]) -> dict[str, Statement]:
