@@ -165,13 +165,11 @@ class Scribe:
 async def scribed(config: Path, out: Path, limit: int | None = None) -> dict[str, str]:
     """What the rules answer to everything that a build of this configuration asks, by message hash."""
     project = Project(config, out, limit)
-    tables: dict[str, str] = {}
-    for name, family in project.build.families.items():
-        scribe = Scribe(name, project.config.seed)
+    scribes = [Scribe(name, project.config.seed) for name in project.build.families]
+    for family, scribe in zip(project.build.families.values(), scribes, strict=True):
         family.models.update(dict.fromkeys(family.models, scribe))  # type: ignore[attr-defined]
-        tables = scribe.table
     await run_all(project.build)
-    return tables
+    return {name: answer for scribe in scribes for name, answer in scribe.table.items()}
 
 
 def served(table: Mapping[str, str]) -> Callable[[Messages], str]:

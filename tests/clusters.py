@@ -35,14 +35,18 @@ class Cluster:
         )
         wait_for(lambda: note.exists() and note.stat().st_size > 0)
         self.address = str(orjson.loads(note.read_bytes())["address"])
-        for number in range(self._number):
-            self.workers.append(
-                self._start("dask_worker", f"worker-{number}", self.address, "--nthreads", "1", "--no-nanny",
-                            "--host", "127.0.0.1")
-            )  # fmt: skip
-        logs = [self._folder / f"worker-{number}.log" for number in range(self._number)]
-        wait_for(lambda: all("Registered to" in log.read_text() for log in logs))
+        for _ in range(self._number):
+            self.join()
+        wait_for(lambda: all("Registered to" in self.log(number) for number in range(self._number)))
         return self
+
+    def join(self) -> None:
+        """Start another worker."""
+        number = len(self.workers)
+        self.workers.append(
+            self._start("dask_worker", f"worker-{number}", self.address, "--nthreads", "1", "--no-nanny",
+                        "--host", "127.0.0.1")
+        )  # fmt: skip
 
     def __exit__(self, *error: object) -> None:
         for process in [*self.workers, self._scheduler]:
@@ -54,6 +58,12 @@ class Cluster:
         """Kill a worker without a word."""
         os.killpg(self.workers[number].pid, signal.SIGKILL)
         self.workers[number].wait()
+
+    def kill_scheduler(self) -> None:
+        """Kill the scheduler without a word."""
+        assert self._scheduler is not None
+        os.killpg(self._scheduler.pid, signal.SIGKILL)
+        self._scheduler.wait()
 
     def log(self, number: int) -> str:
         """What a worker has said."""

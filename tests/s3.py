@@ -4,6 +4,7 @@ import io
 import random
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,12 +26,18 @@ class Faults:
     seed: int = 0
     unavailable: float = 0.0
     """503, nothing done."""
+    broken: float = 0.0
+    """500, nothing done."""
+    upload_cut: float = 0.0
+    """The connection closes in the middle of what is sent, nothing done."""
     dropped: float = 0.0
     """The connection closes, nothing done."""
     answer_lost: float = 0.0
     """Done, but the connection closes before the answer."""
     answer_cut: float = 0.0
     """The connection closes in the middle of the answer's body."""
+    slow_s: float = 0.0
+    """Seconds before each answer."""
 
 
 class Quiet(WSGIRequestHandler):
@@ -89,7 +96,7 @@ class S3Server:
     def _fault(self) -> str | None:
         with self._lock:
             draw = self._random.random()
-        for name in ("unavailable", "dropped", "answer_lost", "answer_cut"):
+        for name in ("unavailable", "broken", "upload_cut", "dropped", "answer_lost", "answer_cut"):
             draw -= getattr(self.faults, name)
             if draw < 0:
                 return name
@@ -105,13 +112,19 @@ class S3Server:
         fault = self._fault()
         if fault is not None:
             self.done[fault] += 1
+        time.sleep(self.faults.slow_s)
         if fault == "dropped":
             self._cut(environ)
-        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        length = int(environ.get("CONTENT_LENGTH") or 0)
+        body = environ["wsgi.input"].read(length // 2 if fault == "upload_cut" else length)
+        if fault == "upload_cut":
+            self._cut(environ)
         if f"Credential={KEY}/" not in environ.get("HTTP_AUTHORIZATION", ""):
             return _refusal(start, "403 Forbidden", "InvalidAccessKeyId", "The key does not exist in our records.")
         if fault == "unavailable":
-            return _refusal(start, "503 Service Unavailable", "ServiceUnavailable", "Please try again.")
+            return _refusal(start, "503 Slow Down", "SlowDown", "Please reduce your request rate.")
+        if fault == "broken":
+            return _refusal(start, "500 Internal Server Error", "InternalError", "Please try again.")
         return self._asked(environ, body, start, lost=fault == "answer_lost", cut=fault == "answer_cut")
 
     def _asked(self, environ: dict[str, Any], body: bytes, start: Any, *, lost: bool, cut: bool) -> Iterable[bytes]:

@@ -200,7 +200,7 @@ def test_who_was_at_work_before_there_was_practice_goes_on() -> None:
 CODES = st.sets(st.sampled_from(["a1", "a2", "a3", "a4", "a5", "a6"]))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(data=st.data(), count=st.integers(0, 30), people=CODES, first=st.integers(0, 12), asked=st.integers(1, 4))
 def test_whatever_comes(data: st.DataObject, count: int, people: set[str], first: int, asked: int) -> None:
     rubric = RUBRIC.model_copy(update={"people_per_item": asked, "validation_share": 0.2})

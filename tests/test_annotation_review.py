@@ -339,7 +339,7 @@ def test_marks_are_reviewed_a_line_each() -> None:
     assert verdict.marks == {"names": ("Ann",)}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(data=st.data(), people=st.integers(1, 3), review=st.booleans())
 def test_every_task_has_one_outcome_and_every_annotation_one_place(
     data: st.DataObject, people: int, review: bool

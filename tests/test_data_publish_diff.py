@@ -397,7 +397,7 @@ def rows_of(made: Release) -> dict[str, dict[str, Any]]:
 
 
 @given(old=NOTES, new=NOTES, order=st.randoms(use_true_random=False))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_changes_applied_to_the_old_rows_give_the_new(
     tmp_path_factory: pytest.TempPathFactory, old: dict[str, Any], new: dict[str, Any], order: Any
 ) -> None:

@@ -1,6 +1,7 @@
 """Stage files in an object store: what two writers leave, and what faults on the way leave."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 
 import fsspec
@@ -86,7 +87,20 @@ def test_two_writers_of_one_shard_leave_one_whole_shard(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "server", [Faults(seed=1, unavailable=0.1, dropped=0.05, answer_lost=0.05, answer_cut=0.05)], indirect=True
+    "server",
+    [
+        Faults(
+            seed=1,
+            unavailable=0.06,
+            broken=0.06,
+            upload_cut=0.06,
+            dropped=0.05,
+            answer_lost=0.05,
+            answer_cut=0.05,
+            slow_s=0.5,
+        )
+    ],
+    indirect=True,
 )
 def test_faults_on_the_way_lose_nothing(server: S3Server) -> None:
     files = StageFiles(Store(URL), "f", "p", "s", "0" * 16)
@@ -102,7 +116,33 @@ def test_faults_on_the_way_lose_nothing(server: S3Server) -> None:
         assert [Statement.model_validate_json(line) for line in lines] == [
             statement(100 * index + number) for number in range(20)
         ]
-    assert all(server.done[fault] for fault in ("unavailable", "dropped", "answer_lost", "answer_cut"))
+    for fault in ("unavailable", "broken", "upload_cut", "dropped", "answer_lost", "answer_cut"):
+        assert server.done[fault], fault
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["unavailable", "broken", "upload_cut", "dropped"])
+def test_a_store_that_breaks_down_in_the_middle_is_one_line_and_what_was_whole_is_kept(
+    server: S3Server, fault: str
+) -> None:
+    files = StageFiles(Store(URL), "f", "p", "s", "0" * 16)
+
+    def write(start: int) -> None:
+        with ShardWriter(files, start, start + 1) as writer:
+            writer.keep(statement(start))
+        writer.finish(1, {})
+
+    write(0)
+    server.faults = replace(server.faults, **{fault: 1.0})
+    with pytest.raises(StoreError, match=r"the store refuses .* run again: finished work is kept") as caught:
+        write(1)
+    assert "\n" not in str(caught.value)
+    server.faults = Faults()
+    assert [shard.index for shard in files.spans()] == [0], "half a shard is none"
+    write(1)
+    for shard in files.spans():
+        (line,) = files.lines(files.kept(shard), shard.kept_sha256)
+        assert Statement.model_validate_json(line) == statement(shard.index)
 
 
 def test_what_a_store_refuses_is_one_line_without_a_secret(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:

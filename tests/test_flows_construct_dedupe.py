@@ -1,5 +1,8 @@
 import gzip
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flows.construct.centroid_lists import _Centroids
 from flows.construct.dedupe import (
     Dedupe,
     NearDuplicate,
@@ -198,6 +202,67 @@ def test_the_approximate_comparison_states_its_recall_and_keeps_about_as_many() 
     assert 0.99 <= approximate.recall <= 1
     assert_maximal_independent(approximate, ids, vectors, 0.5)
     assert len(approximate.kept) == pytest.approx(len(exact.kept), rel=0.02)
+
+
+@pytest.mark.parametrize("exact_up_to", [1, 700, 1500])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_comes_later_displaces_no_statement(exact_up_to: int, seed: int) -> None:
+    vectors = clusters(2400, seed, dimensions=48, noise=0.16)
+    ids = ids_of(len(vectors))
+    releases = np.sort(np.random.default_rng(seed).integers(1, 4, len(vectors)))
+    before: set[str] = set()
+    for release in (1, 2, 3):
+        there = np.random.default_rng(release).permutation(np.flatnonzero(releases <= release))
+        vectors_there, ids_there = vectors[there], [ids[row] for row in there]
+        result = deduplicate(ids_there, vectors_there, arrivals=releases[there].tolist(), exact_up_to=exact_up_to)
+        assert_maximal_independent(result, ids_there, vectors_there, 0.5)
+        earlier = {ids[row] for row in there if releases[row] < release}
+        assert earlier & set(result.kept) == before
+        before = set(result.kept)
+
+
+SAME_ANYWHERE = """
+import sys
+import numpy as np
+from flows.construct.dedupe import deduplicate
+from schemas.base import content_hash
+vectors = np.load(sys.argv[1])
+print(content_hash(repr(deduplicate([f"{row:05d}" for row in range(len(vectors))], vectors, exact_up_to=1))))
+"""
+
+
+def test_the_approximate_comparison_is_the_same_for_any_processor_and_number_of_threads(tmp_path: Path) -> None:
+    file = tmp_path / "vectors.npy"
+    np.save(file, clusters(3000, seed=5, dimensions=48, noise=0.16))
+    settings_of_machines = [
+        {"OMP_NUM_THREADS": "1"},
+        {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"},
+        {"OMP_NUM_THREADS": "1", "OPENBLAS_CORETYPE": "NEHALEM", "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3"},
+    ]
+    results = {
+        subprocess.run(
+            [sys.executable, "-c", SAME_ANYWHERE, str(file)],
+            env={**os.environ, **machine},
+            stdout=subprocess.PIPE,
+            check=True,
+        ).stdout
+        for machine in settings_of_machines
+    }
+    assert len(results) == 1
+
+
+@settings(deadline=None, max_examples=30)
+@given(vectors=made, most=st.integers(1, 20), random=st.randoms(use_true_random=False))
+def test_nearest_centroids_are_those_of_exact_arithmetic(vectors: FloatMatrix, most: int, random: object) -> None:
+    centroids = vectors[[random.randrange(len(vectors)) for _ in range(12)]]
+    most = min(most, len(centroids))
+    grid = [[round(float(value) * 2**24) for value in vector] for vector in vectors]
+    others = [[round(float(value) * 2**24) for value in vector] for vector in centroids]
+    for nearest, ours in zip(_Centroids(centroids).nearest(vectors, most).tolist(), grid, strict=True):
+        dots = [sum(a * b for a, b in zip(ours, theirs, strict=True)) for theirs in others]
+        expected = sorted(range(len(others)), key=lambda place: (-dots[place], place))[:most]
+        assert nearest[0] == expected[0]
+        assert set(nearest) == set(expected)
 
 
 def test_too_low_a_recall_fails_with_advice() -> None:

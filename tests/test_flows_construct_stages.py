@@ -13,10 +13,12 @@ from data.store import StoreError
 from flows.construct.counting import AccountingError, part_summary
 from flows.construct.engine import Context, Drop, Slot, expand
 from flows.construct.estimates import Expected
-from flows.construct.preparing import attempts, expected_calls
+from flows.construct.preparing import attempts, calls_ahead, expected_calls
 from flows.construct.stages import Build, RebuiltParts, Sample, StageRef
 from flows.llm.model import Out, Prompt, TransportError, Usage
 from flows.llm.rules import Rules
+from flows.project.project import Project
+from flows.project.settings import packaged
 from schemas.base import Dropped
 from schemas.errors import WrongInput
 from schemas.manifest import BuildManifest
@@ -61,6 +63,19 @@ async def test_expand_makes_a_record_for_each_slot_or_drops_that_slot(tmp_path: 
     keys = [record.key for record in build.accepted("toy", "echoes")]
     keys += [record.key for record in build.read(ECHOED).dropped()]
     assert len(set(keys)) == 9
+
+
+async def test_records_that_mention_an_id_are_read_without_the_others(tmp_path: Path) -> None:
+    build = toy_build(tmp_path, WORDS)
+    await run_all(build)
+    word = next(iter(build.accepted("toy", "words")))
+    echoes = build.read(ECHOED)
+    assert [echo.key for echo in echoes.mentioning([word.id])] == [
+        echo.key for echo in echoes if word.id in echo.provenance.parents
+    ]
+    mute = next(one for one in build.read(SHOUTED).dropped() if one.evidence == "mute")
+    assert list(build.read(SHOUTED).dropped([mute.key, word.key])) == [mute]
+    assert list(echoes.mentioning([])) == list(echoes.mentioning(["0" * 16])) == []
 
 
 async def test_order_of_shards_and_restarts_change_no_byte(tmp_path: Path) -> None:
@@ -374,6 +389,21 @@ async def test_a_stage_needs_what_it_is_made_from_and_what_its_part_uses(tmp_pat
     using = replace(FAMILY, parts=(words, replace(echoes, uses=("words",))))
     build.families["toy"] = replace(build.families["toy"], family=using)
     assert build.needs(ECHOED) == (SHOUTED, SHOUTED)
+
+
+def test_calls_ahead_are_those_of_a_stage_and_of_the_longest_line_behind_it(tmp_path: Path) -> None:
+    def ahead(sample: str, *parts: str) -> dict[str, float]:
+        build = Project(packaged(sample), tmp_path / "out", store=str(tmp_path / "store")).build
+        return {ref.step: calls for ref, calls in calls_ahead(build).items() if ref.part in parts}
+
+    assert ahead("refutebench.yaml", "dialogues", "ratings") == {
+        "open_dialogue": 10,  # 5 answers, 2 refutations and 2 checks in the mean of the two protocols, and a rating
+        "hold_dialogue": 10,
+        "open_rating": 1,
+        "rate": 1,
+    }
+    written = {"source": 3, "write_statements": 3, "deduplicate": 2, "manipulate": 2}
+    assert ahead("sample.yaml", "statements") == written
 
 
 async def test_a_stage_tells_how_many_records_it_will_try(tmp_path: Path) -> None:

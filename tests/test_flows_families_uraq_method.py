@@ -1,7 +1,9 @@
 """URAQ's method on the packaged facts, the packaged SentenceBERT model, and on real data."""
 
 import json
+import threading
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,6 +14,7 @@ from pydantic import BaseModel
 
 from data.parquet import arrow_fields
 from flows.construct.counting import part_summary
+from flows.construct.embed import FloatMatrix
 from flows.construct.stages import StageRef
 from flows.construct.verification import VerifyContext
 from flows.families.uraq import FAMILY, checks
@@ -27,7 +30,7 @@ from flows.project.project import Project
 from schemas.base import Provenance
 from schemas.uraq import NEEDS, SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
 from tests.builds import write_config
-from tests.toy import run_all
+from tests.toy import run_all, run_stage
 
 SMALL: dict[str, Any] = {"statements": 40, "context_counts": [1, 5, 20, 5000]}
 
@@ -186,6 +189,24 @@ def test_the_verifier_passes_and_finds_planted_damage(small: Project) -> None:
     assert any("cosine" in one for one in faults(small, "statements", [pair, twin]))
     same = pair.revised(manipulated=pair.original)
     assert "say the same" in faults(small, "statements", [same])[0]
+
+
+async def test_statements_are_compared_beside_the_event_loop_on_which_other_steps_ask(tmp_path: Path) -> None:
+    project = Project(write_config(tmp_path, families={"uraq": SMALL}), tmp_path / "out")
+    threads: list[threading.Thread] = []
+
+    class Noting:
+        name, reads = project.embedder.name, project.embedder.reads
+
+        def embed(self, texts: Sequence[str]) -> FloatMatrix:
+            threads.append(threading.current_thread())
+            return project.embedder.embed(texts)
+
+    project.build.embedder = Noting()
+    for step in ("source", "write_statements"):
+        await run_stage(project.build, StageRef("uraq", "statements", step))
+    assert threads
+    assert threading.current_thread() not in threads
 
 
 @pytest.mark.parametrize("statements", [12, 40, 200])

@@ -401,7 +401,7 @@ def _places(text: str, result: str, change: Change, old_from: int, new_from: int
     return places
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=300)
 @given(texts, st.sampled_from(NAMES), st.sampled_from(NAMES))
 def test_a_replacement_leaves_nothing_and_changes_nothing_else(text: str, answer: str, new: str) -> None:
     found = en.mentions(text, answer)

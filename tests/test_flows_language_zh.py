@@ -194,7 +194,7 @@ PIECES = (
 texts = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=200)
 @given(texts, st.sampled_from(NAMES), st.sampled_from(NAMES))
 def test_a_replacement_leaves_nothing_and_lists_what_it_changed(text: str, answer: str, new: str) -> None:
     found = zh.mentions(text, answer)

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from flows.llm.limits import Budget, Limits
-from flows.llm.model import BudgetSpent
+from flows.llm.limits import Budget, Limits, Share
+from flows.llm.model import CALLS_AHEAD, BudgetSpent
 
 
 async def fill(limits: Limits, count: int) -> None:
@@ -78,11 +78,82 @@ async def test_places_are_given_in_order_and_a_cancelled_wait_takes_none() -> No
     assert limits.running == 0
 
 
+async def test_a_place_goes_to_the_call_with_the_most_calls_ahead_and_then_to_the_first() -> None:
+    limits = Limits(concurrency=1)
+    order: list[str] = []
+
+    async def work(name: str, ahead: float) -> None:
+        CALLS_AHEAD.set(ahead)
+        await limits.enter()
+        order.append(name)
+        await asyncio.sleep(0)
+        limits.leave()
+
+    await limits.enter()
+    waiting = {"rating": 1, "turn": 10, "next turn": 10, "question": 2, "batch": 3}
+    tasks = [asyncio.create_task(work(*call)) for call in waiting.items()]
+    await asyncio.sleep(0)
+    limits.leave()
+    await asyncio.gather(*tasks)
+    assert order == ["turn", "next turn", "batch", "question", "rating"]
+
+
 async def test_a_request_larger_than_the_burst_of_tokens_passes_in_pieces() -> None:
     limits = Limits(concurrency=4, tokens_per_minute=6000)  # 100 at once, then 5900 a minute
     started = time.monotonic()
     await asyncio.gather(*(limits.enter(125) for _ in range(2)))
     assert time.monotonic() - started >= 0.99 * (250 - 100) / (5900 / 60)
+
+
+def test_shares_of_a_limit_add_up_to_it() -> None:
+    for concurrency, processes in ((64, 3), (5, 5), (7, 2)):
+        places = [Share(processes, place).places(concurrency) for place in range(processes)]
+        assert sum(places) == concurrency
+        assert min(places) >= 1
+    assert Share(3, 1).rate(90) == 30
+    assert Share(3, 1).rate(None) is None
+
+
+async def test_a_process_lets_its_calls_end_before_another_takes_their_places() -> None:
+    limits = Limits(concurrency=4)
+    await fill(limits, 4)
+    held = asyncio.create_task(limits.hold(Share(2, 0)))
+    waits = asyncio.create_task(limits.enter())
+    for ended in range(3):
+        await asyncio.sleep(0)
+        assert held.done() == (ended >= 2), "two of the four places are for the other process"
+        limits.leave()
+    await held
+    limits.take(Share(2, 0, is_first=False))
+    await waits
+    assert (limits.concurrency, limits.running) == (2, 2)
+    limits.take(Share(1, 0, is_first=False))  # the other process is gone
+    await fill(limits, 2)
+    assert limits.running == 4
+
+
+async def test_limits_of_a_minute_are_shared_while_nothing_is_in_flight() -> None:
+    limits = Limits(concurrency=4, requests_per_minute=6000)
+    await limits.enter()
+    held = asyncio.create_task(limits.hold(Share(2, 0)))
+    await asyncio.sleep(0)
+    assert not held.done()
+    limits.leave()
+    await held
+    limits.take(Share(2, 0, is_first=False))
+    started = time.monotonic()
+    await limits.send()  # the burst of this minute was used before
+    assert time.monotonic() - started >= 0.99 * 60 / 3000
+
+
+async def test_nothing_is_sent_before_there_is_a_share() -> None:
+    limits = Limits(concurrency=4, share=None)
+    waits = asyncio.create_task(limits.enter())
+    await asyncio.sleep(0.01)
+    assert not waits.done()
+    limits.take(Share(4, 3))
+    await waits
+    assert limits.running == limits.allowed == 1
 
 
 async def test_money_waits_for_calls_in_flight_and_then_says_no() -> None:

@@ -9,8 +9,10 @@ import pytest
 from flows.construct.stages import StageRef
 from flows.families import load_family
 from flows.llm.cache import Completion
+from flows.llm.limits import Share
+from flows.llm.model import BudgetSpent
 from flows.project import project as compose
-from flows.project.project import Project
+from flows.project.project import Project, hold_share, take_share
 from flows.project.settings import ConfigError, load_config, sample_path
 from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest
@@ -55,16 +57,26 @@ def test_a_worker_where_something_differs_refuses(tmp_path: Path) -> None:
         _check_same(opened(other), later, project.build.fingerprint(later))
 
 
-def test_a_worker_counts_its_share_from_where_the_command_began(tmp_path: Path) -> None:
-    """1 dollar was spent before the command, 2 by its first workers; each of two workers has half of what is left."""
+async def test_workers_share_the_money_that_is_left_as_they_come_and_go(tmp_path: Path) -> None:
+    """1 dollar was spent before the command, 2 by its first worker: of 8, each of two workers has 3."""
     config = write_config(tmp_path, store=str(tmp_path / "store"), budget_usd=8, families={"uraq": URAQ})
-    project = Project(config, tmp_path / "out", workers=2)
+    project = Project(config, tmp_path / "out", share=None)
     project.models.cache.put("before", Completion("", "answer", 1, 1, 1.0))
-    sent = pickle.dumps(project)
+    assert project.models.left_usd() == 8
+    first = opened(project)
+    await take_share(project.run_id, Share(left_usd=8))
+    budget = first.models.budget
+    await budget.reserve(7)
+    budget.settle(7, 2)
     project.models.cache.put("first worker", Completion("", "answer", 1, 1, 2.0))
-    share = pickle.loads(sent).models.budget
-    assert (share.ceiling_usd, share.spent_usd) == (4.0, 1.0)
-    assert Project(config, tmp_path / "out").models.budget.spent_usd == 0, "the next command has all of it"
+    left = project.models.left_usd()
+    assert left == 6
+    await hold_share(project.run_id, Share(2))
+    await take_share(project.run_id, Share(2, 0, is_first=False, left_usd=left / 2))
+    await budget.reserve(3)
+    with pytest.raises(BudgetSpent):
+        await budget.reserve(3.1)
+    assert Project(config, tmp_path / "out").models.budget.ceiling_usd == 8, "the next command has all of it"
 
 
 def fingerprints(folder: Path) -> dict[str, str]:
@@ -91,12 +103,12 @@ def test_a_folder_that_is_copied_or_moved_has_the_same_stages_and_an_edited_sour
 
 
 def test_money_of_several_machines_is_counted_in_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from flows.run.flow import DASK_CLUSTER, _dask_workers
+    from flows.run.flow import DASK_CLUSTER, _workers_of
 
     config = write_config(tmp_path, runner="dask", budget_usd=5, families={"uraq": URAQ})
     monkeypatch.setenv(DASK_CLUSTER, "tcp://127.0.0.1:9")
     with pytest.raises(ConfigError, match=r"budget_usd: .* under cache"):
-        _dask_workers(Project(config, tmp_path / "out"))
+        _workers_of(Project(config, tmp_path / "out"))
 
 
 def test_what_reads_a_build_opens_no_model_until_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,19 @@
 """The release gate: what leaves, what is held back, and why; the counts add up."""
 
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from data.seen import text_of
 from flows.construct.engine import Part
+from flows.construct.verification import Fault, VerifyContext
+from flows.project.output_files import accepted_rows
 from flows.project.project import Project
 from flows.release.gate import Gated, check_current, gate, needs_people
-from schemas.errors import WrongInput
+from schemas.errors import Failed, WrongInput
 from tests.families.saying import FAMILY
 from tests.saying import build, decide
 
@@ -76,6 +82,33 @@ def test_a_faulty_row_is_held_back_and_what_is_made_of_it(tmp_path: Path) -> Non
     shadows = judged(project, "shadows")
     assert shadows.reasons == {"made of a row that is held back": 1}
     assert shadows.decisions == {None: 2}
+
+
+def with_fault_in(project: Project, name: Callable[[Any], str | None]) -> Gated:
+    """The echoes at the gate, where the verifier finds faults in what `name` names of a row."""
+
+    def verify(rows: Iterable[Any], ctx: VerifyContext) -> Iterator[Fault]:
+        for row in rows:
+            if (faulty := name(row)) is not None:
+                yield Fault(id=faulty, problem="wrong")
+
+    echoes = replace(part("echoes"), verify=verify)
+    family = replace(FAMILY, parts=tuple(echoes if each.name == "echoes" else each for each in FAMILY.parts))
+    return gate(project, family, echoes, allow_unreviewed=True)
+
+
+def test_a_fault_is_that_of_a_row_or_of_a_group_and_nothing_beside_it_leaves(tmp_path: Path) -> None:
+    project = build(tmp_path, words=["brave", "calm"])
+    of_a_row = with_fault_in(project, lambda row: row.id if (row.text, row.times) == ("calm", "once") else None)
+    assert of_a_row.reasons == {"a fault that the verifier found": 1, "beside a row with a fault": 1}
+    assert of_a_row.decisions == {"unreviewed_allowed": 2}
+    assert [judgement.held_back for judgement in of_a_row].count(None) == 2
+    echoes = list(accepted_rows(project, "saying", part("echoes")))
+    assert {text_of(int(number)) for number in of_a_row.ids} == {row.id for row in echoes if row.text == "calm"}
+    of_a_group = with_fault_in(project, lambda row: row.text if row.echo == "BRAVE" else None)
+    assert of_a_group.reasons == {"a fault that the verifier found": 2}
+    with pytest.raises(Failed, match="saying-echoes: dull: wrong; this concerns no single row"):
+        with_fault_in(project, lambda row: "dull")
 
 
 def test_verdicts_that_came_since_the_build_are_not_passed_over(tmp_path: Path) -> None:

@@ -25,17 +25,8 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from flows.construct.cosine_space import (
-    TILE,
-    Pairs,
-    Rows,
-    Space,
-    Tile,
-    all_pairs,
-    centroid_lists,
-    joined,
-    proposed_pairs,
-)
+from flows.construct.centroid_lists import centroid_lists, proposed_pairs
+from flows.construct.cosine_space import TILE, Pairs, Rows, Space, Tile, all_pairs, joined
 from flows.construct.embed import FloatMatrix
 
 Rule = Literal["independent-set", "paper"]
@@ -88,17 +79,22 @@ def deduplicate(
 
     `arrivals` are the numbers of the releases with which they came; by default all came together.
 
-    Up to `exact_up_to` statements every pair is compared. Above, pairs are proposed by 4 sqrt(n) lists around
-    centroids, each statement being compared with its nearest lists: `FIRST_PROBES` of them, doubled up to
-    `most_probes` until recall is `LEAST_RECALL`, measured on every pair of `RECALL_SAMPLE` statements.
-    Survivors are then compared with each other exactly, and statements whose survivor is removed by this are
-    considered again, so the result is still a maximal independent set. Missed pairs only affect a statement's number
-    of neighbours, and whether the survivor named is the most similar one. The paper's rule compares every pair
-    at any size.
+    Up to `exact_up_to` statements every pair is compared. Above, 4 sqrt(n) lists around centroids propose the pairs
+    (`flows/construct/centroid_lists.py`). Each statement is compared with its nearest lists: `FIRST_PROBES` of them,
+    doubled up to `most_probes` until recall is `LEAST_RECALL`, measured on all pairs of a sample. Survivors are
+    then compared with each other exactly, and statements whose survivor is removed by this are considered again, so the
+    result is still a maximal independent set. Missed pairs only affect a statement's number of neighbours, and whether
+    the survivor named is the most similar one. The paper's rule compares every pair at any size.
 
-    Memory, in addition to `vectors`: the pairs of one tile, `most_pairs` pairs and, if these do not suffice or the
-    comparison is approximate, a copy of the survivors' vectors. No neighbour is left out: if there are more pairs,
-    survivors are chosen block by block, with the same result.
+    Above the limit, too, no statement is displaced by a later one: the releases that fit `exact_up_to` are compared
+    exactly, and the centroids are those of the release that passes it and of all before. Two exceptions can reorder
+    earlier statements: the recall falls below `LEAST_RECALL`, so that more lists are probed; and the pairs pass
+    `most_pairs`.
+
+    Memory, in addition to `vectors`: the pairs of one tile, `most_pairs` pairs, and if the comparison is approximate 4
+    bytes for each statement and probe. No neighbour is left out: if there are more pairs, survivors are chosen block
+    by block, if every pair was compared with the same result. Time: the comparison of survivors grows with the square
+    of their number.
 
     Raises `Failed` if the recall stays low, and ValueError for repeated ids, vectors that are not of unit length or not
     one for each id, and a threshold outside (0, 1).
@@ -118,8 +114,10 @@ def deduplicate(
     elif len(space) <= exact_up_to:
         removed = _independent_set(space, came, all_pairs(space), most_pairs, exact=True)
     else:
-        lists, recall = centroid_lists(space, most_probes)
-        removed = _independent_set(space, came, proposed_pairs(space, lists), most_pairs, exact=False)
+        ends = np.flatnonzero(np.diff(came, append=came[-1] + 1)) + 1  # the rows of each release and those before it
+        exact = int(ends[ends <= exact_up_to].max(initial=0))
+        lists, recall = centroid_lists(space, int(ends[ends > exact].min()), most_probes)
+        removed = _independent_set(space, came, proposed_pairs(space, lists, exact), most_pairs, exact=False)
     return _unfold(ids, groups, removed, rule, recall)
 
 
@@ -196,10 +194,8 @@ def _independent_set(space: Space, came: Rows, proposed: Iterator[Pairs], most_p
             held.clear()
     order = np.lexsort((neighbours, came))
     nearest = _Nearest(space, most_pairs)
-    survivors: list[Tile] | None = None
     if total > most_pairs:
-        survivors = _survivors(space, order, [])
-        kept = _mask(space, survivors)
+        kept = _mask(space, _survivors(space, order, []))
     else:
         pairs = joined(held)
         held.clear()
@@ -207,13 +203,7 @@ def _independent_set(space: Space, came: Rows, proposed: Iterator[Pairs], most_p
         rank[order] = np.arange(len(space))
         kept = _first_come(len(space), rank[pairs.left], rank[pairs.right])[rank]
         if not exact:
-            survivors = _survivors(space, order[kept[order]], [])
-            kept = _mask(space, survivors)
-            covered = pairs.where(kept[pairs.left] != kept[pairs.right])
-            alone = ~kept
-            alone[covered.left] = alone[covered.right] = False
-            survivors = _survivors(space, order[alone[order]], survivors)
-            kept = _mask(space, survivors)
+            kept = _compared(space, order, came, kept, pairs)
         pairs = pairs.where(kept[pairs.left] != kept[pairs.right])
         turned = kept[pairs.left]
         nearest.add(
@@ -222,15 +212,32 @@ def _independent_set(space: Space, came: Rows, proposed: Iterator[Pairs], most_p
     unnamed = ~kept
     unnamed[nearest.named()] = False
     for rows in space.tiles(np.flatnonzero(unnamed)):
-        for tile in survivors or ():
-            nearest.add(tile.pairs(rows))
+        for members in space.tiles(np.flatnonzero(kept)):
+            nearest.add(Tile(space, members).pairs(rows))
     return nearest.removed()
 
 
-def _mask(space: Space, tiles: Sequence[Tile]) -> NDArray[np.bool_]:
+def _compared(space: Space, order: Rows, came: Rows, proposed: NDArray[np.bool_], pairs: Pairs) -> NDArray[np.bool_]:
+    """Return a mask of the survivors, given the rows that survive by the proposed pairs.
+
+    Release by release, these are compared with each other and all earlier survivors, and so are then the rows that
+    have no survivor among their pairs any more. What comes later changes nothing in this.
+    """
+    survivors: list[Rows] = []
+    for rows in np.split(order, np.flatnonzero(np.diff(came[order])) + 1):
+        survivors = _survivors(space, rows[proposed[rows]], survivors)
+        kept = _mask(space, survivors)
+        covered = pairs.where(kept[pairs.left] != kept[pairs.right])
+        alone = ~kept
+        alone[covered.left] = alone[covered.right] = False
+        survivors = _survivors(space, rows[alone[rows]], survivors)
+    return _mask(space, survivors)
+
+
+def _mask(space: Space, tiles: Sequence[Rows]) -> NDArray[np.bool_]:
     mask = np.zeros(len(space), np.bool_)
-    for tile in tiles:
-        mask[tile.rows] = True
+    for rows in tiles:
+        mask[rows] = True
     return mask
 
 
@@ -250,23 +257,23 @@ def _first_come(size: int, left: Rows, right: Rows) -> NDArray[np.bool_]:
     return survives
 
 
-def _survivors(space: Space, order: Rows, before: Sequence[Tile]) -> list[Tile]:
-    """Return `before` and tiles of those rows of `order` that have no neighbour in it or among earlier survivors.
+def _survivors(space: Space, order: Rows, before: Sequence[Rows]) -> list[Rows]:
+    """Return `before` and, in tiles, those rows of `order` that have no neighbour in it or among earlier survivors.
 
     Every comparison is exact.
     """
     survivors = list(before)
     for block in space.tiles(order):
         rows = block
-        for tile in survivors:
-            rows = rows[~tile.touches(rows)] if len(rows) else rows
+        for members in survivors:
+            rows = rows[~Tile(space, members).touches(rows)] if len(rows) else rows
         if not len(rows):
             continue
         pairs = Tile(space, rows).pairs(rows)
         pairs = pairs.where(pairs.left != pairs.right)
         place = np.zeros(len(space), np.int64)
         place[rows] = np.arange(len(rows))
-        survivors.append(Tile(space, rows[_first_come(len(rows), place[pairs.left], place[pairs.right])]))
+        survivors.append(rows[_first_come(len(rows), place[pairs.left], place[pairs.right])])
     return survivors
 
 

@@ -27,13 +27,12 @@ from flows.construct.release import Released
 from flows.construct.settings import FamilySettings, S, S_co
 from flows.construct.verification import Fault
 from flows.construct.view import Chart, View, fields_view
-from flows.llm.model import Model, Out, Prompt, Usage
+from flows.llm.model import CALLS_AHEAD, Model, Out, Prompt, Usage
 from schemas.base import Dropped, PromptRef, Provenance, Record, SourceRef, content_hash
 
 Given = TypeVar("Given", bound=Record)
 P = TypeVar("P")
 P_co = TypeVar("P_co", covariant=True, default=object)
-T = TypeVar("T")
 Slot = Mapping[str, str | int]
 """Identifies one of the records that `expand` makes from a record: `{"setting": "match", "n_contexts": 10}`."""
 
@@ -92,6 +91,8 @@ class StepContext(Generic[S_co, R_co]):
     """Returns the number of the release with which a record came (`flows/construct/arrivals.py`)."""
     released: Records[Record] = ()
     """The records that the step made for the last release; none before the first."""
+    calls_ahead: float = 0
+    """Calls one after the other from a record of this step to the end of the build: who has most is served first."""
 
     def used(self, part: str, item: type[R]) -> Records[R]:
         """Return the records of a part that `Part.uses` names, whose item type is `item`."""
@@ -128,6 +129,7 @@ class Context(Generic[S_co, P_co]):
         """Ask the prompt's role, or the named model. A higher `draw` asks for another answer."""
         prompt = cast("Prompt[Out]", self.step.prompts[prompt.name])  # another template at most: the output is the same
         usage = Usage()
+        CALLS_AHEAD.set(self.step.calls_ahead)
         try:
             answer = await self.step.models[model or prompt.role].complete(prompt, inputs, draw=draw, usage=usage)
         finally:
@@ -149,22 +151,18 @@ class Context(Generic[S_co, P_co]):
 
     def asked_of(self, provenance: Provenance) -> Provenance:
         """Return the provenance of a record that passed unchanged, with the prompts asked about it added."""
-        return provenance.model_copy(update={"prompts": _unique([*provenance.prompts, *self.asked])})
+        return provenance.model_copy(update={"prompts": tuple(dict.fromkeys([*provenance.prompts, *self.asked]))})
 
     def provenance(self, *parents: Record, sources: Iterable[SourceRef] = (), notes: Sequence[str] = ()) -> Provenance:
         """Return the provenance of a record made here: its parents' provenance and the prompts asked."""
         inherited = [parent.provenance for parent in parents if hasattr(parent, "provenance")]
         return Provenance(
-            sources=_unique([*(source for before in inherited for source in before.sources), *sources]),
-            prompts=_unique([*(prompt for before in inherited for prompt in before.prompts), *self.asked]),
-            parents=_unique([parent.id for parent in parents]),
+            sources=tuple(dict.fromkeys([*(source for before in inherited for source in before.sources), *sources])),
+            prompts=tuple(dict.fromkeys([*(prompt for before in inherited for prompt in before.prompts), *self.asked])),
+            parents=tuple(dict.fromkeys([parent.id for parent in parents])),
             seed=self.step.seed,
-            notes=_unique([*(note for before in inherited for note in before.notes), *notes]),
+            notes=tuple(dict.fromkeys([*(note for before in inherited for note in before.notes), *notes])),
         )
-
-
-def _unique(values: Iterable[T]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys(values))
 
 
 @dataclass(frozen=True)

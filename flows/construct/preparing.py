@@ -1,6 +1,6 @@
 """Prepares a stage: the context of its step, the result of its `prepare`, and its files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from flows.construct.arrivals import Arrivals
@@ -71,6 +71,7 @@ def step_context(build: Build, ref: StageRef) -> StepContext:
         called=lambda usage: build.called(ref, usage),
         arrival=Arrivals(build.history, build.releases_before(ref)),
         released=build.released(ref),
+        calls_ahead=calls_ahead(build).get(ref, 0),
     )
 
 
@@ -110,6 +111,23 @@ def calls_of_a_record(step: Step, prompt: Prompt, settings: FamilySettings) -> f
     """Return how often a record asks the prompt if nothing is dropped."""
     calls = step.expected.calls
     return calls(settings)[prompt.name] if calls else len(step.models_as(prompt.role, settings))
+
+
+def calls_ahead(build: Build) -> Mapping[StageRef, float]:
+    """Return the most calls that follow one after the other from a record of each stage to the end of the build.
+
+    A set that asks counts as one record.
+    """
+    stages = [ref for family, part in build.parts() for ref in build.stages(family, part)]
+    following = dict.fromkeys(stages, 0.0)
+    ahead: dict[StageRef, float] = {}
+    for ref in reversed(stages):  # each after those that need it
+        step, settings = build.step(ref), build.families[ref.family].settings
+        prompts = step.prompts_asked(settings) if step is not None else ()
+        ahead[ref] = following[ref] + sum(calls_of_a_record(step, prompt, settings) for prompt in prompts if step)
+        for needed in build.needs(ref):
+            following[needed] = max(following.get(needed, 0.0), ahead[ref])
+    return ahead
 
 
 def expected_calls(build: Build, chain: Sequence[StageRef]) -> list[int]:

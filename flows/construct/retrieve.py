@@ -6,10 +6,10 @@ read it. Departure: the paper's retriever is all-mpnet-base-v2; that or any othe
 Ranks depend on the texts alone: on one machine, neither the order of the queries nor their number changes them. A
 passage is identified by its place in the collection.
 
-Memory, in addition to the model and the caller's texts: a `DenseIndex` takes 4 * dim bytes for each passage (1.5 KB at
-384 dimensions: 0.31 GB for 200,000 passages, 1.54 GB for a million), and during a search less than 0.1 GB more and 8
-bytes for each rank. FAISS searches the matrix of vectors in place, without a second copy. The vectors are computed
-`_ROUND` passages at a time.
+Memory, in addition to the model and the caller's texts: a `DenseIndex` takes less than 0.1 GB during a search and 8
+bytes for each rank. FAISS searches the matrix of vectors in place, without a second copy. With the cache
+(`flows/construct/embedding_cache.py`) the matrix is a mapped file, 4 * dim bytes for each passage on disk (1.54 GB for
+a million at 384 dimensions), whose pages the system can take back.
 
 A `BM25Index` takes 8 bytes for each different word of each passage, and 42 bytes, including the texts, while it is
 built: 0.64 GB, measured, for 200,000 passages of 76 different words, and so 3.2 GB for a million.
@@ -40,7 +40,6 @@ MOST_PASSAGES: Final = 3
 NGRAM: Final = 2
 """Characters of an n-gram in `ngram_cosine`."""
 
-_ROUND: Final = 4096
 _SPARE: Final = 16
 """Passages that FAISS retrieves in addition to those wanted, so that their order can be decided exactly."""
 _MATCHES: Final = 1 << 22
@@ -139,20 +138,13 @@ class DenseIndex:
 
 def _embedded(texts: Sequence[str], embedder: Embedder, what: str) -> FloatMatrix:
     """Return the vectors of `texts`, shape (len(texts), dim); (0, 0), without a call of the model, for no texts."""
-    vectors: FloatMatrix = np.empty((0, 0), np.float32)
-    for start in range(0, len(texts), _ROUND):
-        batch = texts[start : start + _ROUND]
-        for number, text in enumerate(batch, start):
-            if not embedder.reads(text):
-                raise UnreadableLanguageError(
-                    f"{what} {number} ({text[:40]!r}) is in a language that {embedder.name} does not read; set the "
-                    "embedder to a model that reads it, or rank by words (BM25)"
-                )
-        rows = embedder.embed(batch)
-        if not start:
-            vectors = np.empty((len(texts), rows.shape[1]), np.float32)
-        vectors[start : start + len(batch)] = rows
-    return vectors
+    for number, text in enumerate(texts):
+        if not embedder.reads(text):
+            raise UnreadableLanguageError(
+                f"{what} {number} ({text[:40]!r}) is in a language that {embedder.name} does not read; set the "
+                "embedder to a model that reads it, or rank by words (BM25)"
+            )
+    return embedder.embed(texts) if texts else np.empty((0, 0), np.float32)
 
 
 class BM25Index:

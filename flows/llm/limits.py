@@ -1,18 +1,46 @@
 """Limits of a run: concurrency, requests and tokens per minute, money."""
 
 import asyncio
+import heapq
 import math
-from collections import deque
+from dataclasses import dataclass
+from itertools import count
 
 from aiolimiter import AsyncLimiter
 
-from flows.llm.model import BudgetSpent
+from flows.llm.model import CALLS_AHEAD, BudgetSpent
 
 COOLING_S = 3.0
 """After a cut, 429s are ignored for this long, in seconds: they belong to the same burst."""
 
 RECOVERY_SUCCESSES = 20
 """Answers in a row that restore one place after a cut."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one of several processes may use of limits that hold for all of them together."""
+
+    of: int = 1
+    """Processes that share."""
+    place: int = 0
+    """This one's place among them, from 0."""
+    is_first: bool = True
+    """False if the limits were shared before: the bursts of this minute's limits are used up."""
+    left_usd: float | None = None
+    """The money that this process may still spend; None: all that the ceiling allows."""
+
+    def places(self, concurrency: int) -> int:
+        """Return its part of the requests in flight; the parts of all processes add up to `concurrency`."""
+        return (concurrency + self.place) // self.of
+
+    def rate(self, a_minute: float | None) -> float | None:
+        """Return its part of what is allowed in a minute."""
+        return None if a_minute is None else a_minute / self.of
+
+
+WHOLE = Share()
+"""The share of a process that works alone."""
 
 
 class Limits:
@@ -22,6 +50,9 @@ class Limits:
     after it, cut no further. Every `recovery_successes` answers one place comes back, up to
     `concurrency`. In no minute are more than `requests_per_minute` requests (retries included) sent or
     more than `tokens_per_minute` estimated tokens asked for. Belongs to one event loop.
+
+    A place goes to the call with the most `CALLS_AHEAD`, since none of those can begin before it is answered; of
+    equal ones, to the call that waits longest. So long chains end no later than what could run beside them.
     """
 
     def __init__(
@@ -30,22 +61,54 @@ class Limits:
         concurrency: int,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
+        share: Share | None = WHOLE,
         cooling_s: float = COOLING_S,
         recovery_successes: int = RECOVERY_SUCCESSES,
     ) -> None:
-        self.concurrency = concurrency
-        self.allowed = concurrency
+        """Several processes have a `share` of the limits each; None: nothing is sent before `take`."""
+        self._all = concurrency, requests_per_minute, tokens_per_minute
+        self.concurrency = 0
+        self.allowed = 0
         self.running = 0
         self.cuts = 0
         self._cooling_s = cooling_s
         self._recovery_successes = recovery_successes
         self._successes = 0
         self._cut_at = -math.inf
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: list[tuple[float, int, asyncio.Future[None]]] = []
+        """A heap: calls ahead, negative, then the order in which the calls came."""
+        self._numbers = count()
         self.count_tokens = tokens_per_minute is not None
-        self._requests = None if requests_per_minute is None else _a_minute(requests_per_minute)
-        self._tokens = None if tokens_per_minute is None else _a_minute(tokens_per_minute)
+        self._requests: AsyncLimiter | None = None
+        self._tokens: AsyncLimiter | None = None
+        self._used_up: set[AsyncLimiter] = set()
+        """Limiters whose first burst was given to other processes."""
         self._token_queue = asyncio.Lock()
+        self._left = asyncio.Event()
+        if share is not None:
+            self.take(share)
+
+    async def hold(self, share: Share | None) -> None:
+        """Start no request for which `share` leaves no room, and wait for as many to end; None leaves no room.
+
+        Limits of a minute leave none either: they are shared anew while nothing is in flight.
+        """
+        concurrency, *rates = self._all
+        self.concurrency = share.places(concurrency) if share is not None and rates == [None, None] else 0
+        self.allowed = min(self.allowed, self.concurrency)
+        while self.running > self.concurrency:
+            self._left.clear()
+            await self._left.wait()
+
+    def take(self, share: Share) -> None:
+        """Go on with a share of the limits."""
+        concurrency, requests, tokens = self._all
+        self.concurrency = self.allowed = share.places(concurrency)
+        self._requests, self._tokens = (
+            None if rate is None else _a_minute(rate) for rate in (share.rate(requests), share.rate(tokens))
+        )
+        self._used_up = set() if share.is_first else {rate for rate in (self._requests, self._tokens) if rate}
+        self._admit()
 
     async def enter(self, tokens: float = 0) -> None:
         """Wait for a place, and for `tokens` of the tokens a minute. `leave` must follow."""
@@ -53,7 +116,7 @@ class Limits:
             self.running += 1
         else:
             place = asyncio.get_running_loop().create_future()
-            self._waiting.append(place)
+            heapq.heappush(self._waiting, (-CALLS_AHEAD.get(), next(self._numbers), place))
             try:
                 await place
             except asyncio.CancelledError:
@@ -70,12 +133,13 @@ class Limits:
     def leave(self) -> None:
         """Give the place back."""
         self.running -= 1
+        self._left.set()
         self._admit()
 
     async def send(self) -> float:
         """Wait for one of the requests a minute; return the moment of sending, for `too_many`."""
         if self._requests is not None:
-            await self._requests.acquire()
+            await self._acquire(self._requests, 1)
         return asyncio.get_running_loop().time()
 
     def too_many(self, sent_at: float) -> None:
@@ -83,7 +147,7 @@ class Limits:
         now = asyncio.get_running_loop().time()
         if sent_at <= self._cut_at or now < self._cut_at + self._cooling_s:
             return
-        self.allowed = max(1, min(self.allowed, self.running) // 2)
+        self.allowed = min(self.concurrency, max(1, min(self.allowed, self.running) // 2))
         self.cuts += 1
         self._cut_at = now
         self._successes = 0
@@ -99,7 +163,7 @@ class Limits:
 
     def _admit(self) -> None:
         while self._waiting and self.running < self.allowed:
-            place = self._waiting.popleft()
+            *_, place = heapq.heappop(self._waiting)
             if not place.done():
                 self.running += 1
                 place.set_result(None)
@@ -109,8 +173,14 @@ class Limits:
         async with self._token_queue:
             while tokens > 0:
                 piece = min(tokens, limiter.max_rate)
-                await limiter.acquire(piece)
+                await self._acquire(limiter, piece)
                 tokens -= piece
+
+    async def _acquire(self, limiter: AsyncLimiter, amount: float) -> None:
+        if limiter in self._used_up:
+            self._used_up.discard(limiter)
+            await limiter.acquire(limiter.max_rate)
+        await limiter.acquire(amount)
 
 
 def _a_minute(amount: float) -> AsyncLimiter:

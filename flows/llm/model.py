@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +26,8 @@ MAX_REASKS = 2
 """How often an invalid answer is asked for again, with its error, before the record is dropped."""
 SHOWN_ERRORS = 3
 """How many of the faults in one answer the model is shown."""
+CALLS_AHEAD: ContextVar[float] = ContextVar("calls_ahead", default=0)
+"""Calls that follow one after the other from the caller's, itself included, as far as is known (an estimate)."""
 
 
 class Message(TypedDict):

@@ -3,9 +3,11 @@
 This is the only importer of the families' `rules`: without them every family still runs against an endpoint.
 """
 
+import asyncio
 import importlib
 import importlib.util
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +21,7 @@ from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.likelihood import Likelihood, LikelihoodModel, Options
-from flows.llm.limits import Budget
+from flows.llm.limits import WHOLE, Budget, Limits, Share
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.model import Model, Out, Prompt, RuleSet, Usage
 from flows.llm.prices import Price, Prices
@@ -33,11 +35,13 @@ _log = logging.getLogger(__name__)
 class Models:
     """The models that a configuration names. Each is opened when it is first used."""
 
-    def __init__(self, path: Path, config: Config, workers: int) -> None:
-        self._path, self._config, self._workers = path, config, workers
+    def __init__(self, path: Path, config: Config, share: Share | None = WHOLE) -> None:
+        """Several processes have a `share` of the limits and the money each; None: nothing is asked before `take`."""
+        self._path, self._config, self._share = path, config, share
+        self._sharing = threading.Lock()
         self._endpoints: dict[bytes, Endpoint] = {}
-        self.begun_usd: float | None = None
-        """The cost of the cache's completions when the command began, if that is known already."""
+        self._begun_usd: float | None = None
+        """What the cache's completions had cost when processes began to share the money."""
         self.asks = True
         """False if models are not asked, as in an estimate: those behind servers then need no key and no price."""
         self.tell: Callable[[str], None] = _log.warning
@@ -56,24 +60,45 @@ class Models:
 
     @cached_property
     def budget(self) -> Budget:
-        """The money that one command may spend; with several workers, each has its share.
+        """The money that one command may spend; with several processes, this one's share."""
+        left = None if self._share is None else self._share.left_usd
+        return Budget(self._config.budget_usd if left is None else left)
 
-        A worker process that replaces another counts what was spent since the command began: the growth of the
-        cache's costs since then.
+    def left_usd(self) -> float | None:
+        """Return what several processes may still spend together; None without a ceiling.
+
+        What they have spent is the growth of the cache's costs since the first call of this method.
         """
         if self._config.budget_usd is None:
-            return Budget(None)
-        return Budget(self._config.budget_usd / self._workers, spent_usd=self._spent_since_begun() / self._workers)
-
-    def begin(self) -> float | None:
-        """Return what the cache's completions had cost when the command began; None without a ceiling."""
-        if self._config.budget_usd is not None and self.begun_usd is None:
-            self.begun_usd = self.cache.spent_usd()
-        return self.begun_usd
+            return None
+        return max(0.0, self._config.budget_usd - self._spent_since_begun())
 
     def _spent_since_begun(self) -> float:
         spent = self.cache.spent_usd()
-        return max(0.0, spent - (self.begin() or 0.0))
+        if self._begun_usd is None:
+            self._begun_usd = spent
+        return max(0.0, spent - self._begun_usd)
+
+    async def hold(self, share: Share | None) -> None:
+        """Wait until the calls in flight leave room for other processes; this one will have the `share`, or nothing.
+
+        Until `take`, no call begins that would leave them less. Money, and limits of a minute, are shared while no
+        call is in flight. Call it on the event loop of the models.
+        """
+        with self._sharing:
+            self._share = None
+            limits = [endpoint.limits for endpoint in self.endpoints]
+        room = share if self._config.budget_usd is None else None
+        await asyncio.gather(*(limit.hold(room) for limit in limits))
+
+    async def take(self, share: Share) -> None:
+        """Go on with a share of the limits and the money. Call it on the event loop of the models."""
+        with self._sharing:
+            self._share = share
+            if "budget" in self.__dict__ and share.left_usd is not None:
+                self.budget.ceiling_usd = self.budget.spent_usd + share.left_usd
+            for endpoint in self.endpoints:
+                endpoint.limits.take(share)
 
     def of(self, family: Family, settings: FamilySettings, *, opened: bool = True) -> dict[str, Model]:
         """Return a family's models by role and by name; without `opened`, those behind servers open on first use."""
@@ -112,18 +137,19 @@ class Models:
 
     def endpoint(self, settings: EndpointSettings) -> Endpoint:
         """Return the endpoint that all roles with these settings share, with its limits."""
-        share = {
-            "concurrency": max(1, settings.concurrency // self._workers),
-            "requests_per_minute": settings.requests_per_minute and settings.requests_per_minute / self._workers,
-            "tokens_per_minute": settings.tokens_per_minute and settings.tokens_per_minute / self._workers,
-        }
-        settings = settings.model_copy(update=share)
         key = canonical_json(settings.model_dump(mode="json"))
-        if key not in self._endpoints:
-            self._endpoints[key] = Endpoint(
-                settings, self.cache, prices=self.prices, budget=self.budget, tell=self.tell
-            )
-        return self._endpoints[key]
+        with self._sharing:
+            if key not in self._endpoints:
+                limits = Limits(
+                    concurrency=settings.concurrency,
+                    requests_per_minute=settings.requests_per_minute,
+                    tokens_per_minute=settings.tokens_per_minute,
+                    share=self._share,
+                )
+                self._endpoints[key] = Endpoint(
+                    settings, self.cache, prices=self.prices, budget=self.budget, limits=limits, tell=self.tell
+                )
+            return self._endpoints[key]
 
     @property
     def endpoints(self) -> list[Endpoint]:
@@ -134,7 +160,7 @@ class Models:
         """Close the cache, and return what was spent under the ceiling; 0 without one."""
         spent = 0.0
         if self._config.budget_usd is not None and "budget" in self.__dict__:
-            by_workers = self._spent_since_begun() if self._workers > 1 else 0.0
+            by_workers = 0.0 if self._begun_usd is None else self._spent_since_begun()
             spent = max(self.budget.spent_usd, by_workers)
         if "cache" in self.__dict__:
             self.cache.close()

@@ -1,5 +1,6 @@
 """Puts a build together from its configuration: models, embedder, store and stages."""
 
+import asyncio
 import threading
 import uuid
 from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ from flows.construct.embedding_cache import CachedEmbedder
 from flows.construct.engine import Family
 from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, FamilyBuild
+from flows.llm.limits import WHOLE, Share
 from flows.llm.model import BudgetSpent, Prompt, with_templates
 from flows.llm.paid import DRAIN_S
 from flows.project.model_loop import ModelLoop
@@ -48,7 +50,7 @@ class Project:
         config: Path,
         out: Path,
         limit: int | None = None,
-        workers: int = 1,
+        share: Share | None = WHOLE,
         built: BuildManifest | None = None,
         store: str | None = None,
         pins: Pins | None = None,
@@ -58,6 +60,7 @@ class Project:
 
         A `store` alone replaces the configured store and its cache. Sources that others can change are read at
         `pins`, by default those of the configuration. `history` has the dataset's releases, by default the store's.
+        Of several processes, each has a `share` of the models' limits; None: it gets one by `take_share`.
         """
         self.config_path = config
         self.config: Config = load_config(config) if built is None else built_config(config, built, store)
@@ -70,10 +73,11 @@ class Project:
             raise ConfigError(f"{config}: {error}") from error
         self.out = out
         self.limit = limit
-        self.workers = workers
+        self.workers = 1
+        """Processes that the shards of a stage are shared among."""
         self.built = built
         self._history = history
-        self.models = Models(config, self.config, workers)
+        self.models = Models(config, self.config, share)
         self.loop = ModelLoop()
         """The event loop that all model calls share."""
         self._verdicts: dict[tuple[str, str], Mapping[str, Verdict]] = {}
@@ -84,7 +88,7 @@ class Project:
 
     def __reduce__(self) -> tuple[Any, ...]:
         paths = self.config_path.resolve(), self.out.resolve()
-        return _reopened, (self.run_id, *paths, self.limit, self.workers, self.models.begin())
+        return _reopened, (self.run_id, *paths, self.limit)
 
     @property
     def manifest(self) -> BuildManifest:
@@ -237,21 +241,40 @@ def _check_templates(config: Config, place: str) -> None:
 
 
 _opened: dict[str, Project] = {}
+_shares: dict[str, Share] = {}
 _opening = threading.Lock()
 
 
-def _reopened(
-    run_id: str, config: Path, out: Path, limit: int | None, workers: int, begun_usd: float | None
-) -> Project:
+def _reopened(run_id: str, config: Path, out: Path, limit: int | None) -> Project:
     """Return the project in a worker process: one for all its shards, so that they share connections and limits."""
     with _opening:
         if run_id not in _opened:
             while len(_opened) >= OPEN_AT_ONCE:
-                _opened.pop(next(iter(_opened))).close()
-            project = Project(config, out, limit, workers)
-            project.run_id, project.models.begun_usd = run_id, begun_usd
+                oldest = next(iter(_opened))
+                _opened.pop(oldest).close()
+                _shares.pop(oldest, None)
+            project = Project(config, out, limit, _shares.get(run_id))
+            project.run_id = run_id
             _opened[run_id] = project
         return _opened[run_id]
+
+
+async def hold_share(run_id: str, share: Share) -> None:
+    """In a worker process, wait until the calls of a build leave room for others; see `Models.hold`."""
+    with _opening:
+        _shares.pop(run_id, None)
+        project = _opened.get(run_id)
+    if project is not None:
+        await asyncio.wrap_future(project.loop.submit(project.models.hold(share)))
+
+
+async def take_share(run_id: str, share: Share) -> None:
+    """In a worker process, go on with a share of a build's limits; before the first, no model is asked."""
+    with _opening:
+        _shares[run_id] = share
+        project = _opened.get(run_id)
+    if project is not None:
+        await asyncio.wrap_future(project.loop.submit(project.models.take(share)))
 
 
 def at_pins(config: Config, pinned: Callable[[SourceSpec], SourceSpec]) -> Config:

@@ -7,10 +7,11 @@ travel between tasks, not data. Finished stages, which the store knows, are not 
 import logging
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from prefect import flow, task
@@ -23,9 +24,9 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from flows.construct.engine import SetStep
 from flows.construct.progress import ProgressListener
-from flows.construct.runner import STAGES_AT_ONCE, File, Piece, Runner, Shard
+from flows.construct.runner import STAGES_AT_ONCE, File, Pending, Piece, Runner, Shard
 from flows.construct.running import run_file, run_shard
-from flows.construct.stages import StageRef
+from flows.construct.stages import Build, StageRef
 from flows.llm.model import BudgetSpent, TransportError
 from flows.prefect_server.flow_runs import engine
 from flows.project.gc import note_build
@@ -36,6 +37,9 @@ from flows.project.settings import ConfigError
 from flows.run.in_process import SHARDS_AT_ONCE, InProcess, run_whole_here
 from schemas.errors import Failed
 from schemas.manifest import BuildManifest, ShardManifest, StageManifest
+
+if TYPE_CHECKING:  # importing Dask takes seconds
+    from flows.run.cluster import Workers
 
 DASK_WORKERS = os.cpu_count() or 1
 """Worker processes if no cluster is named."""
@@ -72,6 +76,7 @@ def shard(project: Project, piece: Shard, fingerprint: str) -> list[ShardManifes
     if project.loop.stopped:
         return None
     _check_same(project, piece.chain[-1], fingerprint)
+    _check_found(project, piece.chain)
     return project.loop.run(run_shard(project.build, piece.chain, piece.start, piece.stop))
 
 
@@ -81,6 +86,7 @@ def row_file(project: Project, piece: File, fingerprint: str) -> list[ShardManif
     if project.loop.stopped:
         return None
     _check_same(project, piece.ref, fingerprint)
+    _check_found(project, [piece.ref])
     return [run_file(project.build, piece.ref, piece.index, piece.file)]
 
 
@@ -91,6 +97,17 @@ def _check_same(project: Project, ref: StageRef, fingerprint: str) -> None:
             f"{ref}: the worker on {socket.gethostname()} has another configuration, other sources, verdicts or code "
             "than where the build was started; bring them to the same state at the same paths, then run again"
         )
+
+
+def _check_found(project: Project, chain: Sequence[StageRef]) -> None:
+    """Raise `Failed` if this machine does not find the finished stages that the stages of the chain read."""
+    for ref in chain:
+        for needed in project.build.needs(ref):
+            if needed not in chain and project.build.manifest(needed) is None:
+                raise Failed(
+                    f"{ref}: the worker on {socket.gethostname()} does not find {needed} in {project.store.url}; "
+                    "name a store that all workers reach, such as s3://bucket/prefix"
+                )
 
 
 @task(name="set", task_run_name="{ref}", **RETRIED)
@@ -110,15 +127,15 @@ def build(config: str, out: str, limit: int | None = None, listener: ProgressLis
     """Build every configured family into `out`."""
     project = Project(Path(config), Path(out), limit)
     if project.config.runner == "dask":
-        project = Project(Path(config), Path(out), limit, workers=_dask_workers(project))
+        project = Project(Path(config), Path(out), limit, share=None)
     stages = project.build
     try:
-        with building(project.state):
+        with building(project.state), _workers_of(project) as workers:
             project.store.probe()
             listener = Artifacts(listener or ProgressListener())
             stages.called = listener.called
             lock, example = partial(one_stage, project.state), partial(_first_item, project)
-            runner = Runner(stages, PrefectTasks(project, stages), lock, listener, example)
+            runner = Runner(stages, PrefectTasks(project, stages, workers), lock, listener, example)
             runner.run(ref for family, part in stages.parts() for ref in stages.stages(family, part))
             manifest = write_output_files(project)
             note_build(project.store, project.out, manifest)
@@ -133,25 +150,41 @@ def build(config: str, out: str, limit: int | None = None, listener: ProgressLis
 class PrefectTasks(InProcess):
     """Runs shards and files as submitted tasks, and whole stages as tasks in the thread of their stage."""
 
+    def __init__(self, project: Project, build: Build, workers: "Workers | None") -> None:
+        """`workers` are those of a Dask cluster."""
+        super().__init__(project, build)
+        self._workers = workers
+
     @property
     def at_once(self) -> int:
         """Tasks of a stage in work at once: a stage of many shards leaves room for others."""
         return max(SHARDS_AT_ONCE, 2 * self._project.workers)
 
-    def submit(self, piece: Piece) -> PrefectFuture[list[ShardManifest] | None]:  # type: ignore[override]
+    def submit(self, piece: Piece) -> Pending:  # type: ignore[override]
         """Submit a shard or a file."""
+        future: PrefectFuture[list[ShardManifest] | None]
         if isinstance(piece, File):
-            return row_file.submit(self._project, piece, self._build.fingerprint(piece.ref))
-        return shard.submit(self._project, piece, self._build.fingerprint(piece.chain[-1]))
+            ref = piece.ref
+            future = row_file.submit(self._project, piece, self._build.fingerprint(ref))
+        else:
+            ref = piece.chain[-1]
+            future = shard.submit(self._project, piece, self._build.fingerprint(ref))
+        return future if self._workers is None else self._workers.piece(ref, future)  # type: ignore[arg-type]
 
     def run_whole(self, ref: StageRef, progress: Callable[[int, int], None]) -> None:
         """Run a stage in one piece."""
-        whole = whole_set if isinstance(self._build.step(ref), SetStep) else sources
-        whole(self._project, ref, progress)
+        step = self._build.step(ref)
+        if not isinstance(step, SetStep):
+            sources(self._project, ref, progress)
+            return
+        with self._workers.asking_here(ref) if self._workers is not None and step.prompts else nullcontext():
+            whole_set(self._project, ref, progress)
 
     def stop(self) -> None:
-        """Stop the project: on this machine, pieces that wait for models end."""
+        """Stop the project: on this machine, pieces that wait for models end; workers are given nothing more."""
         self._project.loop.stop()
+        if self._workers is not None:
+            self._workers.cancel()
 
 
 class Artifacts(ProgressListener):
@@ -218,8 +251,10 @@ def task_runner(name: str) -> TaskRunner[Any]:
     if name == "dask":
         from prefect_dask import DaskTaskRunner
 
-        # A connection that closes while the workers end is not a fault, but would be logged with a traceback.
-        logging.getLogger("distributed.batched").setLevel(logging.CRITICAL)
+        # A connection that closes while the workers end is not a fault, and a scheduler that is gone is reported in a
+        # line; both would be logged with a traceback.
+        for library in ("distributed.batched", "distributed.client"):
+            logging.getLogger(library).setLevel(logging.CRITICAL)
         local = {"n_workers": DASK_WORKERS, "threads_per_worker": 1, "dashboard_address": None}
         address = os.environ.get(DASK_CLUSTER)
         runner: TaskRunner[Any] = DaskTaskRunner(address=address) if address else DaskTaskRunner(cluster_kwargs=local)
@@ -227,12 +262,14 @@ def task_runner(name: str) -> TaskRunner[Any]:
     return ThreadPoolTaskRunner(max_workers=STAGES_AT_ONCE * SHARDS_AT_ONCE)
 
 
-def _dask_workers(project: Project) -> int:
-    """Return how many worker processes share the models' limits and the budget. Raises `Failed`."""
+def _workers_of(project: Project) -> "AbstractContextManager[Workers | None]":
+    """Return the workers of the Dask cluster that runs the build, if one does. Raises `Failed`."""
+    if project.config.runner != "dask":
+        return nullcontext()
+    from flows.run.cluster import Workers
+
     address = os.environ.get(DASK_CLUSTER)
-    if not address:
-        return DASK_WORKERS
-    if project.config.budget_usd is not None and (project.config.cache or "sqlite:").startswith("sqlite:"):
+    if address and project.config.budget_usd is not None and (project.config.cache or "sqlite:").startswith("sqlite:"):
         raise ConfigError(
             f"{project.config_path}: budget_usd: what several machines spend is counted in a cache that they share; "
             "name its database under cache, such as postgresql://host/touchstone"
@@ -240,9 +277,6 @@ def _dask_workers(project: Project) -> int:
     context = FlowRunContext.get()
     assert context is not None
     try:
-        workers: int = len(context.task_runner.client.nthreads())  # type: ignore[attr-defined] # a DaskTaskRunner
+        return Workers(context.task_runner.client, project, address)  # type: ignore[attr-defined] # a DaskTaskRunner
     except OSError as error:
         raise Failed(f"{DASK_CLUSTER}: no scheduler answers at {address}; start `dask scheduler` there") from error
-    if not workers:
-        raise Failed(f"{DASK_CLUSTER}: {address} has no workers; start `dask worker {address}` on each machine")
-    return workers

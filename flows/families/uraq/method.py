@@ -11,6 +11,7 @@ from dataclasses import asdict
 from itertools import count, cycle, islice
 
 from flows.construct.arrivals import cohorts
+from flows.construct.dedupe import Dedupe
 from flows.construct.dedupe import deduplicate as independent_set
 from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext, seeded
 from flows.construct.records import Records
@@ -62,7 +63,7 @@ async def write_statements(statements: Records[Statement], ctx: SetContext[UraqS
         return
     wanted = min(settings.statements, ctx.step.limit or settings.statements)
     written = _written_before(ctx)
-    survivors, dry = len(_independent(list(written.values()), ctx)), 0
+    survivors, dry = await _survivors(written, ctx), 0
     if survivors > wanted:
         written, survivors = {}, 0
     turns = cycle(settings.topics)
@@ -72,7 +73,7 @@ async def write_statements(statements: Records[Statement], ctx: SetContext[UraqS
         topics = tuple(islice(turns, number))
         asked_about.update(topics)
         await _write_round(topics, size, round_, written, ctx)
-        before, survivors = survivors, len(_independent(list(written.values()), ctx))
+        before, survivors = survivors, await _survivors(written, ctx)
         ctx.progress(min(survivors, wanted), wanted)
         if survivors >= wanted:
             break
@@ -83,6 +84,11 @@ async def write_statements(statements: Records[Statement], ctx: SetContext[UraqS
     _note_silent_topics(asked_about, written.values(), ctx)
     for statement in written.values():
         yield statement
+
+
+async def _survivors(written: Mapping[str, Statement], ctx: SetContext[UraqSettings]) -> int:
+    """How many of the statements survive dedupe. In a thread: meanwhile other steps' calls go out and come in."""
+    return len((await asyncio.to_thread(_independent, list(written.values()), ctx)).kept)
 
 
 def _written_before(ctx: SetContext[UraqSettings]) -> dict[str, Statement]:
@@ -164,34 +170,34 @@ async def deduplicate(statements: Records[Statement], ctx: SetContext[UraqSettin
     Departure: the paper says that any pair above it "was removed", which read literally loses both. We keep a maximal
     independent set (`flows/construct/dedupe.py`); `dedupe: paper` does what the paper says.
     """
-    everything = list(statements)
-    kept = _independent(everything, ctx, drop=True)
-    for statement in everything:
+    survivors = _independent(statements, ctx)
+    related = {duplicate.related_id for duplicate in survivors.removed}
+    texts = {statement.id: statement.text for statement in statements if statement.id in related}
+    kept, removed = frozenset(survivors.kept), {}
+    for statement in statements:
         if statement.id in kept:
             yield statement
+        else:
+            removed[statement.id] = statement
+    for duplicate in survivors.removed:
+        text, id_ = texts[duplicate.related_id], duplicate.related_id
+        refusal = Drop("near-duplicate", evidence=text, related_id=id_, value=duplicate.cosine)
+        ctx.drop(removed[duplicate.id], refusal)
 
 
-def _independent(
-    statements: Sequence[Statement], ctx: SetContext[UraqSettings], *, drop: bool = False
-) -> frozenset[str]:
-    """Ids of the statements that survive; the others are dropped if `drop` is set."""
-    settings = ctx.settings
-    if not statements:
-        return frozenset()
-    by_id = {statement.id: statement for statement in statements}
-    vectors = ctx.step.embedder.embed([statement.text for statement in statements])
-    result = independent_set(
-        [statement.id for statement in statements],
-        vectors,
-        arrivals=[ctx.step.arrival(statement) for statement in statements],
-        cosine_above=settings.cosine_above,
-        rule=settings.dedupe,
+def _independent(statements: Iterable[Statement], ctx: SetContext[UraqSettings]) -> Dedupe:
+    """Which statements survive. Ids, texts and releases are held in memory, not the statements."""
+    ids, texts, arrivals = [], [], []
+    for statement in statements:
+        ids.append(statement.id)
+        texts.append(statement.text)
+        arrivals.append(ctx.step.arrival(statement))
+    if not ids:
+        return Dedupe((), ())
+    vectors = ctx.step.embedder.embed(texts)
+    return independent_set(
+        ids, vectors, arrivals=arrivals, cosine_above=ctx.settings.cosine_above, rule=ctx.settings.dedupe
     )
-    for removed in result.removed if drop else ():
-        related = by_id[removed.related_id]
-        refusal = Drop("near-duplicate", evidence=related.text, related_id=related.id, value=removed.cosine)
-        ctx.drop(by_id[removed.id], refusal)
-    return frozenset(result.kept)
 
 
 # ---- A.3 manipulated knowledge creation ----
