@@ -4,7 +4,7 @@ import re
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from flows.families.refutebench.manners import Manner, register
@@ -196,6 +196,7 @@ def test_what_is_met_stays_met_when_another_style_is_applied(text: str, one: Req
 
 
 @given(TEXTS, st.lists(st.sampled_from([*MANNERS, *EXCHANGES, *LENGTHS]), max_size=5))
+@example('" ;  ? ', [Requirement("questions"), Requirement("semicolons")])
 def test_all_that_do_not_conflict_are_met_together(text: str, wanted: list[Requirement]) -> None:
     if any(conflicts(one, other) for one in wanted for other in wanted):
         return

@@ -248,7 +248,9 @@ def _changes(requirement: Requirement, words: str) -> bool:
 def apply_all(text: str, requirements: Iterable[Requirement]) -> str:
     """`text` with all of them applied: sentences and manner first, then words in the order given, the length last."""
     in_order = list(requirements)
-    for kinds in (_SENTENCES, *((manner,) for manner in get_args(Manner)), _EXCHANGES, _LENGTHS):
+    manners = [(manner,) for manner in get_args(Manner)]
+    # Twice: a full stop for a semicolon may bring out a question. What is met is left as it is.
+    for kinds in (_SENTENCES, *manners, *manners, _EXCHANGES, _LENGTHS):
         for requirement in in_order:
             if requirement.kind in kinds:
                 text = requirement.apply(text)
