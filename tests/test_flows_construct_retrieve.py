@@ -72,11 +72,13 @@ def xquad(shared: Path, language: str) -> tuple[list[str], list[str], list[int]]
     return [paragraph["context"] for paragraph in paragraphs], [text for text, _ in asked], [gold for _, gold in asked]
 
 
+@pytest.mark.slow
 def test_the_packaged_model_finds_the_passage(dense: DenseIndex) -> None:
     assert dense.rank(list(QUESTIONS), 1)[:, 0].tolist() == list(QUESTIONS.values())
     assert dense.name == "cosine of all-MiniLM-L6-v2@53aa51172d14"
 
 
+@pytest.mark.slow
 def test_ranks_do_not_depend_on_the_other_queries(dense: DenseIndex) -> None:
     queries = [*QUESTIONS, "When was asteroid 7 found?", "When was asteroid 8 found?"]
     together = dense.rank(queries, 12)
@@ -86,6 +88,7 @@ def test_ranks_do_not_depend_on_the_other_queries(dense: DenseIndex) -> None:
     assert np.array_equal(dense.rank(queries, 40)[:, :12], together)
 
 
+@pytest.mark.slow
 @given(st.lists(WORDS, max_size=60), st.lists(WORDS, min_size=1, max_size=5), st.integers(0, 70))
 @settings(deadline=None)
 def test_dense_ranks_are_those_of_exact_arithmetic(texts: list[str], queries: list[str], most: int) -> None:
@@ -112,6 +115,7 @@ def test_an_empty_collection_ranks_nothing() -> None:
         assert index.rank([], 3).shape == (0, 3)
 
 
+@pytest.mark.slow
 def test_a_language_that_the_model_does_not_read_is_refused_with_its_place(dense: DenseIndex) -> None:
     with pytest.raises(UnreadableLanguageError, match=r"^passage 1 \('水在.*BM25"):
         DenseIndex([FACTS[0], CHINESE[1]], SentenceBert())
@@ -119,6 +123,7 @@ def test_a_language_that_the_model_does_not_read_is_refused_with_its_place(dense
         dense.rank([CHINESE[1]], 1)
 
 
+@pytest.mark.slow
 def test_the_default_of_a_language(dense: DenseIndex) -> None:
     assert isinstance(retriever_for("en", FACTS[:2], dense.embedder), DenseIndex)
     chinese = retriever_for("zh", CHINESE, dense.embedder)
@@ -126,6 +131,7 @@ def test_the_default_of_a_language(dense: DenseIndex) -> None:
     assert chinese.name == "BM25 over jieba words"
 
 
+@pytest.mark.slow
 def test_dense_similarity_is_the_cosine(dense: DenseIndex) -> None:
     first, second = dense.vectors[:2].astype(np.float64)
     assert dense.similarity(0, 1) == pytest.approx(first @ second, abs=1e-6)
@@ -190,6 +196,7 @@ def test_ngram_cosine_tells_a_repeat_from_another_passage(shared: Path) -> None:
 TITLES = ["Seal", None, "Water", None, "Mars", "War", "Tofu", "Mozart"]
 
 
+@pytest.mark.slow
 def test_pages_are_taken_once_and_repeats_are_passed_over(dense: DenseIndex) -> None:
     def chosen(**changes: object) -> list[int]:
         given_ = {"query": "ears?", "evidence": "Seals hear.", "similarity": dense.similarity, **changes}
@@ -205,6 +212,7 @@ def test_pages_are_taken_once_and_repeats_are_passed_over(dense: DenseIndex) -> 
     assert diverse([-1, -1], [], [], query="a", evidence="b", similarity=lambda *_: 0) == []
 
 
+@pytest.mark.slow
 def test_a_passage_that_repeats_one_taken_is_passed_over(dense: DenseIndex) -> None:
     texts = [FACTS[2], "Water's boiling point is 100 degrees Celsius at sea level.", "at SEA level.", FACTS[4]]
     index = DenseIndex(texts, dense.embedder)

@@ -159,6 +159,7 @@ def predictions(folder: Path, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "out/predictions" / name).read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_a_model_is_evaluated_beside_the_build_and_asked_once(
     folder: Path, server: ChatServer, beta: ChatServer
 ) -> None:
@@ -200,6 +201,7 @@ def test_a_model_is_evaluated_beside_the_build_and_asked_once(
     assert files_of(folder) == after
 
 
+@pytest.mark.slow
 def test_what_a_model_said_does_not_steer_the_terminal(folder: Path) -> None:
     shown = Outcome("show", "refutebench-dialogues", "--sample", "2", "--out", "out")
     assert shown.code == 0
@@ -217,6 +219,7 @@ def test_what_a_model_said_does_not_steer_the_terminal(folder: Path) -> None:
         assert not set("\x1b\x07\u202e") & set(said)
 
 
+@pytest.mark.slow
 def test_of_two_evaluations_of_a_model_at_once_one_declines(folder: Path, beta: ChatServer) -> None:
     with one_evaluation(folder / "store", folder / "out" / "predictions" / "refutebench-beta"):
         done = Outcome("evaluate", "refutebench", "--model", "beta")
@@ -226,6 +229,7 @@ def test_of_two_evaluations_of_a_model_at_once_one_declines(folder: Path, beta: 
     assert beta.requests == []
 
 
+@pytest.mark.slow
 def test_a_model_that_the_build_evaluated_is_done_at_once(folder: Path, server: ChatServer) -> None:
     before = files_of(folder)
     done = Outcome("evaluate", "refutebench", "--model", "alpha")
@@ -235,6 +239,7 @@ def test_a_model_that_the_build_evaluated_is_done_at_once(folder: Path, server: 
     assert len(predictions(folder, "refutebench-alpha.dialogues.jsonl")) == 12
 
 
+@pytest.mark.slow
 def test_a_limit_takes_so_many_seeds_of_all_tasks_and_what_it_asked_is_not_asked_again(
     folder: Path, beta: ChatServer
 ) -> None:
@@ -256,6 +261,7 @@ def values(path: Path) -> Any:
     return json.loads(path.read_text())
 
 
+@pytest.mark.slow
 def test_ratings_are_scored_again_from_their_file(evaluated: Path) -> None:
     scored = Outcome("score", "refutebench", "--input", RATINGS, "--output", "t.json")
     assert scored.code == 0, scored.output
@@ -277,6 +283,7 @@ def test_ratings_are_scored_again_from_their_file(evaluated: Path) -> None:
     assert Outcome("score", "refutebench", "--input", RATINGS, "--output", RATINGS).code == 2
 
 
+@pytest.mark.slow
 def test_rows_of_a_release_are_scored_too(evaluated: Path) -> None:
     added = {"reviewed": False, "decision": None, "canary": "0"}
     rows = [{**json.loads(line), **added} for line in Path(RATINGS).read_text().splitlines()]
@@ -284,6 +291,7 @@ def test_rows_of_a_release_are_scored_too(evaluated: Path) -> None:
     assert Outcome("score", "refutebench", "--input", "released.jsonl").code == 0
 
 
+@pytest.mark.slow
 def test_ratings_that_are_missing_or_of_another_build_are_refused_or_counted(evaluated: Path) -> None:
     rows = [json.loads(line) for line in Path(RATINGS).read_text().splitlines()]
     stranger = {**rows[0], "key": "0" * 16, "query": "Tell a story of nobody.", "model": "gamma"}
@@ -310,6 +318,7 @@ def test_ratings_that_are_missing_or_of_another_build_are_refused_or_counted(eva
     assert "they seem to be of another build" in str(foreign.error)
 
 
+@pytest.mark.slow
 def test_what_was_dropped_is_told_beside_the_ratings_and_is_not_missing(folder: Path, server: ChatServer) -> None:
     def speechless(messages: Messages) -> str:
         said = answer(messages)
@@ -329,6 +338,7 @@ def test_what_was_dropped_is_told_beside_the_ratings_and_is_not_missing(folder: 
     assert "6 missing of 6 dialogues" in str(Outcome("score", "refutebench", "--input", RATINGS).error)
 
 
+@pytest.mark.slow
 def test_what_was_built_is_scored_without_a_file(folder: Path, server: ChatServer) -> None:
     done = Outcome("score", "refutebench", "--out", "out")
     assert done.code == 0, done.output
@@ -414,6 +424,7 @@ def test_where_turns_look_is_told_of_a_dialogue_of_each_task_and_protocol(folder
         (["--model", "beta", "--by-author"], "--by-author: "),
     ],
 )
+@pytest.mark.slow
 def test_what_cannot_be_done_is_said_in_one_line(
     folder: Path, server: ChatServer, beta: ChatServer, arguments: list[str], said: str
 ) -> None:
@@ -424,6 +435,7 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert server.requests == beta.requests == []
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_answer_ends_the_run_in_one_line_and_the_next_goes_on(
     folder: Path, beta: ChatServer
 ) -> None:
@@ -512,6 +524,7 @@ def test_a_spent_budget_still_scores_what_was_rated(
     assert {path.name: path.read_bytes() for path in (folder / "out/predictions").iterdir()} == written
 
 
+@pytest.mark.slow
 def test_an_evaluation_that_keeps_nothing_ends_with_1_as_a_run_does(folder: Path, server: ChatServer) -> None:
     server.answer = lambda messages: "I cannot say." if "Rating" in answer(messages) else answer(messages)
     done = Outcome("evaluate", "refutebench", "--model", "beta")

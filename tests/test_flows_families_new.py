@@ -127,15 +127,17 @@ def test_a_family_is_one_folder_and_one_schema_file(checkout: Checkout, label_st
 
     # What a model is scored by and asked decides whether scores are comparable; comments in it do not.
     code = checkout.code / "flows" / "families" / "misdate"
-    assert "nothing differs from version 1.0.0" in checkout.touchstone("release")
+    said = checkout.touchstone("release")
+    assert "the card has the scores of rules on 4 of 4 rows of misdate" in said
+    assert "version 1.0.1" in said
     checkout.edit(code / "score.py", "\ndef score(", "\n# Every reply counts once.\ndef score(")
     said = checkout.touchstone("release")
-    assert "version 1.0.1" in said
-    assert "A patch of `1.0.0`: scores are comparable with those on it." in said
+    assert "version 1.0.2" in said
+    assert "A patch of `1.0.1`: scores are comparable with those on it." in said
     checkout.edit(code / "score.py", 'float(row["answer"] in', 'float(row["answer"] ==')
     said = checkout.touchstone("release")
     assert "version 2.0.0" in said
-    assert "A major change of `1.0.1`: no score is comparable with those on it." in said
+    assert "A major change of `1.0.2`: no score is comparable with those on it." in said
     (prompt,) = (code / "prompts").glob("answer*.j2")
     checkout.edit(prompt, "{% block user %}", "{% block user %}\nRead with care.\n")
     assert "version 3.0.0" in checkout.touchstone("release")

@@ -182,6 +182,7 @@ def test_people_see_the_dialogue_so_far_and_nothing_of_who_refuted_or_how_it_was
     assert {name for name in one if one[name] != other[name]} == names
 
 
+@pytest.mark.slow
 def test_a_rating_shows_what_was_said_before_its_refutation(tmp_path: Path) -> None:
     project = built(tmp_path)
     for one in rows(project, "ratings"):
@@ -246,6 +247,7 @@ def hand_in(project: Project, **people: int) -> Work:
     return work
 
 
+@pytest.mark.slow
 def test_evaluators_are_compared_with_people_on_what_people_rate(tmp_path: Path) -> None:
     project = built(tmp_path)
     work = hand_in(project, a1=100, a2=100)
@@ -272,6 +274,7 @@ def test_evaluators_are_compared_with_people_on_what_people_rate(tmp_path: Path)
     assert "agent-first following: people among themselves (7 items): Pearson -1.00, Spearman -1.00" in told
 
 
+@pytest.mark.slow
 def test_ratings_decide_nothing_and_are_told_on_the_page(tmp_path: Path) -> None:
     project = built(tmp_path)
     hand_in(project, a1=10, a2=5)
@@ -288,6 +291,7 @@ def test_ratings_decide_nothing_and_are_told_on_the_page(tmp_path: Path) -> None
     assert "SECRET" not in page
 
 
+@pytest.mark.slow
 def test_a_release_holds_nothing_back_and_its_card_tells_the_ratings(place: Path) -> None:
     project = built(place, release={"licence": "CC0-1.0"})
     write_output_files(project)

@@ -192,7 +192,8 @@ def test_the_verifier_passes_and_finds_planted_damage(small: Project) -> None:
 
 
 async def test_statements_are_compared_beside_the_event_loop_on_which_other_steps_ask(tmp_path: Path) -> None:
-    project = Project(write_config(tmp_path, families={"uraq": SMALL}), tmp_path / "out")
+    config = write_config(tmp_path, store=str(tmp_path / "store"), families={"uraq": SMALL})
+    project = Project(config, tmp_path / "out")
     threads: list[threading.Thread] = []
 
     class Noting:

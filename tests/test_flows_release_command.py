@@ -290,7 +290,7 @@ def test_what_the_card_says_of_predictions_is_scored(name: str, sample: Path, ex
 
 @pytest.mark.slow
 def test_scores_on_the_released_rows_stand_in_the_card_and_make_a_patch(sample: Path, tmp_path: Path) -> None:
-    for name in ("out", "releases"):
+    for name in ("out", "releases/1.0.0"):
         shutil.copytree(sample / name, tmp_path / name)
     project = open_built(tmp_path / "out")
     for name in ("uraq", "reeval", "lveval", "charpeval"):

@@ -168,6 +168,7 @@ def test_after_a_build_the_estimate_is_that_build(tmp_path: Path) -> None:
     assert all(bound >= calls(after)[name] for name, bound in before.items())
 
 
+@pytest.mark.slow
 def test_a_pilots_yields_are_used_and_what_is_wanted_still_bounds_them(tmp_path: Path) -> None:
     sources = write_sources(tmp_path, 30, 30)
     pilot = built(project(tmp_path, 6, sources=sources, seeds_per_task=20))
@@ -181,6 +182,7 @@ def test_a_pilots_yields_are_used_and_what_is_wanted_still_bounds_them(tmp_path:
     assert calls(told)["respond"][1] == round(80 * respond[1] / respond[0])
 
 
+@pytest.mark.slow
 def test_how_many_a_build_of_fewer_seeds_kept_does_not_bound_one_of_more(tmp_path: Path) -> None:
     sources = write_sources(tmp_path, 12, 12)
     built(project(tmp_path, sources=sources, seeds_per_task=3))
@@ -200,6 +202,7 @@ def test_pairs_that_are_not_wanted_cost_nothing_and_steps_count_the_datasets_tha
     assert told["all"][1] == sum(told[name][1] for name in ("confusing_facts", "replacement_rules", "answer_keywords"))
 
 
+@pytest.mark.slow
 def test_what_free_steps_refuse_is_not_estimated(tmp_path: Path) -> None:
     dialogues = {"format": "jsonl", "path": str(SAMPLES / "dialogues.jsonl")}
     config = write_config(tmp_path, store="store", model=MODEL, families={"charpeval": {"sources": [dialogues]}})
@@ -347,6 +350,7 @@ async def test_after_a_pilot_the_estimate_is_within_a_quarter(
     assert told.cost_usd == pytest.approx(took.cost_usd + took.cached_cost_usd, rel=WITHIN)
 
 
+@pytest.mark.slow
 def test_an_evaluation_is_told_by_family_and_level(tmp_path: Path) -> None:
     uraq = {"statements": 12, "context_counts": [1, 3]}
     sources = write_sources(tmp_path, 6, 6)
