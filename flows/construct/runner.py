@@ -216,6 +216,7 @@ class Runner:
             workers=self._executor.workers,
             asks=any(asks_servers(build, ref) for ref in chain),
         )
+        before = total - spans.left
         for ref, calls in zip(chain, expected_calls(build, chain), strict=True):
             self._listener.started(ref, total, calls)
 
@@ -226,7 +227,7 @@ class Runner:
             start, stop = _span(made[-1])
             spans.finished(stop - start)
             for ref in chain:
-                self._listener.advanced(ref, sum(stop - start for start, stop in map(_span, [*done, *made])), total)
+                self._listener.advanced(ref, before + spans.measured, total)
 
         shards = sorted([*done, *self._run_pieces(chain[0], next_shard, advance)], key=_span)
         # The last stage first: after a kill in between, the chain begins as before, and all its shards count.

@@ -58,7 +58,8 @@ class Spans:
         self._least = min(LEAST_RECORDS, math.ceil(self.left / workers)) if asks or workers == 1 else 1
         self._clock = clock
         self._began = clock()
-        self._measured = 0
+        self.measured = 0
+        """Records of the shards that are done since."""
 
     def take(self) -> tuple[int, int] | None:
         """Return the (start, stop) of the next shard; None if all records are taken."""
@@ -74,13 +75,13 @@ class Spans:
 
     def finished(self, records: int) -> None:
         """Count the records of a shard that is done."""
-        self._measured += records
+        self.measured += records
 
     def _size(self) -> int:
         # A single worker has nobody to share with: all its shards run on one event loop.
         share = math.ceil(self.left / (SHARES * self._workers if self._workers > 1 else 1))
-        if not self._measured:
+        if not self.measured:
             return max(min(share, FIRST_RECORDS), self._least)
-        a_second = self._measured / max(self._clock() - self._began, 1e-3)
+        a_second = self.measured / max(self._clock() - self._began, 1e-3)
         size = min(max(share, LEAST_S * a_second), MOST_S * a_second / self._at_once)
         return math.ceil(max(size, self._least, self.left / max(1, self._shards_left), 1))

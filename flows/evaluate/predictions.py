@@ -13,7 +13,7 @@ from flows.construct.evaluation import Choice, Request
 from flows.evaluate.rows import EvaluatedRows, Rows
 from flows.llm.likelihood import SCORES, Likelihood, LikelihoodModel, Options, TooLong
 from flows.llm.model import CUT_OFF, TOO_LONG, BudgetSpent, InvalidAnswer, Model, NoAnswer, Prompt, Usage
-from flows.project.evaluated import settings_now
+from flows.project.evaluated import ENDING, settings_now
 from flows.project.locks import one_evaluation
 from flows.project.project import Project
 from schemas.base import Record
@@ -126,7 +126,7 @@ def _write(
 
 def remove_tables(stem: Path) -> None:
     """Remove the tables, pages and note of predictions that are about to be replaced."""
-    for end in (".html", ".tables.html", ".tables.json", ".evaluation.json"):
+    for end in (".html", ".tables.html", ".tables.json", ENDING):
         stem.with_name(f"{stem.name}{end}").unlink(missing_ok=True)
 
 

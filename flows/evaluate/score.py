@@ -25,7 +25,7 @@ from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent
 from flows.project.console import make_console
-from flows.project.evaluated import read_predictions, settings_now
+from flows.project.evaluated import PREDICTIONS, read_predictions, settings_now
 from flows.project.output_files import open_build
 from flows.project.project import Project
 from flows.scoring.metrics import METRICS
@@ -62,7 +62,7 @@ def _score_built(console: Console, project: Project, family: Family, output: Pat
         raise WrongInput(
             f"{family.name}: this build has no {' and '.join(missing)}; name a file of them by --input, or build them"
         )
-    output = output or project.out / "predictions" / f"{family.name}-built.tables.json"
+    output = output or project.out / PREDICTIONS / f"{family.name}-built.tables.json"
     page = page_of(None, output)
     with console.status("scoring"):
         result = held.tables(dialogue_context(family, project.build))

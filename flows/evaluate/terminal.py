@@ -153,7 +153,7 @@ def _evaluate_in_dialogues(
         if reads is not None:
             with console.status(f"loading {reads.name}"):
                 reads.load()
-        stem = project.out / "predictions" / f"{family.name}-{file_name(model)}"
+        stem = project.out / PREDICTIONS / f"{family.name}-{file_name(model)}"
         with building(project.state), one_evaluation(project.state, stem):
             build = build_with(project, family, model, limit)
             asked = Usage()
@@ -255,7 +255,7 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
     if weighs is None:
         raise WrongInput(f"--by-author: {name} has no options to weigh")
     versions, notes = author_versions(project, family, authors, limit)
-    path = project.out / "predictions" / f"{name}-{file_name(model)}-by-author.jsonl"
+    path = project.out / PREDICTIONS / f"{name}-{file_name(model)}-by-author.jsonl"
     before = counted_before(path, len({version.row.id for version in versions}), weighs)
     usage = Usage()
     stopped: BudgetSpent | None = None

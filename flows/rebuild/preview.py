@@ -127,8 +127,8 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview
         _borrow_embeddings(project, state)
         runner_here(project, project.build).run(missing)
         differing = drift(before, _rows(project))
-        to_review = np.sort(np.concatenate([sorted_hashes(()), *(keys for each in differing for keys in _new(each))]))
-        tasks = tuple(_tasks(project, to_review))
+        to_review = [sorted_hashes(()), *(keys for rows in differing for keys in (rows.added, rows.changed))]
+        tasks = tuple(_tasks(project, np.sort(np.concatenate(to_review))))
         built = last_manifest(project.out)
         reasons = None  # the rows of a build after the last rebuild are not those that are compared
         if built is None or not drift(before, rows_of(project, built)):
@@ -218,10 +218,6 @@ def _rows(project: Project) -> Rows:
                 for record in project.build.sifted(family, part)
             )
     return states
-
-
-def _new(differing: Drift) -> tuple[Hashes, Hashes]:
-    return differing.added, differing.changed
 
 
 def _before(project: Project) -> tuple[Rows, str]:

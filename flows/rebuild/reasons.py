@@ -23,7 +23,7 @@ DRAWN = "what they draw from a pool changed or is gone"
 
 
 SHOWN = 5
-"""Hashes that are named for a reason."""
+"""Keys that are named for a reason."""
 
 
 @dataclass(frozen=True, eq=False)
