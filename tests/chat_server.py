@@ -26,6 +26,19 @@ import orjson
 Messages = list[dict[str, str]]
 
 
+def http_reply(content: str) -> bytes:
+    """A whole HTTP response with this answer, for servers that take as little time as possible."""
+    message = {"role": "assistant", "content": content, "refusal": None}
+    body = orjson.dumps(
+        {
+            "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "gpt-4o-mini",
+            "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100},
+        }
+    )  # fmt: skip
+    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+
+
 @dataclass(frozen=True)
 class Reply:
     """A reply in detail, for an `answer` function that wants more than a text."""

@@ -35,7 +35,7 @@ from flows.construct.progress import ProgressListener
 from flows.construct.stages import StageRef
 from schemas.manifest import StageManifest
 from tests.builds import scribed, served
-from tests.chat_server import message_hash
+from tests.chat_server import http_reply, message_hash
 
 DELAY_S = 1.0
 CONCURRENCY = 16
@@ -107,18 +107,6 @@ class Served:
     """Requests that the rules were not asked: their answers are empty."""
 
 
-def completion(content: str) -> bytes:
-    message = {"role": "assistant", "content": content, "refusal": None}
-    body = orjson.dumps(
-        {
-            "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "loopback",
-            "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100},
-        }
-    )  # fmt: skip
-    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body
-
-
 class SlowServer:
     """Answers from a table, each request after the delay."""
 
@@ -150,7 +138,7 @@ class SlowServer:
             came = time.monotonic()
             messages = orjson.loads(body)["messages"]
             self._unknown += not {message_hash(messages), message_hash(messages[:2])} & self._table.keys()
-            reply = completion(self._answer(messages))
+            reply = http_reply(self._answer(messages))
             await asyncio.sleep(came + DELAY_S - time.monotonic())
             writer.write(reply)
             self._calls.append((came, time.monotonic()))

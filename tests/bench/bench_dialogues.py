@@ -38,6 +38,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from flows.construct.running import run_shard
 from flows.construct.stages import StageRef
 from flows.project.project import Project
+from tests.chat_server import http_reply
 from tests.toy import run_stage, spans
 
 DELAYS_S = (0.0, 0.05)
@@ -53,18 +54,6 @@ ANSWER = " ".join(
     for year in range(8)
 )
 CHECKED = '{"met": false, "aspects": 1, "repeats": 0, "contradicts": 0}'
-
-
-def reply(content: str) -> bytes:
-    message = {"role": "assistant", "content": content, "refusal": None}
-    body = orjson.dumps(
-        {
-            "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "loopback",
-            "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100},
-        }
-    )  # fmt: skip
-    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body
 
 
 class LeanServer(asyncio.Protocol):
@@ -101,12 +90,12 @@ class LeanServer(asyncio.Protocol):
             return
         begin = body[:80]
         if b"You play a user" in begin:  # with how often it has complained in it: no complaint stands twice
-            self._transport.write(reply(f'{{"refutation": "Say it in other words, {len(body)}!"}}'))
+            self._transport.write(http_reply(f'{{"refutation": "Say it in other words, {len(body)}!"}}'))
         else:
             self._transport.write(CHECK_REPLY if b"A user complains" in begin else ANSWER_REPLY)
 
 
-CHECK_REPLY, ANSWER_REPLY = reply(CHECKED), reply(ANSWER)
+CHECK_REPLY, ANSWER_REPLY = http_reply(CHECKED), http_reply(ANSWER)
 
 
 def serve(pipe: Connection) -> None:

@@ -24,7 +24,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, cast
 
-import orjson
 from pydantic import Field
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -35,6 +34,7 @@ from flows.llm.endpoint import Endpoint
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.model import Prompt, Usage
 from schemas.base import Frozen
+from tests.chat_server import http_reply
 
 SLEEP_S = 0.05
 CONCURRENCIES = (64, 256)
@@ -78,24 +78,7 @@ ANSWER = Question(
     answer="one foot",
     steps=tuple(Hop(question=f"What happened in the year {1700 + n}?", answer="It was deepened.") for n in range(4)),
 ).model_dump_json()
-REPLY = orjson.dumps(
-    {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "gpt-4o-mini",
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": ANSWER, "refusal": None},
-                "logprobs": None,
-                "finish_reason": "stop",
-            }
-        ],
-        "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100},
-    }
-)
-RESPONSE = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(REPLY) + REPLY
+RESPONSE = http_reply(ANSWER)
 
 
 class LeanServer(asyncio.Protocol):
