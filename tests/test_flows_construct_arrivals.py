@@ -1,7 +1,8 @@
 """What comes later changes no row that was released: pools as they were, and draws that move no other member."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from flows.construct.arrivals import History, cohorts
 from flows.construct.dedupe import deduplicate
 from flows.construct.draws import members_of, random_order
 from flows.construct.files_step import FilesStep
+from flows.construct.records import First, with_first
 from flows.construct.verification import VerifyContext
 from flows.project.project import Project
 from flows.project.released import RELEASES, MadeOf, released_stages
 from flows.project.settings import sample_path
+from schemas.base import content_hash
 from schemas.errors import Failed
 from schemas.source import Statement
 from tests.builds import write_config
@@ -85,6 +88,39 @@ def test_records_draw_from_what_was_there_when_they_came() -> None:
     groups = cohorts(lambda record: came[record.key], map(records.__getitem__, "bae"), map(records.__getitem__, "dc"))
     assert [("".join(record.key for record in arrived), "".join(member.key for member in pool))
             for arrived, pool in groups] == [("a", "c"), ("b", "dc"), ("e", "dc")]  # fmt: skip
+
+
+class Facts:
+    """As many facts as wanted, each made as it is read; two of a kind follow each other."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Statement]:
+        for number in range(self._count):
+            yield Statement(key=content_hash(number), text=f"Fact {number // 2}.", topic=str(number))
+
+
+def test_of_equal_records_the_first_is_that_of_the_earliest_release() -> None:
+    facts = list(Facts(6))
+    came = dict(zip((fact.key for fact in facts), (2, 1, 1, 1, 1, 2), strict=True))
+    firsts = [first for _, first in with_first(facts, lambda fact: fact.text, lambda fact: came[fact.key])]
+    assert firsts == [First(facts[1].key, facts[1].id), None, None, First(facts[2].key, facts[2].id),
+                      None, First(facts[4].key, facts[4].id)]  # fmt: skip
+    assert [*with_first([], lambda fact: "", lambda fact: 1)] == []
+
+
+def test_the_first_of_equal_records_is_found_without_their_texts_in_memory() -> None:
+    count = 2_000
+    tracemalloc.start()
+    duplicates = sum(first is not None for _, first in with_first(Facts(count), lambda fact: fact.text, lambda fact: 1))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert duplicates == count // 2
+    assert peak < 110 * count
 
 
 @given(st.lists(st.text(), unique=True, min_size=2, max_size=40), st.integers(0, 2**64 - 1), st.data())

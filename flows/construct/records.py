@@ -1,11 +1,14 @@
 """Records on disk as steps and charts read them, and type variables for code that is generic over records."""
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+import numpy as np
 from typing_extensions import TypeVar
 
-from schemas.base import Record
+from data.seen import text_of
+from schemas.base import Record, content_hash
 
 R = TypeVar("R", bound=Record)
 R_co = TypeVar("R_co", bound=Record, covariant=True, default=Record)
@@ -21,7 +24,6 @@ class Records(Protocol[R_co]):
 class First(NamedTuple):
     """The names of the record that is kept of several that are the same."""
 
-    release: int
     key: str
     id: str
 
@@ -31,13 +33,20 @@ def with_first(
 ) -> Iterator[tuple[R, First | None]]:
     """Yield each record with the first one that is the same by what `same` returns; None for that one.
 
-    The first is the one that came with the earliest release (`arrival`), and of those the first in order.
+    The first is the one that came with the earliest release (`arrival`), and of those the first in order. In memory are
+    numbers, 70 bytes for each record.
     """
-    firsts: dict[str, First] = {}
+    came, values, keys, ids = (array("Q") for _ in range(4))
     for record in records:
-        came, value = arrival(record), same(record)
-        if value not in firsts or came < firsts[value].release:
-            firsts[value] = First(came, record.key, record.id)
-    for record in records:
-        first = firsts[same(record)]
-        yield record, None if first.key == record.key else first
+        came.append(arrival(record))
+        values.append(int(content_hash(same(record)), 16))
+        keys.append(int(record.key, 16))
+        ids.append(int(record.id, 16))
+    order = np.lexsort((came, values))
+    begins = np.diff(np.asarray(values)[order], prepend=0) != 0
+    begins[:1] = True
+    firsts = np.empty_like(order)
+    firsts[order] = order[begins][np.cumsum(begins) - 1]
+    for place, record in enumerate(records):
+        first = int(firsts[place])
+        yield record, None if first == place else First(text_of(keys[first]), text_of(ids[first]))
