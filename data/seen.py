@@ -25,6 +25,21 @@ def place_of(name: str, hashes: Hashes) -> int | None:
     return place if place < len(hashes) and hashes[place] == number else None
 
 
+def places_of(numbers: Hashes, hashes: Hashes) -> NDArray[np.int64]:
+    """Return the place of each number, in any order, among the hashes; -1 if it is not among them."""
+    if not len(hashes):
+        return np.full(len(numbers), -1)
+    places: NDArray[np.int64] = np.searchsorted(hashes, numbers)
+    np.minimum(places, len(hashes) - 1, out=places)
+    places[hashes[places] != numbers] = -1
+    return places
+
+
+def are_in(numbers: Hashes, hashes: Hashes) -> NDArray[np.bool_]:
+    """Return a mask of the numbers that are among the hashes."""
+    return places_of(numbers, hashes) >= 0
+
+
 def text_of(number: int) -> str:
     """Return a hash that is given as a number."""
     return f"{number:0{HASH_LENGTH}x}"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.publish.reading import read_batches
+from data.seen import places_of
 
 Numbers = NDArray[np.uint64]
 Places = NDArray[np.int64]
@@ -43,10 +44,9 @@ class RowKeys:
 
     def places(self, numbers: Numbers) -> Places:
         """Return the place of each key among the rows; -1 if it is not among them."""
-        if not len(self._sorted):
-            return np.full(len(numbers), -1)
-        nearest = np.searchsorted(self._sorted, numbers).clip(max=len(self._sorted) - 1)
-        places: Places = np.where(self._sorted[nearest] == numbers, self._places[nearest].astype(np.int64), -1)
+        places = places_of(numbers, self._sorted)
+        known = places >= 0
+        places[known] = self._places[places[known]]
         return places
 
     def repeated(self) -> Places:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from annotation.label_studio.accounts import read_owner
-from data.seen import Hashes
+from data.seen import Hashes, are_in, places_of
 from data.whole_file import whole_bytes
 from flows.annotate.server import server_folder
 from flows.construct.engine import Part
@@ -54,12 +54,13 @@ class RowStates:
 
     def missing_in(self, other: "RowStates") -> Hashes:
         """Return the keys that the other rows lack."""
-        return self.keys[~np.isin(self.keys, other.keys, assume_unique=True)]
+        return self.keys[~are_in(self.keys, other.keys)]
 
     def changed_in(self, other: "RowStates") -> Hashes:
         """Return the keys of the rows that the other rows have in another state."""
-        both, mine, theirs = np.intersect1d(self.keys, other.keys, assume_unique=True, return_indices=True)
-        changed: Hashes = both[self.states[mine] != other.states[theirs]]
+        places = places_of(self.keys, other.keys)
+        both = places >= 0
+        changed: Hashes = self.keys[both][self.states[both] != other.states[places[both]]]
         return changed
 
 
