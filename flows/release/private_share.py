@@ -16,16 +16,19 @@ the family had none, the rows of the other families decide in the same way.
 
 import hmac
 import os
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import SecretStr
 
 from data.publish.folder import DATA, Release
 from data.publish.reading import opened, read_batches
+from data.seen import Hashes, are_in, sorted_hashes
 from data.whole_file import write_whole
 from flows.construct.overlap import tokens
 from flows.construct.release import Released
@@ -33,7 +36,7 @@ from flows.families import family_names, load_family
 from flows.language.phrase_finder import PhraseFinder
 from flows.project.output_files import accepted_files
 from flows.project.project import Project
-from schemas.base import texts_in
+from schemas.base import content_hash, texts_in
 from schemas.errors import WrongInput
 
 SECRET = "TOUCHSTONE_HELD_OUT_SECRET"  # noqa: S105 - the name of a variable
@@ -70,23 +73,67 @@ class _Row(NamedTuple):
     key: str
     id: str
     family: str
-    record: str
-    """The words of the text that it rests on; empty if it rests on none."""
-    parents: frozenset[str]
+    text: str
+    """The text that it rests on; empty if it rests on none."""
+    parents: Sequence[str]
+
+    @property
+    def record(self) -> str:
+        """The words of that text."""
+        return _words(self.text) or self.text.strip()
 
 
-@dataclass
+class _Rows(NamedTuple):
+    """Rows in order, as numbers: 40 bytes for each, and 8 for each parent."""
+
+    keys: Hashes
+    ids: Hashes
+    of_family: Hashes
+    """The source record that each rests on, as one of its family; 0 if it rests on none."""
+    of_any: Hashes
+    """The same source record, as one of any family."""
+    drawn: NDArray[np.bool_]
+    """Whether its source record is drawn."""
+    parents: Hashes
+    ends: NDArray[np.uint64]
+    """Where the parents of each end."""
+
+    @classmethod
+    def of(cls, rows: Iterable[_Row], is_drawn: Callable[[str], bool] = lambda record: False) -> "_Rows":
+        keys, ids, of_family, of_any, parents, ends = (array("Q") for _ in range(6))
+        drawn = array("B")
+        for row in rows:
+            record = row.record
+            keys.append(int(row.key, 16))
+            ids.append(int(row.id, 16))
+            of_family.append(_number(row.family, record))
+            of_any.append(_number(ANY, record))
+            drawn.append(bool(record) and is_drawn(record))
+            parents.extend(int(parent, 16) for parent in row.parents)
+            ends.append(len(parents))
+        names, records = (np.asarray(keys), np.asarray(ids)), (np.asarray(of_family), np.asarray(of_any))
+        return cls(*names, *records, np.asarray(drawn, np.bool_), np.asarray(parents), np.asarray(ends))
+
+
+def _number(family: str, record: str) -> int:
+    """Return a number for a source record, as one of a family; 0 for none."""
+    return int(content_hash(family, record), 16) if record else 0
+
+
 class _Side:
     """One side of the earlier versions: the keys of its rows, and the source records that they rest on."""
 
-    keys: set[str] = field(default_factory=set)
-    records: set[tuple[str, str]] = field(default_factory=set)
-    """By family, and once more as of any."""
+    def __init__(self) -> None:
+        self.keys = sorted_hashes(())
+        self.records = sorted_hashes(())
+        """By family, and once more as of any."""
 
-    def add(self, rows: Iterable[_Row]) -> None:
-        for row in rows:
-            self.keys.add(row.key)
-            self.records |= {(row.family, row.record), (ANY, row.record)}
+    def add(self, rows: _Rows) -> None:
+        self.keys = np.union1d(self.keys, rows.keys)
+        self.add_records(rows.of_family, rows.of_any)
+
+    def add_records(self, *records: Hashes) -> None:
+        self.records = np.unique(np.concatenate([self.records, *records]))
 
 
 @dataclass(frozen=True)
@@ -141,33 +188,31 @@ class PrivateShare:
         path = self.folder / self.versions[-1].manifest.version / DRAWN_BY if self.versions else None
         return path.read_text(encoding="utf-8").strip() if path is not None and path.is_file() else None
 
-    def rows(self, project: Project) -> frozenset[str]:
+    def rows(self, project: Project) -> Hashes:
         """Return the keys of the build's accepted rows that are private. Raises `Failed`."""
         if self.secret is None and not self.folder.is_dir():
-            return frozenset()
+            return sorted_hashes(())
         public, private = self._earlier()
         # The manifest holds the settings, in which a fact to be recalled may stand with its question.
-        public.records |= {(ANY, _words(text)) for text in texts_in(project.manifest.config["families"])}
-        built = [row for path, family, released in _released_files(project) for row in _rows(path, family, released)]
+        texts = texts_in(project.manifest.config["families"])
+        public.add_records(np.array([_number(ANY, _words(text)) for text in texts], np.uint64))
+        built = _Rows.of(_built(project), self._is_drawn)
         for side in (public, private):
-            side.add([row for row in built if row.key in side.keys])  # on what they rest now
-        rows = [row for row in built if row.key not in public.keys]
-        drawn = {row.key: row.record for row in rows if self._is_private(row, public, private)}
-        keys = private.keys | drawn.keys() | _showing(project, frozenset(drawn.values()))
-        ids: set[str] = set()
-        for row in rows:  # a row comes after those that it is made of
-            if row.key in keys or not ids.isdisjoint(row.parents):
-                ids.add(row.id)
-        return frozenset(row.key for row in rows if row.id in ids)
+            had = are_in(built.keys, side.keys)
+            side.add_records(built.of_family[had], built.of_any[had])  # on what they rest now
+        is_open = ~are_in(built.keys, public.keys)
+        drawn = is_open & _rests_on_private(built, public, private)
+        records = frozenset(row.record for row, is_drawn in zip(_built(project), drawn, strict=True) if is_drawn)
+        is_private = are_in(built.keys, private.keys) | drawn | _showing(project, records, len(built.keys))
+        ids: set[int] = set()
+        for place in np.flatnonzero(is_open):  # a row comes after those that it is made of
+            start, end = built.ends[place - 1] if place else 0, built.ends[place]
+            if is_private[place] or not ids.isdisjoint(built.parents[start:end].tolist()):
+                ids.add(int(built.ids[place]))
+        return np.sort(built.keys[is_open & are_in(built.ids, np.sort(np.fromiter(ids, np.uint64)))])
 
-    def _is_private(self, row: _Row, public: _Side, private: _Side) -> bool:
-        """Return whether the source record that a row rests on is private."""
-        if not row.record:
-            return False
-        for record in ((row.family, row.record), (ANY, row.record)):
-            if record in public.records or record in private.records:
-                return record not in public.records
-        return self.secret is not None and is_drawn(self.secret.get_secret_value(), row.record, self.share)
+    def _is_drawn(self, record: str) -> bool:
+        return self.secret is not None and is_drawn(self.secret.get_secret_value(), record, self.share)
 
     def _earlier(self) -> tuple[_Side, _Side]:
         """Return the public side and the private side of all earlier versions."""
@@ -176,10 +221,20 @@ class PrivateShare:
             for config in manifest.configs:
                 released = _declaration(config.family, config.part)
                 for path in config.files:
-                    public.add(_rows(folder / path, config.family, released))
+                    public.add(_Rows.of(_rows(folder / path, config.family, released)))
                 for kept in sorted((self.folder / manifest.version / DATA / config.name).glob("*.parquet")):
-                    private.add(_rows(kept, config.family, released))
+                    private.add(_Rows.of(_rows(kept, config.family, released)))
         return public, private
+
+
+def _rests_on_private(rows: _Rows, public: _Side, private: _Side) -> NDArray[np.bool_]:
+    """Return a mask of the rows that rest on a private source record."""
+    is_private = rows.drawn.copy()
+    for records in (rows.of_any, rows.of_family):  # what a row's family has decides before the others
+        is_private |= are_in(records, private.records)
+        is_private &= ~are_in(records, public.records)
+    is_private &= rows.of_any != 0
+    return is_private
 
 
 def _secret() -> SecretStr:
@@ -200,6 +255,12 @@ def _declaration(family: str, part: str) -> Released | None:
     return next((built.released for built in parts if built.name == part), None)
 
 
+def _built(project: Project) -> Iterator[_Row]:
+    """Yield the accepted rows of a build that are to be released, makers first."""
+    for path, family, released in _released_files(project):
+        yield from _rows(path, family, released)
+
+
 def _released_files(project: Project) -> Iterator[tuple[Path, str, Released]]:
     """Yield the files of accepted rows that are to be released, with their family's name, makers first."""
     for family, part in project.build.parts():
@@ -218,8 +279,7 @@ def _rows(path: Path, family: str, released: Released | None) -> Iterator[_Row]:
         for row in batch.rows():
             text = released.rests_on(*(row[name] for name in origin)) if released is not None and origin else ""
             parents = row["provenance"]["parents"] if "provenance" in row else ()
-            record = sys.intern(_words(text) or text.strip())  # hundreds of rows may rest on one long text
-            yield _Row(row["key"], row["id"], family, record, frozenset(parents))
+            yield _Row(row["key"], row["id"], family, text, parents)
 
 
 def _words(text: str) -> str:
@@ -227,13 +287,15 @@ def _words(text: str) -> str:
     return " ".join(tokens(text))
 
 
-def _showing(project: Project, records: frozenset[str]) -> frozenset[str]:
-    """Return the keys of the rows that show the text of one of these source records."""
+def _showing(project: Project, records: frozenset[str], rows: int) -> NDArray[np.bool_]:
+    """Return a mask of the build's rows, of which there are `rows`: those that show the text of a source record."""
     finder = PhraseFinder([text for text in sorted(records) if len(text.split()) >= SHORTEST_SHOWN], "en")
-    showing: set[str] = set()
+    showing = np.zeros(rows, np.bool_)
+    first = 0
     for path, _, _ in _released_files(project) if records else ():
         for batch in read_batches(path):
-            rows = list(batch.rows())
-            held = finder.holding([BETWEEN.join(map(_words, texts_in(row))) for row in rows])
-            showing.update(rows[number]["key"] for numbers in held.values() for number in numbers)
-    return frozenset(showing)
+            texts = [BETWEEN.join(map(_words, texts_in(row))) for row in batch.rows()]
+            for numbers in finder.holding(texts).values():
+                showing[first + np.array(numbers)] = True
+            first += len(texts)
+    return showing

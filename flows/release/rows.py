@@ -57,7 +57,7 @@ class GatheredConfig:
 
 
 def write_configs(
-    project: Project, folder: Path, private: Path, canary: str, held_out: Collection[str], *, allow_unreviewed: bool
+    project: Project, folder: Path, private: Path, canary: str, held_out: Hashes, *, allow_unreviewed: bool
 ) -> tuple[list[Gated], list[GatheredConfig]]:
     """Write the rows that pass the gate; those with a key in `held_out` go to the folder `private`."""
     gated: list[Gated] = []
@@ -97,13 +97,13 @@ def config_name(family: Family, part: Part, row: Mapping[str, Any]) -> str:
     return "-".join([family.name, *(kinds or [part.name])])
 
 
-def _rule(gated: Gated, held_out: Collection[str]) -> Callable[[Mapping[str, Any]], Ruling]:
+def _rule(gated: Gated, held_out: Hashes) -> Callable[[Mapping[str, Any]], Ruling]:
     """Return the rule for the part's accepted rows, to be asked about each in order."""
     judgements = iter(gated)
 
     def ruling(row: Mapping[str, Any]) -> Ruling:
         held_back, decision = next(judgements)
-        private = held_back is None and row["key"] in held_out
+        private = held_back is None and len(held_out) > 0 and place_of(row["key"], held_out) is not None
         return Ruling(config_name(gated.family, gated.part, row), held_back, held_out=private, decision=decision)
 
     return ruling

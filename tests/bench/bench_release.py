@@ -71,6 +71,17 @@ def gate(folder: Path) -> None:
         gated.append(gates.gate(project, family, part, gated))
 
 
+def hold(folder: Path) -> None:
+    """Draw a private share of a tenth of the rows."""
+    from data.publish.folder import read_release
+    from flows.project.output_files import open_built
+    from flows.release.private_share import PrivateShare
+    from flows.release.version import versions_in
+
+    versions = [read_release(version) for version in versions_in(folder / "releases")]
+    PrivateShare.opened(0.1, folder / "private", versions).rows(open_built(folder / "out"))
+
+
 def release(folder: Path) -> None:
     """Release what passes, and check before what that needs."""
     from data.publish.folder import read_release
@@ -147,7 +158,11 @@ def _measured(step: Callable[[Path], None], folder: Path, log: Path) -> tuple[fl
     return time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-STATES = ((build, write, gate, release, note), (build, write, release, diff, verify, note, explain), (preview,))
+STATES = (
+    (build, write, gate, hold, release, note),
+    (build, write, hold, release, diff, verify, note, explain),
+    (preview,),
+)
 """The steps that are run in each state of the sources."""
 
 
