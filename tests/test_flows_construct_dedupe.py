@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.construct.centroid_lists import _Centroids
+from flows.construct.cosine_space import Space, Tile
 from flows.construct.dedupe import (
     Dedupe,
     NearDuplicate,
@@ -264,6 +265,30 @@ def test_nearest_centroids_are_those_of_exact_arithmetic(vectors: FloatMatrix, m
         expected = sorted(range(len(others)), key=lambda place: (-dots[place], place))[:most]
         assert nearest[0] == expected[0]
         assert set(nearest) == set(expected)
+
+
+def of_one_size(shared: int) -> FloatMatrix:
+    """Two unit vectors with the cosine shared / 64 * (1 + 2^-8)^2 (nearly): bfloat16 rounds every number down."""
+    both = np.full((2, shared), (1 + 0.99 * 2**-8) / 8)
+    own = np.eye(2) * np.sqrt(1 - (both[0] ** 2).sum())
+    return np.concatenate([both, own], axis=1).astype(np.float32)
+
+
+@settings(deadline=None, max_examples=40)
+@given(vectors=made | st.builds(of_one_size, st.integers(1, 63)), above=st.sampled_from([0.3, 0.5, 0.9]) | st.none())
+def test_products_in_16_bits_lose_no_pair(vectors: FloatMatrix, above: float | None) -> None:
+    if above is None:  # just below the cosine of the first and the last, which then are a pair
+        above = min(max(float(vectors[-1].astype(np.float64) @ vectors[0]) - 1e-6, 0.01), 0.99)
+    rows = np.arange(len(vectors))
+    space = Space(vectors, rows, above)
+    assert not space.rough_first
+    every = Tile(space, rows).pairs(rows)
+    space.rough_first = True
+    found = Tile(space, rows).pairs(rows)
+    assert set(zip(found.left.tolist(), found.right.tolist(), strict=True)) == set(
+        zip(every.left.tolist(), every.right.tolist(), strict=True)
+    )
+    assert Tile(space, rows[:1]).touches(rows[1:]).tolist() == np.isin(rows[1:], every.left[every.right == 0]).tolist()
 
 
 def test_too_low_a_recall_fails_with_advice() -> None:

@@ -8,6 +8,12 @@ Why not an index of FAISS: of 100,000 vectors like embeddings (`tests/bench/benc
 lists and probes takes as much processor time (20 s) and a copy of the vectors, and finds 99.4 % of the pairs where
 these lists find 99.7 %, since a pair is proposed from either side; nothing promises that its centroids are the same
 on another machine. To build an HNSW graph takes 34 s, and the graph depends on the order in which threads add to it.
+
+Why the lists do not also say which survivors to compare. The triangle inequality rules out a list that is 60 degrees
+further from a statement than its radius, at a threshold of 0.5. Of 9,003 embedded facts, claims and sentences, nine
+lists in ten have radii of 60 to 72 degrees, and it rules out none. Nor do more probes suffice: of the pairs that 16
+probes leave among the survivors of 50,000 and of 150,000 vectors like embeddings, 256 of 894 lists and 512 of 1,549
+find 99.6 and 99.7 %: with so large a share of the lists, the time would grow with the square as well.
 """
 
 from collections.abc import Iterator

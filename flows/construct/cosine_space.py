@@ -4,17 +4,25 @@ FAISS finds the pairs in float32. Where its rounding could matter, the vectors a
 dot product float64 holds exactly, in any order of summation. Decisions are therefore the same for every order of the
 input, number of threads and kind of processor. Cosines are compared and reported to `DECIMALS`
 decimals.
+
+A processor that multiplies numbers of 16 bits does so first, which takes a quarter of the time, and FAISS is given only
+rows that may then have a neighbour. None is lost: `ROUGH_MARGIN` bounds the difference.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flows.construct.embed import FloatMatrix
+
+if TYPE_CHECKING:
+    import faiss
+    import torch
 
 Rows = NDArray[np.int64]
 
@@ -23,6 +31,11 @@ DECIMALS: Final = 7
 TILE: Final = 2048
 """Rows compared with as many other rows at once: at most `TILE`^2 pairs, or 0.25 GB."""
 GRID: Final = 2.0**24
+ROUGH_FROM: Final = 20_000
+"""Fewest rows whose products are taken in 16 bits first: torch takes seconds to load."""
+ROUGH_MARGIN: Final = 2.0**-6
+"""How far the product of two unit vectors in bfloat16 may be from the exact one: every number is rounded by at most
+2^-8 of its size, and so is their sum, which is taken in float32."""
 
 
 def on_grid(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -75,6 +88,7 @@ class Space:
         self.positions = positions
         self.threshold = threshold
         self.margin = rounding_margin(vectors.shape[1]) + 10.0**-DECIMALS  # and half of the last decimal
+        self.rough_first = len(positions) >= ROUGH_FROM and _multiplies_16_bits()
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -97,21 +111,49 @@ class Space:
             yield rows[start : start + TILE]
 
 
+def _multiplies_16_bits() -> bool:
+    import torch
+
+    return torch.cpu._is_avx512_bf16_supported()
+
+
 class Tile:
-    """Some rows of a space, in a FAISS index of their own."""
+    """Some rows of a space, to be compared with others."""
 
     def __init__(self, space: Space, rows: Rows) -> None:
-        import faiss
-
         self.space = space
         self.rows = rows
-        self.index = faiss.IndexFlatIP(space.vectors.shape[1])
-        self.index.add(space.take(rows))
+
+    @cached_property
+    def _index(self) -> "faiss.IndexFlatIP":
+        import faiss
+
+        index = faiss.IndexFlatIP(self.space.vectors.shape[1])
+        index.add(self.space.take(self.rows))
+        return index
+
+    @cached_property
+    def _rough(self) -> "torch.Tensor":
+        import torch
+
+        return torch.from_numpy(self.space.take(self.rows)).bfloat16()
+
+    def _may_touch(self, rows: Rows) -> NDArray[np.bool_]:
+        """Return a mask of `rows`: False only if a row has no neighbour in the tile."""
+        import torch
+
+        highest = (torch.from_numpy(self.space.take(rows)).bfloat16() @ self._rough.T).amax(1)
+        may: NDArray[np.bool_] = (highest.float() > self.space.threshold - ROUGH_MARGIN).numpy()
+        return may
 
     def pairs(self, rows: Rows) -> Pairs:
         """Return the pairs above the threshold of one of `rows` and a row of the tile (a row pairs with itself)."""
         space = self.space
-        ends, cosines, places = self.index.range_search(space.take(rows), space.threshold - space.margin)
+        if space.rough_first:
+            rows = rows[self._may_touch(rows)]
+            if not len(rows):
+                return joined([])
+        ends, cosines, places = self._index.range_search(space.take(rows), space.threshold - space.margin)
         left = np.repeat(rows.astype(np.int32), (ends[1:] - ends[:-1]).astype(np.int64))
         right = self.rows.astype(np.int32)[places]
         unsure = np.flatnonzero(cosines <= space.threshold + space.margin)
@@ -122,13 +164,7 @@ class Tile:
 
     def touches(self, rows: Rows) -> NDArray[np.bool_]:
         """Return a mask of `rows`, none of them in the tile: True if a row has a neighbour in the tile."""
-        space = self.space
-        highest = self.index.search(space.take(rows), 1)[0][:, 0]
-        touched: NDArray[np.bool_] = highest > space.threshold + space.margin
-        unsure = rows[np.abs(highest - space.threshold) <= space.margin]
-        if len(unsure):
-            touched |= np.isin(rows, self.pairs(unsure).left)
-        return touched
+        return np.isin(rows, self.pairs(rows).left)
 
 
 def all_pairs(space: Space, size: int | None = None) -> Iterator[Pairs]:

@@ -94,7 +94,7 @@ def deduplicate(
     Memory, in addition to `vectors`: the pairs of one tile, `most_pairs` pairs, and if the comparison is approximate 4
     bytes for each statement and probe. No neighbour is left out: if there are more pairs, survivors are chosen block
     by block, if every pair was compared with the same result. Time: the comparison of survivors grows with the square
-    of their number.
+    of their number (`flows/construct/centroid_lists.py` says why).
 
     Raises `Failed` if the recall stays low, and ValueError for repeated ids, vectors that are not of unit length or not
     one for each id, and a threshold outside (0, 1).
