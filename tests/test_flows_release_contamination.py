@@ -1,5 +1,6 @@
 import gzip
 import json
+import tracemalloc
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from data.sources import SourceError, SourceSpec, read_entries
 from flows.construct import overlap
 from flows.construct.embed import FloatMatrix, SentenceBert
 from flows.construct.overlap import CHARACTERS, WORDS, Overlap, nearest_cosines, shared_ngrams, tokens
+from flows.release import contamination
 from flows.release.contamination import RowTexts, contamination_of, texts_of
 from schemas.charpeval import CharpEvalItem
 from schemas.lveval import LongContext
@@ -150,6 +152,37 @@ def test_what_says_the_same_in_other_words_is_near_though_nothing_overlaps(tmp_p
     other = SourceSpec(format="jsonl", path=path, fields={"question": "q", "answers": "a"})
     found = contamination_of("c", lambda: rows, other, SentenceBert(), languages=("en",))
     assert (found.overlapping, found.near, found.cosine_above, found.rows) == (0, 2, 0.85, 4)
+
+
+def test_questions_are_compared_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = []
+
+    class OneHot:
+        name = "equal texts"
+
+        def reads(self, text: str) -> bool:
+            return True
+
+        def embed(self, texts: Sequence[str]) -> FloatMatrix:
+            at_once.append(len(texts))
+            return np.eye(6, dtype=np.float32)[[int(text) for text in texts]]
+
+    monkeypatch.setattr(contamination, "ASKED_AT_ONCE", 4)
+    rows = [RowTexts(f"{n}", "en", text, (text,)) for n, text in enumerate("0011223344")]
+    path = jsonl(tmp_path / "o.jsonl", *({"q": text, "a": "x"} for text in "045"))
+    other = SourceSpec(format="jsonl", path=path, fields={"question": "q", "answers": "a"})
+    found = contamination_of("c", lambda: rows, other, OneHot(), languages=("en",))
+    assert (found.near, found.rows, max(at_once)) == (4, 10, 3)
+
+
+def test_rows_are_counted_without_their_keys_in_memory() -> None:
+    count = 1_000
+    tracemalloc.start()
+    found = shared_ngrams(lambda: ((f"{number:016x}", (words(8),)) for number in range(count)), [words(15, 1)], WORDS)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == Overlap(count, count, frozenset())
+    assert peak < 50 * count
 
 
 def test_a_source_is_read_in_every_shape_with_what_its_door_would_refuse(shared: Path) -> None:

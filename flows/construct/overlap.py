@@ -71,23 +71,25 @@ def shared_ngrams(
     """Find the rows, each a (key, texts), that share an n-gram with a text of `others`.
 
     `others` is streamed once, and its n-grams are held in lots of about `at_once` (a text is never split). For each lot
-    `rows()` is streamed again. So memory is bounded for any sizes, and if one side is small, each side is read only
-    once or twice. Two n-grams count as equal if their 64-bit hashes are.
+    `rows()` is streamed again, in the same order. So memory is bounded for any sizes, but for a byte of each row and
+    the keys of those that overlap, and if one side is small, each side is read only once or twice. Two n-grams count
+    as equal if their 64-bit hashes are.
     """
-    seen: set[str] = set()
-    compared: set[str] = set()
+    compared = bytearray()
+    """Of each row, 1 if it has a text that is long enough."""
     overlapping: set[str] = set()
     for lot in _lots(others, measure, at_once):
-        for key, texts in rows():
-            seen.add(key)
+        for place, (key, texts) in enumerate(rows()):
+            if place == len(compared):
+                compared.append(0)
             for text in texts if key not in overlapping else ():
                 ngrams = _lookup_ngrams(_hashed(text), measure)
                 if len(ngrams):
-                    compared.add(key)
+                    compared[place] = 1
                     if _holds(lot, ngrams):
                         overlapping.add(key)
                         break
-    return Overlap(len(seen), len(compared), frozenset(overlapping))
+    return Overlap(len(compared), sum(compared), frozenset(overlapping))
 
 
 def nearest_cosines(ours: Sequence[str], others: Iterable[str], embedder: Embedder) -> NDArray[np.float32]:

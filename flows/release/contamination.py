@@ -1,6 +1,8 @@
 """Measures how much of a release is also in other data sets, for readers of the card to judge."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 from data.sources import Entry, SourceSpec, read_entries
@@ -12,6 +14,8 @@ from schemas.release import Contamination
 
 SHOWN = 5
 """Overlapping rows whose keys are listed."""
+ASKED_AT_ONCE = 1 << 17
+"""Questions whose vectors are held at once: 200 MB with the packaged model. The other data set is read for each lot."""
 DECIMALS = 6
 """Decimals of a cosine that count; the rest is floating-point noise."""
 _ASKED = ("question", "hard_utterance", "easy_utterance", "last_utterance", "text")
@@ -59,14 +63,13 @@ def contamination_of(
     )
     near = None
     if spec.language in languages:
-        asked: dict[str, int] = {}
-        for row in ours():
-            if row.asked and embedder.reads(row.asked):
-                asked[row.asked] = asked.get(row.asked, 0) + 1
-        theirs = (text for entry in read_entries(spec) if (text := _asked(entry)) and embedder.reads(text))
-        cosines = nearest_cosines(list(asked), theirs, embedder)
-        is_near = (round(float(cosine), DECIMALS) > REPEATS_ABOVE for cosine in cosines)
-        near = sum(count for count, counts in zip(asked.values(), is_near, strict=True) if counts)
+        near = 0
+        asked = (row.asked for row in ours() if row.asked and embedder.reads(row.asked))
+        while lot := Counter(islice(asked, ASKED_AT_ONCE)):
+            theirs = (text for entry in read_entries(spec) if (text := _asked(entry)) and embedder.reads(text))
+            cosines = nearest_cosines(list(lot), theirs, embedder)
+            is_near = (round(float(cosine), DECIMALS) > REPEATS_ABOVE for cosine in cosines)
+            near += sum(count for count, counts in zip(lot.values(), is_near, strict=True) if counts)
     return Contamination(
         config=config,
         dataset=spec.name,
