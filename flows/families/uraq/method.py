@@ -8,9 +8,9 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict
-from itertools import count, cycle, islice
+from itertools import count, cycle, groupby, islice
+from operator import itemgetter
 
-from flows.construct.arrivals import cohorts
 from flows.construct.dedupe import Dedupe
 from flows.construct.dedupe import deduplicate as independent_set
 from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext, seeded
@@ -240,18 +240,23 @@ def wish_types(step: StepContext[UraqSettings, StatementPair]) -> Mapping[str, A
     question is half guessed. The type follows from the detail that the pair differs in (`checks.carries`): a number, a
     thing, or neither. Of the last kind yes or no is asked, even if that exceeds its share.
     """
+    pairs = sorted(
+        (step.arrival(pair), seeded(step.seed, "answer type", pair.key).random(), pair.key,
+         checks.carries(pair.original, pair.manipulated))
+        for pair in step.inputs
+    )  # fmt: skip
     wished: dict[str, AnswerType] = {}
-    for arrived, _ in cohorts(step.arrival, step.inputs):
-        wished |= _wish_types(arrived, step)
+    for _, arrived in groupby(pairs, key=itemgetter(0)):
+        wished |= _wish_types([(key, detail) for *_, key, detail in arrived], step.settings)
     return wished
 
 
-def _wish_types(arrived: Sequence[StatementPair], step: StepContext[UraqSettings]) -> dict[str, AnswerType]:
-    shares = {type_: share for type_, share in step.settings.answer_shares.items() if share > 0}
-    pairs = sorted(arrived, key=lambda pair: seeded(step.seed, "answer type", pair.key).random())
+def _wish_types(pairs: Sequence[tuple[str, str | None]], settings: UraqSettings) -> dict[str, AnswerType]:
+    """By key, the type to ask for; `pairs` are keys with the detail, in a random order."""
+    shares = {type_: share for type_, share in settings.answer_shares.items() if share > 0}
     by_detail: dict[str | None, list[str]] = {None: [], "number": [], "entity": []}
-    for pair in pairs:
-        by_detail[checks.carries(pair.original, pair.manipulated)].append(pair.key)
+    for key, detail in pairs:
+        by_detail[detail].append(key)
     left = {type_: share * len(pairs) for type_, share in shares.items()}
     wished: dict[str, AnswerType] = {}
     for detail, keys in by_detail.items():
