@@ -57,6 +57,14 @@ def line(collected: Collected, **more: Any) -> QueueProgress:
     return QueueProgress(**{**given, **more})
 
 
+def test_records_that_nobody_is_asked_about_are_counted_and_not_held(tmp_path: Path) -> None:
+    bench_of_some = bench(tmp_path)
+    bench_of_some.part = every(WORDS, needed=lambda word: word.text in ("bee", "dog"))
+    (work,) = works(bench_of_some.project(FOUR))
+    assert sorted(getattr(record, "text", "") for record in work.records.values()) == ["bee", "dog"]
+    assert (work.sizes, set(work.parts.values())) == ({"toy-words": 4}, {"toy-words"})
+
+
 def test_agreement_of_two_people_worked_by_hand(tmp_path: Path) -> None:
     # They agree on 3 of 4. a1 says yes to 3 of 4, a2 to 2 of 4: P_e = 3/4 * 1/2 + 1/4 * 1/2 = 1/2, and so
     # kappa = (3/4 - 1/2) / (1/2) = 1/2.

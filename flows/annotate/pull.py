@@ -233,7 +233,7 @@ def _write_verdicts(
         for annotation in annotations
         if annotation.key in by_task and (codes is None or annotation.by in codes)
     }
-    for part in sorted(set(work.parts.values())):
+    for part in sorted(work.sizes):
         before = read_verdicts(project.out / "verdicts" / f"{part}.jsonl")
         kept = {key: verdict for key, verdict in before.items() if key not in touched}
         new = {verdict.key: verdict for verdict in verdicts if work.parts.get(verdict.key) == part}

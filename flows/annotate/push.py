@@ -187,7 +187,7 @@ class _WorkQueues:
         work = self.work
         done = {work.key for work in self.annotations}
         decided = set()
-        for part in set(work.parts.values()):
+        for part in work.sizes:
             for key, verdict in read_verdicts(self.project.out / "verdicts" / f"{part}.jsonl").items():
                 if key in work.records and verdict.view_hash == work.records[key].view_hash:
                     decided.add(key)

@@ -151,7 +151,7 @@ def _view(collected: Collected, progress: Sequence[QueueProgress], seed: int) ->
     rows = [progress_row(line) for line in progress]
     columns = tuple(name for name in (rows[0] if rows else ()) if name != "rubric")
     scales = tuple(ask.name for ask in rubric.asks if ask.ordered)
-    parts = sorted(Counter(collected.work.parts.values()).items())
+    parts = sorted(collected.work.sizes.items())
     return {
         "name": rubric.name,
         "title": rubric.title or rubric.name,

@@ -24,6 +24,7 @@ from annotation.review import judging_of, revision_of
 from annotation.settle import Settlement, settle
 from data.sources.files import json_lines
 from data.sources.spec import SourceError
+from data.stage_files import Stage
 from flows.annotate.server import server_folder
 from flows.construct.people import People, in_words
 from flows.project.project import Project
@@ -39,7 +40,7 @@ ANYBODY = "all"
 """The person in the name of a queue that is for everybody."""
 Form = Literal["work", "practice", "revision", "review"]
 """The purpose of a form."""
-PartRecords = tuple[str, People, Path, list[Record]]
+PartRecords = tuple[str, People, Path, Stage[Any]]
 """A part's name, its people, its family's folder, and its sifted records."""
 
 
@@ -51,10 +52,12 @@ class Work:
     people: People
     folder: Path
     """The family's folder, with the guideline."""
+    sizes: Mapping[str, int]
+    """By family and part (`uraq-items`) that asks people under the rubric, the number of its records."""
     records: Mapping[str, Record]
-    """By key, the records of all parts that ask people under the rubric."""
+    """By key, the records that people are asked about."""
     parts: Mapping[str, str]
-    """By a record's key, its family and part, `uraq-items`."""
+    """By the key of such a record, its family and part."""
     tasks: Sequence[Task]
     gold: Sequence[Task]
     """Tasks with a known answer; none of them is in the practice set."""
@@ -118,7 +121,7 @@ def works(project: Project) -> list[Work]:
         if part.people is not None:
             sifted = project.build.sifted(family, part)
             name = f"{family.name}-{part.name}"
-            by_rubric[part.people.rubric.name].append((name, part.people, family.folder, list(sifted)))
+            by_rubric[part.people.rubric.name].append((name, part.people, family.folder, sifted))
     return [_work(parts, project) for parts in by_rubric.values()]
 
 
@@ -135,14 +138,17 @@ def _work(parts: Sequence[PartRecords], project: Project) -> Work:
         tasks += made
         gold += part.gold(records, made, seed) if part.gold else ()
         programs += part.programs(records, made)
+    about = {task.item_key for task in (*tasks, *gold)}
+    asked = [(name, record) for name, _, _, records in parts for record in records if record.key in about]
     practised = rubric if people.review is None else judging_of(rubric)
     practice = practice_of(examples_of(practised, folder) or gold, practised, seed)
     return Work(
         rubric=rubric,
         people=people,
         folder=folder,
-        records={record.key: record for _, _, _, records in parts for record in records},
-        parts={record.key: name for name, _, _, records in parts for record in records},
+        sizes={name: len(records) for name, _, _, records in parts if len(records)},
+        records={record.key: record for _, record in asked},
+        parts={record.key: name for name, record in asked},
         tasks=tasks,
         gold=not_practised(practice, gold),
         programs=programs,

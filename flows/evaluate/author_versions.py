@@ -24,7 +24,7 @@ def author_versions(
     Raises `WrongInput` if no two people wrote for the same record.
     """
     name = f"{family.name}-{authors.part}"
-    work = next((work for work in works(project) if name in work.parts.values()), None)
+    work = next((work for work in works(project) if name in work.sizes), None)
     if work is None:
         raise WrongInput(f"--by-author: this build has no {name}, which people write; build it")
     collected = collect(project, work, read_annotations(project, work.rubric.name))
