@@ -4,6 +4,7 @@ import gzip
 import itertools
 import json
 import math
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flows.construct.bm25_index import bm25_index
 from flows.construct.embed import FloatMatrix, SentenceBert, UnreadableLanguageError
 from flows.construct.retrieve import (
     BM25Index,
@@ -20,6 +22,7 @@ from flows.construct.retrieve import (
     ngram_cosine,
     retriever_for,
 )
+from schemas.errors import Failed
 
 FACTS = [
     "Grey seals have no ear flaps and their ear canals are filled with wax.",
@@ -143,7 +146,6 @@ def test_bm25_worked_by_hand() -> None:
     # 卫星 is in 1 of 3 passages, once, of 2 words (水 卫星); passages have 2 + 1 + 1 = 4 words, 4/3 on average:
     # idf = ln(1 + (3 - 1 + 0.5) / (1 + 0.5)); tf = 1 / (1 + 1.5 (0.25 + 0.75 · 2 / (4/3)))
     index = BM25Index(["水，卫星", "水", "海豹。"])
-    assert index._index is not None
     scores = index._index.get_scores_from_ids([index._numbers["卫星"]])
     assert scores == pytest.approx([math.log(1 + 2.5 / 1.5) / (1 + 1.5 * (0.25 + 0.75 * 1.5)), 0, 0])
     assert index.rank(["卫星！", "水", "月亮", ""], 3).tolist() == [[0, -1, -1], [1, 0, -1], [-1] * 3, [-1] * 3]
@@ -175,6 +177,32 @@ def test_bm25_agrees_with_bm25s_itself(shared: Path) -> None:
     for query, ranks in zip(questions[:50], BM25Index(passages).rank(questions[:50], 5), strict=True):
         scores = theirs.get_scores(_words(query))
         assert scores[ranks] == pytest.approx(np.sort(scores)[::-1][:5])
+
+
+@pytest.mark.parametrize(("at_once", "in_memory_up_to"), [(1 << 20, 1 << 24), (1000, 1), (1, 4096)])
+def test_an_index_of_blocks_in_files_has_the_scores_of_bm25s(shared: Path, at_once: int, in_memory_up_to: int) -> None:
+    import bm25s
+
+    from flows.construct.retrieve import _words
+
+    numbers: dict[str, int] = {}
+    texts = [
+        [numbers.setdefault(word, len(numbers)) for word in _words(text)]
+        for text in [*CHINESE, *xquad(shared, "zh")[0][:40]]
+    ]
+    theirs = bm25s.BM25(k1=1.5, b=0.75, method="lucene")
+    theirs.index((texts, numbers), create_empty_token=False, show_progress=False)
+    ours = bm25_index(texts, at_once=at_once, in_memory_up_to=in_memory_up_to).scores
+    assert theirs.scores["num_docs"] == ours["num_docs"]
+    for name in ("data", "indices", "indptr"):
+        assert np.array_equal(theirs.scores[name], ours[name]), name
+    assert isinstance(ours["data"].base, bytes) == (4 * len(ours["data"]) <= in_memory_up_to)
+
+
+def test_an_index_without_room_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    with pytest.raises(Failed, match=r"gone: cannot hold an index of words \(No such file.* set TMPDIR"):
+        bm25_index([[0, 1]], in_memory_up_to=1)
 
 
 def test_ngram_cosine_worked_by_hand() -> None:

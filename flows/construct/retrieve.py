@@ -11,13 +11,12 @@ bytes for each rank. FAISS searches the matrix of vectors in place, without a se
 (`flows/construct/embedding_cache.py`) the matrix is a mapped file, 4 * dim bytes for each passage on disk (1.54 GB for
 a million at 384 dimensions), whose pages the system can take back.
 
-A `BM25Index` takes 8 bytes for each different word of each passage, and 42 bytes, including the texts, while it is
-built: 0.64 GB, measured, for 200,000 passages of 76 different words, and so 3.2 GB for a million.
+A `BM25Index` is a mapped file as well, of 8 bytes for each different word of each passage, and 20 while it is built, in
+the folder for temporary files. A search takes 12 bytes for each passage.
 """
 
 import math
 import unicodedata
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
@@ -26,6 +25,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from flows.construct.bm25_index import bm25_index
 from flows.construct.cosine_space import GRID, on_grid, rounding_margin
 from flows.construct.embed import Embedder, FloatMatrix, UnreadableLanguageError
 
@@ -156,12 +156,13 @@ class BM25Index:
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        """Index the passages; `texts` is kept, for `similarity`."""
+        """Index the passages; `texts` is kept, for `similarity`. Raises `Failed` if there is no room on the disk."""
         self.texts = texts
-        numbers: dict[str, int] = {}
-        words = [array("i", (numbers.setdefault(word, len(numbers)) for word in _words(text))) for text in texts]
-        self._numbers = numbers
-        self._index = _bm25(words, numbers) if numbers else None
+        self._numbers: dict[str, int] = {}
+        self._index = bm25_index(map(self._numbered, texts))
+
+    def _numbered(self, text: str) -> list[int]:
+        return [self._numbers.setdefault(word, len(self._numbers)) for word in _words(text)]
 
     @property
     def name(self) -> str:
@@ -173,7 +174,7 @@ class BM25Index:
         ranks = np.full((len(queries), most), -1, np.int64)
         for row, query in enumerate(queries):
             numbers = [self._numbers[word] for word in _words(query) if word in self._numbers]
-            if self._index is None or not numbers or not most:
+            if not numbers or not most:
                 continue
             scores: NDArray[np.float32] = self._index.get_scores_from_ids(numbers)
             places = np.flatnonzero(scores)
@@ -187,17 +188,6 @@ class BM25Index:
     def similarity(self, first: str | int, second: int) -> float:
         """`ngram_cosine` of the texts."""
         return ngram_cosine(first if isinstance(first, str) else self.texts[first], self.texts[second])
-
-
-def _bm25(words: list["array[int]"], numbers: dict[str, int]) -> Any:
-    import logging
-
-    import bm25s
-
-    logging.getLogger("bm25s").setLevel(logging.WARNING)  # by default it logs every debug line
-    index: Any = bm25s.BM25(k1=1.5, b=0.75, method="lucene", backend="numpy")
-    index.index((words, numbers), create_empty_token=False, show_progress=False)
-    return index
 
 
 def _words(text: str) -> list[str]:
