@@ -119,6 +119,10 @@ class OwnMemory:
         self.watching.join()
         self.megabytes = (self.highest - self.before) / 1024
 
+    def growth(self) -> float:
+        """The growth now."""
+        return (_anonymous() - self.before) / 1024
+
     def _watch(self) -> None:
         while not self.ended.wait(0.02):
             self.highest = max(self.highest, _anonymous())

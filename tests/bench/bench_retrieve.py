@@ -1,23 +1,24 @@
 """Retrieval: our exact indexes beside plain references, on the same vectors and the same texts.
 
-    python tests/bench/bench_retrieve.py [passages ...]        (default: 200000)
+    python tests/bench/bench_retrieve.py [passages ...]        (default: 100000)
 
-Dense: vectors like embeddings (`bench_dedupe.statements_like`), read from a file by an embedder, so that the model's
-own time and memory are left out; beside ours, the matrix in memory and numpy's `queries @ vectors.T` with
-argpartition, 256 queries at a time. A query is a vector of the collection with as much noise again. "same" is the share
-of queries for which both give the same places in the same order.
+Dense: vectors like embeddings (`bench_dedupe.statements_like`), mapped from a file by an embedder, as the cache of
+embeddings does, so that the model's own time is left out; beside ours, the matrix in memory and numpy's
+`queries @ vectors.T` with argpartition, 256 queries at a time. A query is a vector of the collection with as much noise
+again. "same" is the share of queries for which both give the same places in the same order.
 
 BM25: passages of 80 words drawn by the frequencies of jieba's dictionary; a query is 8 words of a passage. Beside
 ours, bm25s from the tokens on: its own vocabulary and its own top-k, which leaves equal scores in any order (and many
 are equal: passages that share one word with the query, once, and are of one length).
 
 Each method runs in a process of its own, after a small run that loads its libraries. "build" and "queries" are
-seconds of wall time; "memory" is the growth of the process's peak resident memory, "peak" the whole of it.
+seconds of processor time. "memory" is the growth of the process's own memory (not of mapped pages, which the system can
+take back) over what it was just before, with the texts, at its highest; "then" is the growth that is left when the
+index is built.
 """
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -26,10 +27,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from bench_dedupe import DIMENSIONS, statements_like
+from bench_dedupe import DIMENSIONS, OwnMemory, statements_like
 from numpy.typing import NDArray
 
-SIZES = (200_000,)
+SIZES = (100_000,)
 QUERIES = 2_000
 MOST = 50
 WARM_UP = 500
@@ -37,10 +38,11 @@ WORDS_OF_PASSAGE, WORDS_OF_QUERY = 80, 8
 
 Ranks = NDArray[np.int64]
 Answer = Callable[[Sequence[str]], Ranks]
+Build = Callable[[Sequence[str]], Answer]
 
 
 class FromFile:
-    """An embedder whose texts are "FILE ROW": it reads their vectors from the file, one stretch at a time."""
+    """An embedder whose texts are "FILE ROW": it maps their vectors from the file, one stretch at a time."""
 
     name = "file"
 
@@ -49,9 +51,8 @@ class FromFile:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         file, first = texts[0].split()
-        size = 4 * DIMENSIONS
-        read = np.fromfile(file, np.float32, len(texts) * DIMENSIONS, offset=int(first) * size)
-        return read.reshape(len(texts), DIMENSIONS)
+        shape, offset = (len(texts), DIMENSIONS), int(first) * 4 * DIMENSIONS
+        return np.memmap(file, np.float32, "r", offset, shape).view(np.ndarray)
 
 
 def make_vectors(number: int, folder: str) -> None:
@@ -83,15 +84,15 @@ def make_texts(number: int, folder: str) -> None:
     Path(f"{folder}/queries.txt").write_text("\n".join(queries))
 
 
-def dense(folder: str, number: int) -> Answer:
+def dense(passages: Sequence[str]) -> Answer:
     from flows.construct.retrieve import DenseIndex
 
-    index = DenseIndex([f"{folder}/passages {row}" for row in range(number)], FromFile())
+    index = DenseIndex(passages, FromFile())
     return lambda queries: index.rank(queries, MOST)
 
 
-def numpy_top_k(folder: str, number: int) -> Answer:
-    vectors = FromFile().embed([f"{folder}/passages 0"] * number)
+def numpy_top_k(passages: Sequence[str]) -> Answer:
+    vectors = FromFile().embed(passages).copy()
 
     def answer(queries: Sequence[str]) -> Ranks:
         asked, ranks = FromFile().embed(queries), []
@@ -105,49 +106,43 @@ def numpy_top_k(folder: str, number: int) -> Answer:
     return answer
 
 
-def bm25(folder: str, number: int) -> Answer:
+def bm25(passages: Sequence[str]) -> Answer:
     from flows.construct.retrieve import BM25Index
 
-    index = BM25Index(Path(f"{folder}/passages.txt").read_text().split("\n")[:number])
+    index = BM25Index(passages)
     return lambda queries: index.rank(queries, MOST)
 
 
-def bm25s_itself(folder: str, number: int) -> Answer:
+def bm25s_itself(passages: Sequence[str]) -> Answer:
     import bm25s
 
     from flows.construct.retrieve import _words
 
     index = bm25s.BM25(method="lucene")
-    passages = Path(f"{folder}/passages.txt").read_text().split("\n")[:number]
     index.index([_words(text) for text in passages], show_progress=False)
     return lambda queries: index.retrieve([_words(text) for text in queries], k=MOST, show_progress=False)[0]
 
 
-METHODS = {"dense": (dense, numpy_top_k), "bm25": (bm25, bm25s_itself)}
+METHODS: dict[str, tuple[Build, Build]] = {"dense": (dense, numpy_top_k), "bm25": (bm25, bm25s_itself)}
 
 
 def measure(method: str, folder: str, number: int) -> dict[str, float]:
     """One method in this process; writes its ranks beside the data."""
     build = next(one for pair in METHODS.values() for one in pair if one.__name__ == method)
     if method.startswith("bm25"):
-        queries = Path(f"{folder}/queries.txt").read_text().split("\n")
+        passages, queries = (Path(f"{folder}/{name}.txt").read_text().split("\n") for name in ("passages", "queries"))
     else:
+        passages = [f"{folder}/passages {row}" for row in range(number)]
         queries = [f"{folder}/queries {row}" for row in range(QUERIES)]
-    build(folder, WARM_UP)(queries[:8])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.perf_counter()
-    answer = build(folder, number)
-    built = time.perf_counter()
-    ranks = answer(queries)
-    ended = time.perf_counter()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    build(passages[:WARM_UP])(queries[:8])
+    started = time.process_time()
+    with OwnMemory() as memory:
+        answer = build(passages)
+        built, then = time.process_time(), memory.growth()
+        ranks = answer(queries)
+    ended = time.process_time()
     np.save(f"{folder}/{method}.npy", ranks)
-    return {
-        "build": built - started,
-        "queries": ended - built,
-        "memory": (peak - before) / 1024,
-        "peak": peak / 1024,
-    }
+    return {"build": built - started, "queries": ended - built, "memory": memory.megabytes, "then": then}
 
 
 def in_own_process(call: str) -> dict[str, float]:
@@ -166,7 +161,7 @@ def main(arguments: list[str] | None = None) -> None:
         with tempfile.TemporaryDirectory() as folder:
             print(f"\n{number:,} passages, {QUERIES:,} queries, the best {MOST} of each")
             print(
-                f"{'method':<16}{'build s':>9}{'queries s':>11}{'a second':>10}{'memory MB':>11}{'peak MB':>9}"
+                f"{'method':<16}{'build s':>9}{'queries s':>11}{'a second':>10}{'memory MB':>11}{'then MB':>9}"
                 f"{'same':>8}"
             )
             for kind, make in (("dense", "make_vectors"), ("bm25", "make_texts")):
@@ -179,7 +174,7 @@ def main(arguments: list[str] | None = None) -> None:
                     same = (ours == theirs).all(axis=1).mean()
                     print(
                         f"{method.__name__:<16}{row['build']:>9.1f}{row['queries']:>11.2f}"
-                        f"{QUERIES / row['queries']:>10.0f}{row['memory']:>11.0f}{row['peak']:>9.0f}{same:>8.1%}",
+                        f"{QUERIES / row['queries']:>10.0f}{row['memory']:>11.0f}{row['then']:>9.0f}{same:>8.1%}",
                         flush=True,
                     )
 
