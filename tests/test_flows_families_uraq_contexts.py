@@ -70,7 +70,7 @@ def embedder(tmp_path_factory: pytest.TempPathFactory) -> Embedder:
 def left(of: UraqItem | Conflict, pairs: Sequence[StatementPair | Conflict], embedder: Embedder) -> set[str]:
     """The texts of a pool that have nothing to do with a question."""
     candidates = ContextCandidates(pairs, embedder, 0.5)
-    return {candidates.texts[place] for place in candidates.unrelated_to([of], embedder)[0].tolist()}
+    return {candidates.texts[place] for place in next(candidates.unrelated_to([of], embedder)).tolist()}
 
 
 @pytest.mark.parametrize("asked", [NEEDS_BASTILLE, SAYS_IT_OTHERWISE])

@@ -3,7 +3,7 @@
 import json
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,7 +17,7 @@ from flows.construct.counting import part_summary
 from flows.construct.embed import FloatMatrix
 from flows.construct.stages import StageRef
 from flows.construct.verification import VerifyContext
-from flows.families.uraq import FAMILY, checks
+from flows.families.uraq import FAMILY, checks, verify
 from flows.families.uraq.method import batches, expected_answers, to_read
 from flows.families.uraq.prompts import ANSWER_WITH_CONTEXT, OTHER_TYPE, Manipulated, Question, ToAsk, ToManipulate
 from flows.families.uraq.rules import RULES
@@ -189,6 +189,24 @@ def test_the_verifier_passes_and_finds_planted_damage(small: Project) -> None:
     assert any("cosine" in one for one in faults(small, "statements", [pair, twin]))
     same = pair.revised(manipulated=pair.original)
     assert "say the same" in faults(small, "statements", [same])[0]
+
+
+def test_a_verifier_takes_rows_as_they_come_and_compares_all_in_blocks(
+    small: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verify, "BLOCK", 2)
+    pairs = rows(small, "statements")[:5]
+    twins = [pair.revised(key=f"twin {n}", original=pair.original.replace(".", ", they say."))
+             for n, pair in enumerate(pairs[:2])]  # fmt: skip
+    assert sum("cosine" in fault for fault in faults(small, "statements", [*twins, *pairs])) == 2
+    same = pairs[0].revised(manipulated=pairs[0].original)
+    context = VerifyContext(small.build.families["uraq"].settings, small.embedder, lambda name: rows(small, name))
+
+    def endless() -> Iterator[StatementPair]:
+        while True:
+            yield same
+
+    assert "say the same" in next(FAMILY.part("statements").verify(endless(), context)).problem
 
 
 async def test_statements_are_compared_beside_the_event_loop_on_which_other_steps_ask(tmp_path: Path) -> None:

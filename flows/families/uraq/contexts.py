@@ -6,7 +6,7 @@ of the Bastille, "Parisian crowds stormed the Bastille in 1816" is a second rele
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -185,15 +185,13 @@ class ContextCandidates:
         np.minimum.at(arrivals, self._sides, np.array(list(of_pairs), np.int32)[:, None])
         return arrivals
 
-    def unrelated_to(self, records: Sequence[UraqItem | Conflict], embedder: Embedder) -> list[IntArray]:
-        """For each question, the places of the texts that are unrelated to it."""
+    def unrelated_to(self, records: Sequence[UraqItem | Conflict], embedder: Embedder) -> Iterator[IntArray]:
+        """For each question, the places of the texts that are unrelated to it: most of all texts."""
         bases = [Basis.of(record) for record in records]
         vectors = embedder.embed([text for basis in bases for text in basis.texts])
         ends = np.cumsum([len(basis.texts) for basis in bases]).tolist()
-        return [
-            self._unrelated(basis, vectors[end - len(basis.texts) : end])
-            for basis, end in zip(bases, ends, strict=True)
-        ]
+        for basis, end in zip(bases, ends, strict=True):
+            yield self._unrelated(basis, vectors[end - len(basis.texts) : end])
 
     def _unrelated(self, basis: Basis, vectors: NDArray[np.float32]) -> IntArray:
         cosines = np.round((self._vectors @ vectors.T).max(axis=1), 5)[self._sides].max(axis=1)

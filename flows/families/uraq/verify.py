@@ -6,6 +6,7 @@ code.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations_with_replacement
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from flows.language import en
 from schemas.uraq import DONT_KNOW, NEEDS, SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
 
 BLOCK = 2048
-"""Rows of the similarity matrix that are in memory at once."""
+"""Rows and columns of the similarity matrix that are in memory at once."""
 NEARBY = 0.3
 """The cosine above which a statement may not share a word with the question or its steps."""
 TOLERANCE = 1e-4
@@ -23,22 +24,25 @@ TOLERANCE = 1e-4
 
 def verify_statements(rows: Iterable[StatementPair], ctx: VerifyContext) -> Iterator[Fault]:
     """No two originals are above the threshold; both of a pair are single sentences that cannot both be true."""
-    pairs = list(rows)
-    yield from _repeated_keys(pairs)
-    for pair in pairs:
+    seen: set[str] = set()
+    ids, originals = [], []
+    for pair in rows:
+        ids.append(pair.id)
+        originals.append(pair.original)
+        yield from _repeated(pair, seen)
         if _says_the_same(pair.original, pair.manipulated):
             yield Fault(id=pair.id, problem="original and manipulated say the same")
         elif _can_both_be_true(pair.original, pair.manipulated):
             yield Fault(id=pair.id, problem="original and manipulated can both be true")
         if len(en.sentences(pair.original)) != 1 or len(en.sentences(pair.manipulated)) != 1:
             yield Fault(id=pair.id, problem="original or manipulated is not one sentence")
-    vectors = ctx.embedder.embed([pair.original for pair in pairs])
-    for start in range(0, len(pairs), BLOCK):
-        cosines = vectors[start : start + BLOCK] @ vectors.T
+    vectors = ctx.embedder.embed(originals)
+    for top, left in combinations_with_replacement(range(0, len(ids), BLOCK), 2):
+        cosines = vectors[top : top + BLOCK] @ vectors[left : left + BLOCK].T
         for row, column in np.argwhere(cosines > ctx.settings.cosine_above + TOLERANCE):
-            if start + row < column:
-                first, second = pairs[start + row], pairs[column]
-                yield Fault(id=first.id, problem=f"cosine {cosines[row, column]:.3f} with {second.id}")
+            if top + row < left + column:
+                problem = f"cosine {cosines[row, column]:.3f} with {ids[left + column]}"
+                yield Fault(id=ids[top + row], problem=problem)
 
 
 def _says_the_same(original: str, manipulated: str) -> bool:
@@ -74,9 +78,9 @@ def _can_both_be_true(original: str, manipulated: str) -> bool:
 def verify_items(rows: Iterable[UraqItem], ctx: VerifyContext) -> Iterator[Fault]:
     """The steps are as many as declared and end in the answers; the answers fit type and question."""
     pairs = {(pair.original, pair.manipulated) for pair in ctx.rows("statements")}
-    items = list(rows)
-    yield from _repeated_keys(items)
-    for item in items:
+    seen: set[str] = set()
+    for item in rows:
+        yield from _repeated(item, seen)
         if (item.original, item.manipulated) not in pairs:
             yield Fault(id=item.id, problem="its pair is not among the statements")
         if item.hops != len(item.steps) or item.hops not in ctx.settings.hops:
@@ -104,9 +108,9 @@ def _is_said(result: str, question: str) -> bool:
 
 def verify_conflicts(rows: Iterable[Conflict], ctx: VerifyContext) -> Iterator[Fault]:
     """The two sides differ in evidence and answer; an answer other than yes or no occurs only in its own evidence."""
-    conflicts = list(rows)
-    yield from _repeated_keys(conflicts)
-    for row in conflicts:
+    seen: set[str] = set()
+    for row in rows:
+        yield from _repeated(row, seen)
         if row.original == row.manipulated:
             yield Fault(id=row.id, problem="both sides have the same evidence")
         yield from _answer_faults(row)
@@ -266,9 +270,7 @@ def _answer_faults(row: UraqItem | Conflict) -> Iterator[Fault]:
                 yield Fault(id=row.id, problem=f"the question holds the answer {answer}")
 
 
-def _repeated_keys(rows: Iterable[StatementPair | UraqItem | Conflict]) -> Iterator[Fault]:
-    seen: set[str] = set()
-    for row in rows:
-        if row.key in seen:
-            yield Fault(id=row.id, problem="its key stands twice")
-        seen.add(row.key)
+def _repeated(row: StatementPair | UraqItem | Conflict, seen: set[str]) -> Iterator[Fault]:
+    if row.key in seen:
+        yield Fault(id=row.id, problem="its key stands twice")
+    seen.add(row.key)
