@@ -145,7 +145,7 @@ class Collection:
 
     indexes: Mapping[str, PassageIndex]
     """By language, if there are passages."""
-    ranks: Mapping[tuple[str, Expansion], Sequence[int]]
+    ranks: Mapping[tuple[str, Expansion], IntMatrix]
     """(key of the case, expansion) -> places in its index, best first."""
     notes: tuple[str, ...]
     """For the manifest."""
@@ -173,7 +173,7 @@ class Collection:
 
         diverse_places = partial(
             diverse,
-            self.ranks[case.key, expansion],
+            self.ranks[case.key, expansion].tolist(),
             index.titles,
             index.texts,
             query=case.question,
@@ -239,7 +239,7 @@ def _collect(cases: Sequence[Case], passages: Iterable[Passage], embedder: Embed
         ref = PassageRef(id=passage.id, title=passage.title, text=passage.text)
         by_language.setdefault(passage.language, []).append((ref, passage.source))
     indexes: dict[str, PassageIndex] = {}
-    ranks: dict[tuple[str, Expansion], Sequence[int]] = {}
+    ranks: dict[tuple[str, Expansion], IntMatrix] = {}
     notes = []
     for language in sorted({case.language for case in cases}):
         if language not in by_language:
@@ -253,5 +253,5 @@ def _collect(cases: Sequence[Case], passages: Iterable[Passage], embedder: Embed
         for expansion in EXPANSIONS:
             queries = [case.question if expansion == "question" else case.evidence for case in asked]
             rows: IntMatrix = retriever.rank(queries, RANKED)
-            ranks |= {(case.key, expansion): row.tolist() for case, row in zip(asked, rows, strict=True)}
+            ranks |= {(case.key, expansion): row for case, row in zip(asked, rows, strict=True)}
     return Collection(indexes, ranks, tuple(notes))
