@@ -1,5 +1,6 @@
 import gzip
 import json
+import math
 import os
 import subprocess
 import sys
@@ -281,9 +282,9 @@ def test_products_in_16_bits_lose_no_pair(vectors: FloatMatrix, above: float | N
         above = min(max(float(vectors[-1].astype(np.float64) @ vectors[0]) - 1e-6, 0.01), 0.99)
     rows = np.arange(len(vectors))
     space = Space(vectors, rows, above)
-    assert not space.rough_first
+    assert space.rough_tile == math.inf
     every = Tile(space, rows).pairs(rows)
-    space.rough_first = True
+    space.rough_tile = 1
     found = Tile(space, rows).pairs(rows)
     assert set(zip(found.left.tolist(), found.right.tolist(), strict=True)) == set(
         zip(every.left.tolist(), every.right.tolist(), strict=True)

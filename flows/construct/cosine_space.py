@@ -32,7 +32,11 @@ TILE: Final = 2048
 """Rows compared with as many other rows at once: at most `TILE`^2 pairs, or 0.25 GB."""
 GRID: Final = 2.0**24
 ROUGH_FROM: Final = 20_000
-"""Fewest rows whose products are taken in 16 bits first: torch takes seconds to load."""
+"""Fewest rows of a space whose products are taken in 16 bits first: torch takes seconds to load."""
+ROUGH_TILE: Final = 1024
+"""Fewest rows of a tile for which that is worth while."""
+_ROUGH_STEP: Final = 512
+"""Matrices in 16 bits have multiples of it as rows: torch keeps what it prepares for each shape, up to 0.6 GB."""
 ROUGH_MARGIN: Final = 2.0**-6
 """How far the product of two unit vectors in bfloat16 may be from the exact one: every number is rounded by at most
 2^-8 of its size, and so is their sum, which is taken in float32."""
@@ -88,7 +92,7 @@ class Space:
         self.positions = positions
         self.threshold = threshold
         self.margin = rounding_margin(vectors.shape[1]) + 10.0**-DECIMALS  # and half of the last decimal
-        self.rough_first = len(positions) >= ROUGH_FROM and _multiplies_16_bits()
+        self.rough_tile = ROUGH_TILE if len(positions) >= ROUGH_FROM and _multiplies_16_bits() else math.inf
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -117,6 +121,15 @@ def _multiplies_16_bits() -> bool:
     return torch.cpu._is_avx512_bf16_supported()
 
 
+def _in_16_bits(vectors: FloatMatrix) -> "torch.Tensor":
+    """Return the vectors as a matrix in bfloat16, with rows of zeros up to a multiple of `_ROUGH_STEP`."""
+    import torch
+
+    padded = np.zeros((math.ceil(len(vectors) / _ROUGH_STEP) * _ROUGH_STEP, vectors.shape[1]), np.float32)
+    padded[: len(vectors)] = vectors
+    return torch.from_numpy(padded).bfloat16()
+
+
 class Tile:
     """Some rows of a space, to be compared with others."""
 
@@ -134,22 +147,18 @@ class Tile:
 
     @cached_property
     def _rough(self) -> "torch.Tensor":
-        import torch
-
-        return torch.from_numpy(self.space.take(self.rows)).bfloat16()
+        return _in_16_bits(self.space.take(self.rows))
 
     def _may_touch(self, rows: Rows) -> NDArray[np.bool_]:
         """Return a mask of `rows`: False only if a row has no neighbour in the tile."""
-        import torch
-
-        highest = (torch.from_numpy(self.space.take(rows)).bfloat16() @ self._rough.T).amax(1)
+        highest = (_in_16_bits(self.space.take(rows)) @ self._rough.T).amax(1)[: len(rows)]
         may: NDArray[np.bool_] = (highest.float() > self.space.threshold - ROUGH_MARGIN).numpy()
         return may
 
     def pairs(self, rows: Rows) -> Pairs:
         """Return the pairs above the threshold of one of `rows` and a row of the tile (a row pairs with itself)."""
         space = self.space
-        if space.rough_first:
+        if len(self.rows) >= space.rough_tile:
             rows = rows[self._may_touch(rows)]
             if not len(rows):
                 return joined([])

@@ -12,8 +12,8 @@ Three methods: "exact" compares every pair; "lists" is what is used above `EXACT
 centroids propose the pairs and survivors are compared exactly; semhash keeps of each group that it links one statement
 by its own rule, with an approximate index and its defaults.
 
-Each runs in a process of its own, on vectors mapped from a file, after a small run that loads its libraries. "wall" and
-"user" are the seconds of the call. "memory" is the growth of the process's own memory (not of mapped pages, which the
+Each runs in a process of its own, on vectors mapped from a file, after a small run that loads its libraries. "seconds"
+are processor time. "memory" is the growth of the process's own memory (not of mapped pages, which the
 system can take back) over what it was just before, at its highest, looked at every 20 ms. "recall" is the share of a
 sample's pairs that were proposed, as the product states it. "still near" is the share of 1,000 statements kept that
 have another one kept above the threshold.
@@ -21,7 +21,6 @@ have another one kept above the threshold.
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -79,6 +78,8 @@ def lists(vectors: NDArray[np.float32]) -> Kept:
 
 
 def _ours(vectors: NDArray[np.float32], exact_up_to: int) -> Kept:
+    import torch  # noqa: F401  (an embedder has loaded it)
+
     from flows.construct.dedupe import deduplicate
 
     ids = [f"{row:08d}" for row in range(len(vectors))]
@@ -137,16 +138,15 @@ def measure(method: str, file: str) -> dict[str, float | None]:
     """One method in this process."""
     vectors = np.load(file, mmap_mode="r").view(np.ndarray)
     RUN[method](vectors[:WARM_UP].copy())
-    started, user = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    started = time.process_time()
     with OwnMemory() as memory:
         kept, recall = RUN[method](vectors)
-    seconds, user = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_utime - user
+    seconds = time.process_time() - started
     survivors = vectors[kept]
     some = range(0, len(kept), max(1, len(kept) // 1000))
     near = [np.count_nonzero(survivors @ survivors[place] > THRESHOLD + 1e-5) > 1 for place in some]
     return {
         "seconds": seconds,
-        "user": user,
         "megabytes": memory.megabytes,
         "kept": len(kept),
         "recall": recall,
@@ -182,15 +182,12 @@ def main(arguments: list[str] | None = None) -> None:
                 f"\n{number:,} statements, {DIMENSIONS} dimensions, cosine above {THRESHOLD}; of 1,000 of them "
                 f"the mean number of neighbours is {made['mean']:.1f}, the largest {made['largest']:,}"
             )
-            print(
-                f"{'method':<10}{'wall s':>10}{'user s':>10}{'memory MB':>12}{'kept':>12}{'recall':>9}"
-                f"{'still near':>12}"
-            )
+            print(f"{'method':<10}{'seconds':>10}{'memory MB':>12}{'kept':>12}{'recall':>9}{'still near':>12}")
             for method in RUN:
                 row = in_own_process(f"measure({method!r}, {file!r})")
                 recall = "" if row["recall"] is None else f"{row['recall']:.4f}"
                 print(
-                    f"{method:<10}{row['seconds']:>10.1f}{row['user']:>10.1f}{row['megabytes']:>12.0f}"
+                    f"{method:<10}{row['seconds']:>10.1f}{row['megabytes']:>12.0f}"
                     f"{row['kept']:>12,}{recall:>9}{row['near']:>12.3f}",
                     flush=True,
                 )
