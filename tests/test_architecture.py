@@ -21,7 +21,7 @@ FENCES = {
         "flows/run/flow.py", "flows/annotate/flow.py", "flows/release/flow.py", "flows/rebuild/flow.py",
         "flows/serve/", "flows/prefect_server/",
     ),
-    "prefect_dask": ("flows/run/flow.py",),
+    "distributed": ("flows/run/cluster.py",),
     "faiss": ("flows/construct/",),
     "sentence_transformers": ("flows/construct/",),
     "label_studio_sdk": ("annotation/label_studio/",),

@@ -47,7 +47,7 @@ def test_what_a_kill_left_running_is_marked_crashed(prefect_api: str, tmp_path: 
 
 
 def test_dask_workers_make_the_same_bytes(tmp_path: Path) -> None:
-    pytest.importorskip("prefect_dask", reason="the dask extra is not installed")
+    pytest.importorskip("distributed", reason="the dask extra is not installed")
     for runner in ("threads", "dask"):
         config = write_config(tmp_path / runner, runner=runner, families={"uraq": URAQ})
         done = touchstone("run", config, "--out", "out", folder=tmp_path / runner)

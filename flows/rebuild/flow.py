@@ -31,7 +31,7 @@ from flows.rebuild.finished import compare_rows, release_rows, report_if_new
 from flows.release.flow import release
 from flows.release.ready import check_rebuild
 from flows.release.version import RELEASES
-from flows.run.flow import build, task_runner
+from flows.run.flow import build
 from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest
 
@@ -73,10 +73,7 @@ def rebuild(
 def _build(project: Project, listener: ProgressListener | None) -> BuildManifest:
     """Build, and write the report if anything is new."""
     before = last_manifest(project.out)
-    runner = task_runner(project.config.runner)
-    built: BuildManifest = build.with_options(task_runner=runner)(
-        str(project.config_path), str(project.out), None, listener
-    )
+    built = build(str(project.config_path), str(project.out), None, listener)
     report_if_new(project, built, before)
     return built
 

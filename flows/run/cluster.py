@@ -1,17 +1,22 @@
 """The Dask workers of a build: what each may use of the models' limits, and what happens when workers come and go."""
 
 import asyncio
+import logging
+import os
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from typing import Any, Protocol, Self
+from typing import Any, Final, Self
 
 import distributed
 from distributed.scheduler import KilledWorker
 
-from flows.construct.stages import StageRef
+from flows.construct.runner import File, Piece
+from flows.construct.running import run_file, run_shard
+from flows.construct.stages import Build, StageRef
 from flows.llm.limits import Share
 from flows.project.models import Served
 from flows.project.project import Project, hold_share, take_share
@@ -19,6 +24,11 @@ from flows.project.settings import ConfigError
 from schemas.errors import Failed
 from schemas.manifest import ShardManifest
 
+HERE: Final = {
+    "n_workers": os.cpu_count() or 1, "threads_per_worker": 1, "dashboard_address": None,
+    "silence_logs": logging.CRITICAL,
+}  # fmt: skip
+"""The workers of this machine, if no cluster is named."""
 LOOK_EVERY_S = 1.0
 """How often the workers are counted, in seconds."""
 NO_WORKER_S = 30.0
@@ -26,16 +36,13 @@ NO_WORKER_S = 30.0
 NO_SCHEDULER = "the scheduler does not answer any more; start it again, with its workers"
 RUN_AGAIN = "then run again: finished work is kept"
 
+# A connection that closes while the workers end is no fault, and a scheduler that is gone is reported in a line: both
+# would be logged with a traceback.
+for _library in ("distributed.batched", "distributed.client"):
+    logging.getLogger(_library).setLevel(logging.CRITICAL)
 
-class DaskFuture(Protocol):
-    """What Prefect returns for a task that it has handed to Dask."""
-
-    @property
-    def wrapped_future(self) -> distributed.Future[Any]: ...
-
-    def result(self) -> Sequence[ShardManifest] | None: ...
-
-    def add_done_callback(self, fn: Callable[..., object], /) -> object: ...
+_log = logging.getLogger("distributed.touchstone")
+"""Among Dask's own, so that its lines are in a worker's log."""
 
 
 class Workers:
@@ -45,9 +52,12 @@ class Workers:
     their new share has no room for, and only then are the shares given: the sum never is more than what is configured.
     """
 
-    def __init__(self, client: distributed.Client, project: Project, address: str | None) -> None:
-        """`address` is that of the cluster's scheduler; None: its workers are processes of this machine."""
-        self._client = client
+    def __init__(self, project: Project, address: str | None) -> None:
+        """`address` is that of the cluster's scheduler; None: workers are started on this machine.
+
+        Raises `OSError` if no scheduler answers.
+        """
+        self._client = distributed.Client(address, **({} if address else HERE))  # type: ignore[no-untyped-call]
         self._project = project
         self._address = address
         self._known: tuple[list[str], bool] | None = None
@@ -62,15 +72,20 @@ class Workers:
 
     def __enter__(self) -> Self:
         """Share the limits for the first time. Raises `Failed` and `ConfigError`."""
-        if not self._addresses():
-            raise self._lost("has no workers; start `dask worker ADDRESS` on each machine")
-        self._look()
+        try:
+            if not self._addresses():
+                raise self._lost("has no workers; start `dask worker ADDRESS` on each machine")
+            self._look()
+        except BaseException:
+            self._client.close()  # type: ignore[no-untyped-call]
+            raise
         self._thread.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._over.set()
         self._thread.join(2 * LOOK_EVERY_S)
+        self._client.close()  # type: ignore[no-untyped-call]
 
     @contextmanager
     def asking_here(self, ref: StageRef) -> Iterator[None]:
@@ -85,20 +100,32 @@ class Workers:
         finally:
             self._asking.discard(ref)
 
-    def piece(self, ref: StageRef, future: DaskFuture) -> "ClusterPiece":
-        """Return a piece of a stage that was submitted. Raises `Failed` if the workers are lost."""
-        self._open.add(future.wrapped_future)
-        future.add_done_callback(lambda done: self._open.discard(done.wrapped_future))
-        if self._failure is not None:
-            self.cancel()
-        return ClusterPiece(ref, future, self)
+    def run(self, ref: StageRef, piece: Piece) -> Sequence[ShardManifest] | None:
+        """Run a piece of a stage on a worker and wait for it. Raises what it failed with; `Failed` without workers."""
+        fingerprint = self._project.build.fingerprint(ref)
+        future = self._client.submit(_run_piece, self._project, ref, piece, fingerprint, pure=False)
+        self._open.add(future)
+        try:
+            if self._failure is not None or self._project.loop.stopped:
+                self.cancel()
+            made: Sequence[ShardManifest] | None = future.result()
+            return made
+        except KilledWorker as error:
+            raise Failed(
+                f"{ref}: {error.allowed_failures + 1} workers died one after the other while they worked on the "
+                f"same records, perhaps for want of memory; see their logs, {RUN_AGAIN}"
+            ) from error
+        except (CancelledError, asyncio.CancelledError) as error:
+            raise self._why(error) from error
+        finally:
+            self._open.discard(future)
 
     def cancel(self) -> None:
         """Start no more of the submitted pieces, and wait for none."""
         if self._client.status == "running":
             self._client.cancel(list(self._open))  # type: ignore[no-untyped-call]
 
-    def failure(self, cancelled: BaseException) -> Failed:
+    def _why(self, cancelled: BaseException) -> Failed:
         """Return why a piece was cancelled."""
         if self._failure is None and getattr(cancelled, "reason", None) == "scheduler-connection-lost":
             self._failure = self._lost(NO_SCHEDULER)
@@ -183,26 +210,36 @@ async def _on_worker(
     await do(run_id, shares[dask_worker.address])  # type: ignore[misc] # `hold_share` or `take_share`
 
 
-class ClusterPiece:
-    """A piece of a stage on a worker."""
+def _run_piece(project: Project, ref: StageRef, piece: Piece, fingerprint: str) -> Sequence[ShardManifest] | None:
+    """In a worker process, run a piece of a stage; None if the build was stopped there."""
+    if project.loop.stopped:
+        return None
+    build = project.build
+    _check_same(build, ref, fingerprint)
+    if isinstance(piece, File):
+        _check_found(project, [ref])
+        _log.info("%s: %s", ref, piece.file.name)
+        return [run_file(build, ref, piece.index, piece.file)]
+    _check_found(project, piece.chain)
+    _log.info("%s: %d to %d", piece.chain[0], piece.start, piece.stop)
+    return project.loop.run(run_shard(build, piece.chain, piece.start, piece.stop))
 
-    def __init__(self, ref: StageRef, future: DaskFuture, workers: Workers) -> None:
-        self._ref = ref
-        self._future = future
-        self._workers = workers
 
-    def result(self) -> Sequence[ShardManifest] | None:
-        """See `Pending`. Raises `Failed` if the workers are lost."""
-        try:
-            return self._future.result()
-        except KilledWorker as error:
-            raise Failed(
-                f"{self._ref}: {error.allowed_failures + 1} workers died one after the other while they worked on the "
-                f"same records, perhaps for want of memory; see their logs, {RUN_AGAIN}"
-            ) from error
-        except (CancelledError, asyncio.CancelledError) as error:
-            raise self._workers.failure(error) from error
+def _check_same(build: Build, ref: StageRef, fingerprint: str) -> None:
+    """Raise `Failed` if the stage would have another fingerprint on this machine."""
+    if build.fingerprint(ref) != fingerprint:
+        raise Failed(
+            f"{ref}: the worker on {socket.gethostname()} has another configuration, other sources, verdicts or code "
+            "than where the build was started; bring them to the same state at the same paths, then run again"
+        )
 
-    def add_done_callback(self, fn: Callable[["ClusterPiece"], None], /) -> None:
-        """See `Pending`."""
-        self._future.add_done_callback(lambda _: fn(self))
+
+def _check_found(project: Project, chain: Sequence[StageRef]) -> None:
+    """Raise `Failed` if this machine does not find the finished stages that the stages of the chain read."""
+    for ref in chain:
+        for needed in project.build.needs(ref):
+            if needed not in chain and project.build.manifest(needed) is None:
+                raise Failed(
+                    f"{ref}: the worker on {socket.gethostname()} does not find {needed} in {project.store.url}; "
+                    "name a store that all workers reach, such as s3://bucket/prefix"
+                )

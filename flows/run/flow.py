@@ -4,9 +4,7 @@ The layer is thin. Prefect runs shards and whole steps, retries them, and shows 
 travel between tasks, not data. Finished stages, which the store knows, are not run again.
 """
 
-import logging
 import os
-import socket
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -18,13 +16,11 @@ from prefect import flow, task
 from prefect.artifacts import create_progress_artifact, create_table_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
-from prefect.context import FlowRunContext
 from prefect.futures import PrefectFuture
-from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from flows.construct.engine import SetStep
 from flows.construct.progress import ProgressListener
-from flows.construct.runner import STAGES_AT_ONCE, File, Pending, Piece, Runner, Shard
+from flows.construct.runner import File, Pending, Piece, Runner, Shard
 from flows.construct.running import run_file, run_shard
 from flows.construct.stages import Build, StageRef
 from flows.llm.model import BudgetSpent, TransportError
@@ -41,8 +37,6 @@ from schemas.manifest import BuildManifest, ShardManifest, StageManifest
 if TYPE_CHECKING:  # importing Dask takes seconds
     from flows.run.cluster import Workers
 
-DASK_WORKERS = os.cpu_count() or 1
-"""Worker processes if no cluster is named."""
 DASK_CLUSTER = "DASK_SCHEDULER_ADDRESS"
 """Dask's own variable: the scheduler of an existing cluster, with workers on any number of machines."""
 RETRY_DELAYS = [2.0, 10.0]
@@ -71,43 +65,23 @@ RETRIED: dict[str, Any] = {
 
 
 @task(name="shard", task_run_name="{piece.chain[0]} {piece.start} to {piece.stop}", **RETRIED)
-def shard(project: Project, piece: Shard, fingerprint: str) -> list[ShardManifest] | None:
-    """Run the steps of a chain over a span of input records."""
+def shard(project: Project, piece: Shard, workers: "Workers | None") -> Sequence[ShardManifest] | None:
+    """Run the steps of a chain over a span of input records, here or on a worker."""
     if project.loop.stopped:
         return None
-    _check_same(project, piece.chain[-1], fingerprint)
-    _check_found(project, piece.chain)
+    if workers is not None:
+        return workers.run(piece.chain[-1], piece)
     return project.loop.run(run_shard(project.build, piece.chain, piece.start, piece.stop))
 
 
 @task(name="file", task_run_name="{piece.ref} {piece.file.name}", cache_policy=NO_CACHE, persist_result=False)
-def row_file(project: Project, piece: File, fingerprint: str) -> list[ShardManifest] | None:
-    """Write one file of a `files` step."""
+def row_file(project: Project, piece: File, workers: "Workers | None") -> Sequence[ShardManifest] | None:
+    """Write one file of a `files` step, here or on a worker."""
     if project.loop.stopped:
         return None
-    _check_same(project, piece.ref, fingerprint)
-    _check_found(project, [piece.ref])
+    if workers is not None:
+        return workers.run(piece.ref, piece)
     return [run_file(project.build, piece.ref, piece.index, piece.file)]
-
-
-def _check_same(project: Project, ref: StageRef, fingerprint: str) -> None:
-    """Raise `Failed` if the stage would have another fingerprint on this machine."""
-    if project.build.fingerprint(ref) != fingerprint:
-        raise Failed(
-            f"{ref}: the worker on {socket.gethostname()} has another configuration, other sources, verdicts or code "
-            "than where the build was started; bring them to the same state at the same paths, then run again"
-        )
-
-
-def _check_found(project: Project, chain: Sequence[StageRef]) -> None:
-    """Raise `Failed` if this machine does not find the finished stages that the stages of the chain read."""
-    for ref in chain:
-        for needed in project.build.needs(ref):
-            if needed not in chain and project.build.manifest(needed) is None:
-                raise Failed(
-                    f"{ref}: the worker on {socket.gethostname()} does not find {needed} in {project.store.url}; "
-                    "name a store that all workers reach, such as s3://bucket/prefix"
-                )
 
 
 @task(name="set", task_run_name="{ref}", **RETRIED)
@@ -162,14 +136,12 @@ class PrefectTasks(InProcess):
 
     def submit(self, piece: Piece) -> Pending:  # type: ignore[override]
         """Submit a shard or a file."""
-        future: PrefectFuture[list[ShardManifest] | None]
+        future: PrefectFuture[Sequence[ShardManifest] | None]
         if isinstance(piece, File):
-            ref = piece.ref
-            future = row_file.submit(self._project, piece, self._build.fingerprint(ref))
+            future = row_file.submit(self._project, piece, self._workers)
         else:
-            ref = piece.chain[-1]
-            future = shard.submit(self._project, piece, self._build.fingerprint(ref))
-        return future if self._workers is None else self._workers.piece(ref, future)  # type: ignore[arg-type]
+            future = shard.submit(self._project, piece, self._workers)
+        return future
 
     def run_whole(self, ref: StageRef, progress: Callable[[int, int], None]) -> None:
         """Run a stage in one piece."""
@@ -240,26 +212,10 @@ def _artifact_key(ref: StageRef, kind: str) -> str:
     return f"{ref.family}-{ref.part}-{ref.step}-{kind}".replace("_", "-").lower()
 
 
-def run_build(config: Path, out: Path, limit: int | None, listener: ProgressListener, runner: str) -> BuildManifest:
+def run_build(config: Path, out: Path, limit: int | None, listener: ProgressListener) -> BuildManifest:
     """Run the build flow in this process."""
     with engine():
-        return build.with_options(task_runner=task_runner(runner))(str(config), str(out), limit, listener)
-
-
-def task_runner(name: str) -> TaskRunner[Any]:
-    """Return the task runner of that name."""
-    if name == "dask":
-        from prefect_dask import DaskTaskRunner
-
-        # A connection that closes while the workers end is not a fault, and a scheduler that is gone is reported in a
-        # line; both would be logged with a traceback.
-        for library in ("distributed.batched", "distributed.client"):
-            logging.getLogger(library).setLevel(logging.CRITICAL)
-        local = {"n_workers": DASK_WORKERS, "threads_per_worker": 1, "dashboard_address": None}
-        address = os.environ.get(DASK_CLUSTER)
-        runner: TaskRunner[Any] = DaskTaskRunner(address=address) if address else DaskTaskRunner(cluster_kwargs=local)
-        return runner
-    return ThreadPoolTaskRunner(max_workers=STAGES_AT_ONCE * SHARDS_AT_ONCE)
+        return build(str(config), str(out), limit, listener)
 
 
 def _workers_of(project: Project) -> "AbstractContextManager[Workers | None]":
@@ -274,9 +230,7 @@ def _workers_of(project: Project) -> "AbstractContextManager[Workers | None]":
             f"{project.config_path}: budget_usd: what several machines spend is counted in a cache that they share; "
             "name its database under cache, such as postgresql://host/touchstone"
         )
-    context = FlowRunContext.get()
-    assert context is not None
     try:
-        return Workers(context.task_runner.client, project, address)  # type: ignore[attr-defined] # a DaskTaskRunner
+        return Workers(project, address)
     except OSError as error:
         raise Failed(f"{DASK_CLUSTER}: no scheduler answers at {address}; start `dask scheduler` there") from error

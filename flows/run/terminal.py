@@ -43,7 +43,7 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     from flows.run.flow import run_build
 
     with Terminal(console) as listener:
-        manifest = run_build(config, out, limit, listener, project.config.runner)
+        manifest = run_build(config, out, limit, listener)
         listener.announce("report")
         report = write_report(project)
     print_summary(console, manifest, listener.seconds, listener.asked)

@@ -55,7 +55,6 @@ from flows.rebuild.flow import rebuild as rebuild_once
 from flows.release.flow import release as release_once
 from flows.release.outcome import Outcome
 from flows.run.flow import build as build_once
-from flows.run.flow import task_runner
 from schemas.errors import Failed, Stopped, WrongInput
 
 RETRIES: dict[str, Any] = {"retries": 2, "retry_delay_seconds": 60}
@@ -122,8 +121,7 @@ def _try_no_more() -> None:
 
 def _build(config: str, out: str) -> None:
     """Build every configured family into `out`, and write the report."""
-    runner = task_runner(load_config(Path(config)).runner)
-    build_once.with_options(task_runner=runner)(config, out)
+    build_once(config, out)
     write_report(Project(Path(config), Path(out), None))
 
 

@@ -196,7 +196,7 @@ def build(config: Path, out: Path, notes: Path) -> None:
 
     listener = Timed()
     began = time.monotonic()
-    run_build(config, out, None, listener, "threads")
+    run_build(config, out, None, listener)
     notes.write_text(
         json.dumps(
             {
