@@ -58,9 +58,11 @@ def words(text: str) -> list[str]:
             listed.extend(_IRREGULAR_NEGATIONS[word])
         elif word.endswith("n't"):
             listed.extend((word.removesuffix("n't"), "not"))
-        else:
+        elif "'" in word:
             for clitic in _CLITICS:
                 word = word.removesuffix(clitic)
+            listed.append(word)
+        else:
             listed.append(word)
     return listed
 

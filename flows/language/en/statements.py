@@ -1,6 +1,7 @@
 """An English question and its answer as one statement ("How long is the Danube?": "The Danube is 2,850 km long.")."""
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 
 import lemminflect
@@ -15,6 +16,7 @@ _ASKS = re.compile(
     r"How (?P<many>many|much) |How (?P<how>long|high|deep|tall|wide|old) |(?:What|Which) (?P<time>year|month) |"
     r"What percent(?:age)? (?P<share>of .+)|(?P<who>Who|Whom|What|Which) )(?P<rest>.*)"
 )
+_KEPT_WORDS = 65536
 _AUX = word_set("is are was were did does do has have had can could will")
 _PARTICLES = word_set("back out up down off away home on over")
 _BE = word_set("is are was were")
@@ -258,6 +260,7 @@ def _whoever(words: list[str], who: str, answer: str) -> str | None:  # noqa: PL
     return " ".join((answer, *words[verb:]))
 
 
+@lru_cache(_KEPT_WORDS)
 def is_finite(word: str) -> bool:
     if not word.islower() or not (lemmas := lemminflect.getAllLemmas(word).get("VERB", ())):
         return False

@@ -28,6 +28,7 @@ _KEPT = 8192
 _PRONOUN = pattern("pronouns", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:its|his|her|their|it|he|she|they|also|later|other|both|former)\b", re.IGNORECASE)
 """Words that may follow the name that a sentence begins with."""
+_LOWER, _WORD = re.compile(r" [a-z]"), re.compile(r"\w")
 _GARBLED = re.compile(r',,|""|;|\[|\]|\n|\(|\bor ,|^[^"]*"[^"]*(?:"[^"]*"[^"]*)*$')
 """Leftovers of brackets, and unpaired quotation marks."""
 _LEANS = pattern("leaning_openings")
@@ -129,17 +130,18 @@ def _standing_alone(page: str, text: str) -> Iterator[Sentence]:
 def _named_again(name: str, sentence: str, type_: entities_en.EntityType | None) -> str:
     """Return the sentence with the entity's name in place of the first word."""
     personal = type_.of == "person" if type_ else entities_en.is_personal(name)
-    pronoun, possessive, last = ("He|She", "His|Her", name.rsplit(maxsplit=1)[-1]) if personal else ("It", "Its", name)
-    begins = re.match(rf"(?:(?:{pronoun}|{re.escape(last)})(?= [a-z]+)|(?P<own>{possessive})(?= [a-z]))", sentence)
-    if begins is None or sentence.startswith(name):
-        return sentence
-    ending = "" if not begins["own"] else "'" if name.endswith("s") else "'s"
-    return f"{name}{ending}{sentence[begins.end() :]}"
+    pronouns, possessives = (("He", "She"), ("His", "Her")) if personal else (("It",), ("Its",))
+    last = name.rsplit(maxsplit=1)[-1] if personal else name
+    genitive = f"{name}'" if name.endswith("s") else f"{name}'s"
+    for opening, named in (*((word, name) for word in (*pronouns, last)), *((word, genitive) for word in possessives)):
+        if sentence.startswith(opening) and _LOWER.match(sentence, len(opening)) and not sentence.startswith(name):
+            return f"{named}{sentence[len(opening) :]}"
+    return sentence
 
 
 def _whom(page: str, sentence: str) -> str:
     """Return the name of a sentence's only subject."""
-    if page and re.match(rf"(?:The )?{re.escape(page)}(?!\w)", sentence):
+    if page and _end_of(page, sentence) is not None:
         return page
     first = lead(sentence)
     alone = entities_en.NAME.fullmatch(first) is not None and " and " not in first
@@ -162,18 +164,27 @@ def opened(page: str, sentence: str) -> tuple[entities_en.EntityType | None, str
 
 def stands_alone(sentence: str, of: str = "") -> bool:
     """Return whether a sentence makes sense alone and names its subject."""
-    begins = _named(sentence) if not of else re.match(rf"(?:The )?{re.escape(of)}(?!\w)", sentence)
+    named = _named(sentence) if not of else None
+    end = _end_of(of, sentence) if of else named.end() if named is not None else None
     return (
         LEAST_WORDS <= len(sentence.split()) <= LONGEST
         and sentence[:1].isupper()
         and sentence.endswith(".")
         and not _GARBLED.search(sentence)
+        and ((end is not None and bool(of)) or _LEANS.match(sentence) is None)
+        and not _PRONOUN.search(sentence if end is None else _OWN.sub("", sentence[end:]))
         and _has_a_verb(sentence)
-        and ((begins is not None and bool(of)) or _LEANS.match(sentence) is None)
-        and not _PRONOUN.search(sentence if begins is None else _OWN.sub("", sentence[begins.end() :]))
         and en.dangling_subject(sentence) is None
         and points_outside("en", sentence) is None
     )
+
+
+def _end_of(name: str, sentence: str) -> int | None:
+    """Return where a name ends that a sentence begins with, with or without an article; None if it does not."""
+    for opening in (f"The {name}", name):
+        if sentence.startswith(opening) and not _WORD.match(sentence, len(opening)):
+            return len(opening)
+    return None
 
 
 def _has_a_verb(sentence: str) -> bool:
