@@ -21,7 +21,7 @@ def sorted_hashes(hashes: Iterable[str], count: int = -1) -> Hashes:
 def place_of(name: str, hashes: Hashes) -> int | None:
     """Return the place of a hash; None if it is not among them."""
     number = np.uint64(int(name, 16))
-    place = int(np.searchsorted(hashes, number))
+    place = int(hashes.searchsorted(number))
     return place if place < len(hashes) and hashes[place] == number else None
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from data.store import StoreError
+from flows.construct import running
 from flows.construct.counting import AccountingError, part_summary
 from flows.construct.engine import Context, Drop, Slot, expand
 from flows.construct.estimates import Expected
@@ -233,6 +235,27 @@ async def test_a_step_that_loses_a_record_is_found_out(tmp_path: Path, monkeypat
     monkeypatch.setitem(step.__dict__, "function", forgetful)
     forgetful.__name__ = "shorten"
     with pytest.raises(AccountingError, match="1 records were neither kept nor dropped"):
+        await run_stage(build, SHORTEN)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 4096])
+@pytest.mark.parametrize(("places", "wrong"), [((0, 1, 1, 2, 3), 1), ((0, 1, 2, 3, 0), 0), ((0, 1, 2, 3, -1), -1)])
+async def test_a_step_that_invents_a_record_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places: Sequence[int], wrong: int, at_once: int
+) -> None:
+    async def shorten(records: Any, ctx: Any) -> Any:
+        known = [*records, Statement(key="0" * 16, text="never read", topic="t")]
+        for place in places:
+            yield known[place]
+
+    monkeypatch.setattr(running, "LOOKED_UP_AT_ONCE", at_once)
+    build = toy_build(tmp_path, WORDS)
+    await run_stage(build, SOURCE)
+    step = build.step(SHORTEN)
+    assert step is not None
+    monkeypatch.setitem(step.__dict__, "function", shorten)
+    keys = [*(record.key for record in build.read(SOURCE)), "0" * 16]
+    with pytest.raises(AccountingError, match=f"record {keys[wrong]} was not among the step's input, or came twice"):
         await run_stage(build, SHORTEN)
 
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from pydantic import ValidationError
 
-from data.seen import Seen, place_of, sorted_hashes
+from data.seen import Hashes, Seen, places_of, sorted_hashes, text_of
 from data.sources import read_source
 from data.stage_files import LongTextShardWriter, ShardWriter, StageFiles, new_mark
 from flows.construct.counting import AccountingError, finish
@@ -35,6 +35,8 @@ WINDOW = 256
 """Most records of a shard that are worked on at once, those included that wait for a slower one before them."""
 SET_SHARD_RECORDS = 256
 """Records in the first shards that a set is written to. Later ones grow with the set, to keep their number small."""
+LOOKED_UP_AT_ONCE = 4096
+"""Keys of records that come out of a set."""
 SET_SHARD_SHARE = 6
 """One shard holds at most one record for so many that were written before it: 65 shards for 10 million records."""
 
@@ -187,6 +189,45 @@ class SetWriter:
         return self._shards
 
 
+class _Passed:
+    """Which of a set's input records came out of the step. Keys are looked up sorted, some at a time: that is quick."""
+
+    def __init__(self, ref: StageRef, keys: Hashes, *, creates: bool) -> None:
+        """`keys` are those of the input; with `creates`, others may come as well."""
+        self._ref, self._keys, self._creates = ref, keys, creates
+        self._has_passed = np.zeros(len(keys), np.bool_)
+        self._recent: list[int] = []
+        self._created = 0
+
+    def add(self, record: Record) -> None:
+        """Note a record that came. Raises `AccountingError`, perhaps some records later, if it must not have come."""
+        self._recent.append(int(record.key, 16))
+        if len(self._recent) >= LOOKED_UP_AT_ONCE:
+            self._look_up()
+
+    def created(self) -> int:
+        """Return how many other records came. Raises `AccountingError` if a record of the input did not come."""
+        self._look_up()
+        if not self._has_passed.all():
+            missing = len(self._keys) - self._has_passed.sum()
+            raise AccountingError(f"{self._ref}: {missing} records were neither kept nor dropped")
+        return self._created
+
+    def _look_up(self) -> None:
+        recent = np.sort(np.array(self._recent, np.uint64))
+        self._recent.clear()
+        places = places_of(recent, self._keys)
+        comes = places >= 0
+        comes &= ~self._has_passed[places] if len(self._keys) else comes
+        comes[1:] &= recent[1:] != recent[:-1]
+        self._has_passed[places[comes]] = True
+        others = recent[~comes]
+        if len(others) and not self._creates:
+            name = text_of(int(others[0]))
+            raise AccountingError(f"{self._ref}: record {name} was not among the step's input, or came twice")
+        self._created += len(others)
+
+
 async def run_set(build: Build, ref: StageRef, progress: Callable[[int, int], None]) -> StageManifest:
     """Run a whole `all_` step."""
     step = build.step(ref)
@@ -196,29 +237,17 @@ async def run_set(build: Build, ref: StageRef, progress: Callable[[int, int], No
     notes: list[str] = []
     writer = SetWriter(build.files(ref))
     inputs = context.inputs
-    keys = np.unique(sorted_hashes(build.inputs(ref).record_keys()))
-    has_passed = np.zeros(len(keys), np.bool_)
-    created = 0
-
-    def passed(record: Record) -> None:
-        nonlocal created
-        if (place := place_of(record.key, keys)) is not None and not has_passed[place]:
-            has_passed[place] = True
-        elif step.creates:
-            created += 1
-        else:
-            raise AccountingError(f"{ref}: record {record.key} was not among the step's input, or came twice")
+    passed = _Passed(ref, sorted_hashes(build.inputs(ref).record_keys(), len(inputs)), creates=step.creates)
 
     def drop(record: Record, refusal: Drop) -> None:
-        passed(record)
+        passed.add(record)
         writer.drop(refusal.of(record, ref.step))
 
     with writer:
         async for record in step.function(inputs, SetContext(context, ref.step, drop, notes.append, usage, progress)):
-            passed(record)
+            passed.add(record)
             writer.keep(record)
-    if not has_passed.all():
-        raise AccountingError(f"{ref}: {len(keys) - has_passed.sum()} records were neither kept nor dropped")
+        created = passed.created()
     shards = writer.finish(_usage_of_prompts(usage))
     return finish(build, ref, shards, planned=len(inputs) + created, notes=notes)
 
