@@ -6,6 +6,10 @@ read it. Departure: the paper's retriever is all-mpnet-base-v2; that or any othe
 Ranks depend on the texts alone: on one machine, neither the order of the queries nor their number changes them. A
 passage is identified by its place in the collection.
 
+Why a `DenseIndex` compares every pair at any size (one thread, 384 dimensions): a query takes 7.3 ms of processor time
+among a million passages and 38.5 ms among five million, while embedding takes 7 ms for each short passage. Until there
+are 900,000 queries the search takes less than the embedding, and an approximate index would lose passages for little.
+
 Memory, in addition to the model and the caller's texts: a `DenseIndex` takes less than 0.1 GB during a search and 8
 bytes for each rank. FAISS searches the matrix of vectors in place, without a second copy. With the cache
 (`flows/construct/embedding_cache.py`) the matrix is a mapped file, 4 * dim bytes for each passage on disk (1.54 GB for
