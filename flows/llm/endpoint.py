@@ -185,9 +185,12 @@ class Endpoint:
             form = self._forms[asked] = Form(prompt.output.__name__, prompt.schema, parameters, self.limit_of(prompt))
         return form
 
-    def _question(self, form: Form, messages: list[Message], draw: int, room: int) -> Question:
-        """The question with this much room for thoughts; its key reflects what the user has set, not what is sent."""
-        written, tokens = orjson.dumps(messages), form.limit + room
+    def _question(self, form: Form, messages: list[Message], written: bytes, draw: int, room: int) -> Question:
+        """The question with this much room for thoughts; its key reflects what the user has set, not what is sent.
+
+        `written` are the messages as JSON.
+        """
+        tokens = form.limit + room
         key = form.keys.get(room)
         if key is None:
             named = {**form.parameters, "max_tokens": form.limit, **({"room": room} if room else {})}
@@ -211,12 +214,13 @@ class Endpoint:
         complete and shows thoughts, or it has no more tokens than the other may have, or a text that fills no more
         than half of them.
         """
+        written = orjson.dumps(messages)
         if self.settings.reasoning_tokens is not None:
-            question = self._question(form, messages, draw, self.settings.reasoning_tokens)
+            question = self._question(form, messages, written, draw, self.settings.reasoning_tokens)
             completion = await self._paid.answer(question, usage)
             final: Mapping[str, Kind] = {"no room": "cut off", "overlong": "answer"}
             return completion._replace(kind=final.get(completion.kind, completion.kind))
-        plain, roomy = (self._question(form, messages, draw, room) for room in (0, REASONING_TOKENS))
+        plain, roomy = (self._question(form, messages, written, draw, room) for room in (0, REASONING_TOKENS))
         await self._negotiation.probed()
         in_room = not self._paid.is_cached(plain) and (self._reasons or self._paid.is_cached(roomy))
         first = await self._paid.answer(roomy if in_room else plain, usage)

@@ -211,14 +211,14 @@ class Prompt(Generic[Out_co]):
     def messages(self, inputs: BaseModel) -> list[Message]:
         """The chat messages for `inputs`; raises `PromptTemplateError`."""
         fields = {name: getattr(inputs, name) for name in type(inputs).model_fields}
-        blocks = self._template.blocks
+        blocks, context = self._template.blocks, self._template.new_context(fields)
         rendered: list[Message] = []
         try:
             for role in ("system", "user"):
                 if role == "user" and isinstance(inputs, InDialogue):
                     rendered += ({"role": turn.role, "content": turn.text} for turn in inputs.dialogue)
                 if role in blocks:
-                    text = "".join(blocks[role](self._template.new_context(fields))).strip()
+                    text = "".join(blocks[role](context)).strip()
                     rendered.append({"role": role, "content": text})
         except jinja2.TemplateError as error:
             raise PromptTemplateError(f"{self.file}: {error}") from error
@@ -321,14 +321,13 @@ def first_json_object(answer: str) -> dict[str, Any]:
             raise Invalid("answer is not JSON", "no JSON object was found") from None
         try:
             value, _ = json.JSONDecoder().raw_decode(answer, start.start())
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:  # half a character, which JSON can express and UTF-8 and orjson cannot
+            raise Invalid("answer is not text", "it holds a lone surrogate") from error
         except (ValueError, RecursionError) as error:
             raise Invalid("answer is not JSON", str(error)) from error
     if not isinstance(value, dict):
         raise Invalid("answer is not JSON", "a JSON object was asked for")
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:  # half a character, which JSON can express and UTF-8 cannot
-        raise Invalid("answer is not text", "it holds a lone surrogate") from error
     return value
 
 
