@@ -179,6 +179,18 @@ def test_help_imports_nothing_heavy() -> None:
     assert "HEAVY []" in done.stdout
 
 
+def test_reading_a_build_imports_nothing_that_makes_tables_or_asks_models() -> None:
+    code = (
+        "import sys\n"
+        "import flows.run.reading\n"
+        "from flows.families import family_names, load_family\n"
+        "for name in family_names(): load_family(name)\n"
+        "print([name for name in ('pandas', 'torch', 'openai', 'prefect') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_every_library_imported_is_a_declared_dependency() -> None:
     import importlib.metadata
     import re

@@ -4,13 +4,14 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from flows.scoring.scorer import CannotScore, Row, Scores, empty_note, failed_note, says_nothing
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction, TableCell
+
+if TYPE_CHECKING:  # importing it takes a third of a second, and most commands make no table
+    import pandas as pd
 
 Unit = Literal["share", "per cent", "rating", "count"]
 """The kind of a table's values: shares from 0 to 1, such shares that are shown in per cent, ratings from 1 to 5 and
@@ -56,7 +57,7 @@ class Layout(NamedTuple):
 class ScoreTables:
     """The tables as frames, and all their cells in one list."""
 
-    frames: Mapping[str, pd.DataFrame]
+    frames: Mapping[str, "pd.DataFrame"]
     """By table: a line for each thing that the table distinguishes, a column for each context count or measure."""
     tables: Sequence[TableCell]
     notes: Sequence[str] = ()
@@ -72,7 +73,7 @@ class ScoreTables:
     @classmethod
     def of(
         cls,
-        frames: Mapping[str, pd.DataFrame],
+        frames: Mapping[str, "pd.DataFrame"],
         notes: Sequence[str] = (),
         stacked: Iterable[str] = (),
         units: Mapping[str, Unit] | None = None,
@@ -128,6 +129,8 @@ def score_tables(
     Raises `ScoreError` for what the scorer cannot score. With `partial`, a warning, `PartialScores`, says how many
     predictions were missing, double and unknown. Failures and empty replies are left to `told_beside`.
     """
+    import pandas as pd
+
     try:
         scores = score(rows, map(dict, predictions), partial)
     except CannotScore as error:
@@ -190,6 +193,8 @@ def told_beside(seen: Sequence[Prediction], left_out: Sequence[Prediction] = ())
     ]
     if not lines:
         return ScoreTables.of({})
+    import pandas as pd
+
     notes = {
         FAILED: failed_note(sums[FAILED]),
         EMPTY: empty_note(sums[EMPTY]),
@@ -213,11 +218,13 @@ def measured(value: float, unit: Literal["per cent", "rating", "count"]) -> str:
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
-def in_words(frame: pd.DataFrame, written: Callable[[Any], str]) -> pd.DataFrame:
+def in_words(frame: "pd.DataFrame", written: Callable[[Any], str]) -> "pd.DataFrame":
     """Return the frame with its cells `written`, and each interval within the cell that it belongs to.
 
     `turn 1` has an interval if `turn 1 low` and `turn 1 high` are beside it; `mean` has one with `low` and `high`.
     """
+    import pandas as pd
+
     ends = {name: (f"{name} low", f"{name} high") for name in frame.columns} | {"mean": ("low", "high")}
     intervals = {name: pair for name, pair in ends.items() if {name, *pair} <= set(frame.columns)}
     inner = {end for pair in intervals.values() for end in pair}
@@ -236,14 +243,16 @@ def in_words(frame: pd.DataFrame, written: Callable[[Any], str]) -> pd.DataFrame
     return pd.DataFrame(shown, index=frame.index)
 
 
-def _wide(frame: pd.DataFrame) -> pd.DataFrame:
+def _wide(frame: "pd.DataFrame") -> "pd.DataFrame":
     """One line per row, one column per count or measure: counts in numeric order, measures as they came."""
+    import pandas as pd
+
     columns = frame["column"].drop_duplicates()
     order = sorted(columns) if pd.api.types.is_numeric_dtype(columns) else list(columns)
     return frame.pivot(index="row", columns="column", values="value").reindex(columns=pd.Index(order, name="column"))
 
 
-def _cells(frames: Mapping[str, pd.DataFrame]) -> list[TableCell]:
+def _cells(frames: Mapping[str, "pd.DataFrame"]) -> list[TableCell]:
     return [
         TableCell(table=name, row=row, column=str(column), value=float(value) if n else None, n=int(n))
         for name, frame in frames.items()

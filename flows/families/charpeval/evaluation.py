@@ -6,8 +6,6 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any
 
-import pandas as pd
-
 from data.publish.harness import Metric, OptionScoring
 from flows.construct.evaluation import Authorship, Evaluation, Scorer, Version, columns
 from flows.families.charpeval.inference import INSTRUCTION, choices, chunks, demonstrations
@@ -86,6 +84,8 @@ def compare_authors(versions: Sequence[Version], predictions: Iterable[Predictio
             )
     if not shares:
         raise ScoreError("predictions: there are none of two authors' items on one dialogue; weigh both")
+    import pandas as pd
+
     frames = {"ranked first, by author": pd.DataFrame(shares), "difference between authors": pd.DataFrame(differences)}
     return ScoreTables.of(frames, notes, layouts=dict.fromkeys(frames, AUTHOR_LAYOUT))
 

@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from statistics import fmean
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from flows.construct.evaluation import DialogueContext
 from flows.families.refutebench.measures import Condition, LineName, cell_frame
@@ -15,6 +14,9 @@ from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.llm.prices import estimate_tokens
 from schemas.base import key_of
 from schemas.refutebench import TASKS, Rating, RefutationDialogue, Seed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOKENS_TOLD = (
     "tokens are estimated from the texts: one a Chinese, Japanese or Korean character, one for four others; a "
@@ -27,7 +29,7 @@ Account = Counter[tuple[str, str]]
 """(what, task) -> how many."""
 
 
-def statistics(dialogues: Sequence[RefutationDialogue], ratings: Sequence[Rating], named: LineName) -> pd.DataFrame:
+def statistics(dialogues: Sequence[RefutationDialogue], ratings: Sequence[Rating], named: LineName) -> "pd.DataFrame":
     """Table 2: seeds, turns and tokens of the dialogues of each model, protocol and task."""
     evaluation: Counter[str] = Counter()
     for rating in ratings:
@@ -115,7 +117,7 @@ def accounts_of(
     return dict(accounts)
 
 
-def account_cells(accounts: Mapping[Condition, Account], named: LineName) -> pd.DataFrame:
+def account_cells(accounts: Mapping[Condition, Account], named: LineName) -> "pd.DataFrame":
     tasks = {task for account in accounts.values() for _, task in account}
     return cell_frame(
         (named(condition, None, what), task, float(account[what, task]), 1)

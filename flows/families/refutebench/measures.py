@@ -4,11 +4,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple
 
 from schemas.refutebench import PLAIN, Rating, RefutationDialogue
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LineName = Callable[..., str]
 """(condition, evaluator, *more) -> the name of the line."""
@@ -50,8 +51,10 @@ def line_names(conditions: Iterable[Condition], evaluators: Iterable[str]) -> Li
     return name
 
 
-def cell_frame(lines: Iterable[tuple[str, str | int, float, int]]) -> pd.DataFrame:
+def cell_frame(lines: Iterable[tuple[str, str | int, float, int]]) -> "pd.DataFrame":
     """The cells of a table, one per line, as `ScoreTables.of` takes them."""
+    import pandas as pd
+
     return pd.DataFrame(list(lines), columns=["row", "column", "value", "n"])
 
 

@@ -6,9 +6,9 @@ compared on the seeds that all of them finished: they are a line's n, and a note
 
 from collections.abc import Iterator, Mapping
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from annotation.measures import DRAWS, INTERVAL
@@ -40,6 +40,9 @@ from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.scoring.tables import Layout, ScoreTables, Unit
 from schemas.base import content_hash
 from schemas.refutebench import RATINGS, RefutationDialogue, Seed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LEAST_FOR_INTERVAL = 5
 """The fewest seeds: resampling fewer shows little but those few, and an interval would promise too much."""
@@ -107,7 +110,7 @@ def tables(ctx: DialogueContext) -> ScoreTables:
     )
 
 
-def _with_intervals(table: str, compared: Mapping[Line, Compared], named: LineName, seed: int) -> pd.DataFrame:
+def _with_intervals(table: str, compared: Mapping[Line, Compared], named: LineName, seed: int) -> "pd.DataFrame":
     """The means of each line, each beside the ends of its interval."""
     lines: list[tuple[str, str | int, float, int]] = []
     for line, result in compared.items():
@@ -142,7 +145,7 @@ def bootstrap_means(values: NDArray[np.float64], seed: str) -> tuple[NDArray[np.
     return low, high
 
 
-def _curve(compared: Mapping[Line, Compared], named: LineName) -> pd.DataFrame:
+def _curve(compared: Mapping[Line, Compared], named: LineName) -> "pd.DataFrame":
     return cell_frame(
         (named(line.condition, line.evaluator, line.task), place, fmean(values), result.seeds)
         for line, result in compared.items()
@@ -150,7 +153,7 @@ def _curve(compared: Mapping[Line, Compared], named: LineName) -> pd.DataFrame:
     )
 
 
-def _seeds_compared(tables: Mapping[str, Mapping[Line, Compared]], named: LineName) -> pd.DataFrame:
+def _seeds_compared(tables: Mapping[str, Mapping[Line, Compared]], named: LineName) -> "pd.DataFrame":
     """On how many seeds each line of each table stands; n is how many its model finished."""
     return cell_frame(
         (named(line.condition, line.evaluator, line.task), table, float(result.seeds), result.finished)
