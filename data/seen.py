@@ -1,6 +1,6 @@
 """Which of millions of hashes were seen, and with what: as numbers, which take a tenth of the memory of texts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,15 @@ class Seen:
         place = place_of(name, self._hashes)
         return None if place is None else text_of(int(self._values[place]))
 
+    def known(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the hashes that were added with `names`, without those that were not: quicker than one by one."""
+        values = {name: value for name in names if (value := self._recent.get(name)) is not None}
+        numbers = sorted_hashes(names, len(names))
+        places = places_of(numbers, self._hashes)
+        for number, place in zip(numbers[places >= 0].tolist(), places[places >= 0].tolist(), strict=True):
+            values[text_of(number)] = text_of(int(self._values[place]))
+        return values
+
     def add(self, name: str, value: str) -> None:
         """Add a hash that was not added before."""
         self._recent[name] = value
@@ -67,9 +76,11 @@ class Seen:
             self._merge()
 
     def _merge(self) -> None:
-        recent = np.array([(int(name, 16), int(value, 16)) for name, value in self._recent.items()], np.uint64)
-        recent = recent[np.argsort(recent[:, 0])]
-        places = np.searchsorted(self._hashes, recent[:, 0])
-        self._hashes = np.insert(self._hashes, places, recent[:, 0])
-        self._values = np.insert(self._values, places, recent[:, 1])
+        count = len(self._recent)
+        names = np.fromiter((int(name, 16) for name in self._recent), np.uint64, count)
+        values = np.fromiter((int(value, 16) for value in self._recent.values()), np.uint64, count)
+        order = np.argsort(names)
+        places = np.searchsorted(self._hashes, names[order])
+        self._hashes = np.insert(self._hashes, places, names[order])
+        self._values = np.insert(self._values, places, values[order])
         self._recent.clear()

@@ -12,6 +12,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from data import sources
 from data.sources import SourceError, SourceSpec, read_source
 from data.sources.hub import located
 from schemas.base import Dropped
@@ -238,7 +239,11 @@ def test_a_hub_path_without_a_repository_is_refused() -> None:
 # ---- the door ----
 
 
-def test_empty_and_repeated_rows_are_refused_with_their_reason(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_once", [1, 2, 256])
+def test_empty_and_repeated_rows_are_refused_with_their_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(sources, "AT_ONCE", at_once)
     rows = [
         {"text": "Snow is white.", "id": "a"},
         {"text": " Snow is white. ", "id": "b"},
@@ -251,6 +256,15 @@ def test_empty_and_repeated_rows_are_refused_with_their_reason(tmp_path: Path) -
     assert [(one.reason, one.related_id) for one in refused] == [
         ("duplicate text", records[0].id), ("empty text", None), ("duplicate id", records[0].id),
     ]  # fmt: skip
+
+
+def test_nothing_is_read_beyond_the_limit(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "a.jsonl", [{"text": text} for text in ("Snow is white.", "Snow is white.", "Ice is cold.")]
+    )
+    path.write_text(f"{path.read_text(encoding='utf-8')}no JSON\n", encoding="utf-8")
+    records, refused = read(path, Statement, "jsonl", limit=2)
+    assert ([one.text for one in records], len(refused)) == (["Snow is white.", "Ice is cold."], 1)
 
 
 def test_a_question_without_an_answer_is_refused(tmp_path: Path) -> None:

@@ -147,6 +147,9 @@ def test_hashes_seen_before_are_known_over_many_batches(monkeypatch: pytest.Monk
         hashes.add(record.key, record.id)
     assert [hashes.get(record.key) for record in records] == [record.id for record in records]
     assert hashes.get(statement(500).key) is None
+    assert hashes.known([record.key for record in [*records, statement(500)]]) == {
+        record.key: record.id for record in records
+    }
 
 
 @pytest.mark.parametrize("block", [1, 7, 64, 2**20])

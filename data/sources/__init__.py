@@ -87,6 +87,8 @@ DATA_SETS = {
 }  # fmt: skip
 """Format -> the data set that it is named after. A file in the format may be of another and have another licence:
 XQuAD and CMRC 2018 have the format of SQuAD."""
+AT_ONCE = 256
+"""Entries that are read together: their ids and texts are looked up at once."""
 MAPPED = frozenset({"jsonl", "csv", "parquet", "hub"})
 """The formats that take `fields`; all others know theirs."""
 
@@ -116,12 +118,9 @@ def read_source(spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], No
     spec = spec.at_hand
     door = _Door(spec, shape, refuse)
     with _naming_the_url(spec):
-        for entry in reader(spec):
-            record = door.admit(entry)
-            if record is not None:
-                yield record
-                if door.kept == spec.limit:
-                    return
+        entries = reader(spec)
+        while some := list(islice(entries, door.wanted)):
+            yield from door.admit(some)
     if not door.seen:
         raise SourceError(f"{spec.name}: expected at least one row, found none; check the path")
 
@@ -206,22 +205,31 @@ class _Door(Generic[S]):
         self.seen = 0
         self.kept = 0
 
-    def admit(self, entry: Entry) -> S | None:
-        """Return the record, or None if it is refused."""
-        self.seen += 1
-        reason, related = entry.refused or _flaw(entry.values), None
-        record = None if reason else self._record(entry)
-        if record is not None and (related := self._contents.get(record.id)) is not None:
-            reason = "duplicate text"
-        elif record is not None and (related := self._ids.get(record.key)) is not None:
-            reason = "duplicate id"
-        if record is None or reason:
-            self._drop(entry, record.id if record else content_hash(self._place, entry.id), reason, related)
-            return None
-        self._contents.add(record.id, record.id)
-        self._ids.add(record.key, record.id)
-        self.kept += 1
-        return record
+    @property
+    def wanted(self) -> int:
+        """How many entries to read next: none once `limit` records are kept, and never more than that takes."""
+        return AT_ONCE if self._spec.limit is None else min(AT_ONCE, self._spec.limit - self.kept)
+
+    def admit(self, entries: Sequence[Entry]) -> Iterator[S]:
+        """Yield the records of some entries, and report those that are refused, in their order."""
+        self.seen += len(entries)
+        reasons = [entry.refused or _flaw(entry.values) for entry in entries]
+        records = [None if reason else self._record(entry) for entry, reason in zip(entries, reasons, strict=True)]
+        contents = self._contents.known([record.id for record in records if record is not None])
+        ids = self._ids.known([record.key for record in records if record is not None])
+        for entry, reason, record in zip(entries, reasons, records, strict=True):
+            if record is None:
+                self._drop(entry, content_hash(self._place, entry.id), reason, None)
+            elif (first := contents.get(record.id)) is not None:
+                self._drop(entry, record.id, "duplicate text", first)
+            elif (first := ids.get(record.key)) is not None:
+                self._drop(entry, record.id, "duplicate id", first)
+            else:
+                contents[record.id] = ids[record.key] = record.id
+                self._contents.add(record.id, record.id)
+                self._ids.add(record.key, record.id)
+                self.kept += 1
+                yield record
 
     def _record(self, entry: Entry) -> S:
         values = {

@@ -277,11 +277,13 @@ def run_source(build: Build, ref: StageRef) -> StageManifest:
     part = build.part(ref)
     assert isinstance(part.source, type)
     writer = SetWriter(build.files(ref))
+    specs = build.source_specs(ref)
+    several = len(specs) > 1  # within one, an id is not read twice
     seen = Seen()
     with writer:
-        for spec in build.source_specs(ref):
+        for spec in specs:
             for record in read_source(spec, part.source, writer.drop):  # type: ignore[type-var]
-                first = seen.get(record.key)
+                first = seen.get(record.key) if several else None
                 if first is not None and first != record.id:
                     raise WrongInput(
                         f"{spec.path}: another source of format {spec.format} is called {spec.name} too and has "
@@ -290,7 +292,8 @@ def run_source(build: Build, ref: StageRef) -> StageManifest:
                 if first is not None:
                     writer.drop(Drop("row of a source that was read before", related_id=first).of(record, SOURCE))
                     continue
-                seen.add(record.key, record.id)
+                if several:
+                    seen.add(record.key, record.id)
                 writer.keep(record)
     return finish(build, ref, writer.finish({}), planned=writer.kept + writer.dropped, notes=())
 
