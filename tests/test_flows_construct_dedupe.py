@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.construct.centroid_lists import _Centroids
-from flows.construct.cosine_space import Space, Tile
+from flows.construct.cosine_space import TILE, Space, Tile, _in_16_bits
 from flows.construct.dedupe import (
     Dedupe,
     NearDuplicate,
@@ -290,6 +290,11 @@ def test_products_in_16_bits_lose_no_pair(vectors: FloatMatrix, above: float | N
         zip(every.left.tolist(), every.right.tolist(), strict=True)
     )
     assert Tile(space, rows[:1]).touches(rows[1:]).tolist() == np.isin(rows[1:], every.left[every.right == 0]).tolist()
+
+
+def test_matrices_in_16_bits_have_few_shapes() -> None:
+    rows = {len(_in_16_bits(np.ones((number, 3), np.float32))) for number in range(1, TILE + 1, 50)}
+    assert rows == {512, 1024, 1536, 2048}
 
 
 def test_too_low_a_recall_fails_with_advice() -> None:
