@@ -34,6 +34,11 @@ class Book:
         return [0, *boundaries(self.text, self.language), len(self.text)]
 
     @cached_property
+    def places(self) -> Numbers:
+        """The same offsets, to be reckoned with."""
+        return np.array(self.ends, np.int64)
+
+    @cached_property
     def words(self) -> Numbers:
         """Words (characters) before each of them."""
         return np.cumsum([0, *(count(self.text[start:end], self.language) for start, end in pairwise(self.ends))])
@@ -78,7 +83,7 @@ def place_of(book: Book, level: Level, depth: int) -> int:
 
     The first place is the book's beginning, the last its end. In a short book, several places share a boundary.
     """
-    away = np.abs(np.array(book.ends[: level.last + 1]) - depth / (DEPTHS - 1) * book.ends[level.last])
+    away = np.abs(book.places[: level.last + 1] - depth / (DEPTHS - 1) * book.ends[level.last])
     return level.last - int(np.argmin(away[::-1]))  # of two equally near boundaries, the later
 
 
