@@ -2,7 +2,10 @@
 
 import gc
 import os
+import ssl
+import sys
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
 """Read when the Hub's client is imported: the stand-in of tests/hub.py takes large files by the LFS protocol."""
+
+ssl.create_default_context = cache(ssl.create_default_context)
+"""Tests speak plain HTTP, and each client would read the certificates of the world anew, for 20 ms."""
 
 settings.register_profile("tests", deadline=None)
 settings.load_profile("tests")
@@ -65,6 +71,24 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+
+
+HEAVY = {"torch", "transformers"}
+had_heavy = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Note whether an earlier test has loaded the libraries of models."""
+    item.stash[had_heavy] = not HEAVY.isdisjoint(sys.modules)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Hold the quick layer free of the libraries of models: a worker loads them longer than it runs a hundred tests."""
+    is_first = not item.stash[had_heavy] and not HEAVY.isdisjoint(sys.modules)
+    if is_first and not item.get_closest_marker("slow"):
+        pytest.fail("this test loads PyTorch or transformers: mark it slow")
 
 
 @pytest.fixture(scope="session")

@@ -216,6 +216,7 @@ def test_a_hub_path_names_repository_configuration_and_split(path: str, expected
     assert located(path) == expected
 
 
+@pytest.mark.slow
 def test_a_data_set_is_read_through_the_hub_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The library takes a folder in the current one for a repository: its own loading, without a network.
     (tmp_path / "acme" / "facts").mkdir(parents=True)

@@ -201,6 +201,7 @@ def test_what_the_map_names_counts_whatever_stands_beside_it(tmp_path: Path) -> 
     assert (record.given, record.text) == ("text", "It fell all day.")
 
 
+@pytest.mark.slow
 def test_tables_of_every_kind_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (tmp_path / "a.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["en", "zh"], ["Rain, they say,\nfell.", "他们说下雨了。"]])

@@ -78,6 +78,7 @@ def test_chinese_paragraphs_are_lines(shared: Path) -> None:
         assert len(headings) == {"xiyouji": 100, "sanguoyanyi": 120}[name]
 
 
+@pytest.mark.slow
 def test_tables_of_contents_end_where_their_entries_do(shared: Path) -> None:
     for name, last, then in (
         ("david_copperfield", "I.      I Am Born", "PREFACE TO 1850 EDITION"),

@@ -559,6 +559,7 @@ def test_a_read_of_no_build_says_what_to_do(place: Path) -> None:
     assert "`touchstone run` makes one" in str(outcome.error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("megabytes", "said", "code"),
     [

@@ -275,6 +275,7 @@ def of_one_size(shared: int) -> FloatMatrix:
     return np.concatenate([both, own], axis=1).astype(np.float32)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(vectors=made | st.builds(of_one_size, st.integers(1, 63)), above=st.sampled_from([0.3, 0.5, 0.9]) | st.none())
 def test_products_in_16_bits_lose_no_pair(vectors: FloatMatrix, above: float | None) -> None:

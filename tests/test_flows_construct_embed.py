@@ -119,6 +119,7 @@ def test_a_model_by_path_is_named_by_its_weights(bert: SentenceBert) -> None:
     assert by_path.window == 256
 
 
+@pytest.mark.slow
 def test_an_unknown_model_is_one_line_of_advice(tmp_path: Path) -> None:
     with pytest.raises(Failed, match=r"cannot be loaded.*check the name or path") as caught:
         SentenceBert(str(tmp_path), ["en"]).embed(["a"])

@@ -170,6 +170,7 @@ async def test_pairs_that_come_one_by_one_are_read_in_batches(folder: Path, monk
     assert await judge.entails(PAIRS[0]) == together[0]
 
 
+@pytest.mark.slow
 async def test_who_waits_for_a_judge_is_told_what_went_wrong(tmp_path: Path) -> None:
     judge = Judge(Entailment(str(tmp_path / "nothing")))
     told = await asyncio.gather(*map(judge.entails, PAIRS[:3]), return_exceptions=True)
@@ -185,6 +186,7 @@ def test_a_model_runs_on_a_gpu_where_there_is_one(folder: Path) -> None:
     assert judge._loaded[0].model.device.type == ("cuda" if torch.cuda.is_available() else "cpu")
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_tell_entailment_is_refused(tmp_path: Path) -> None:
     model = make_model(tmp_path / "other", ("LABEL_0", "LABEL_1", "LABEL_2"))
     with pytest.raises(WrongInput, match=r'other: its labels are LABEL_0, LABEL_1, LABEL_2, and one has to be "entail'):
@@ -240,6 +242,7 @@ def test_a_damaged_folder_is_one_line(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["/nowhere/nli", "a/b/c", "no such model!", ""])
 def test_what_is_neither_a_folder_nor_a_name_is_one_line(name: str) -> None:
     with pytest.raises(EntailmentModelUnusableError, match="cannot be loaded") as error:

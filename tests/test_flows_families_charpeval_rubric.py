@@ -67,11 +67,13 @@ def test_figure_1_is_read_as_the_paper_reads_it() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_figure_1_passes(embedder: SentenceBert) -> None:
     assert unfit_authored(authored(**FIGURE_1)) is None
     assert findings(embedder, FIGURE_1 | {DECISION: USABLE, "COEX": "Practice makes perfect."}) == []
 
 
+@pytest.mark.slow
 def test_its_expression_on_bread_is_told_to_the_reviewer_and_not_sent_back(embedder: SentenceBert) -> None:
     (found,) = findings(embedder, FIGURE_1)
     problem = "names something of the knowledge (bread): could it pass for an answer?"
@@ -81,6 +83,7 @@ def test_its_expression_on_bread_is_told_to_the_reviewer_and_not_sent_back(embed
 # ---- what is said of each ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "problem", "rejects"),
     [
@@ -106,6 +109,7 @@ def test_each_rule_speaks_of_its_text(
     assert [(one.name, one.rejects) for one in found] == [(name, rejects)]
 
 
+@pytest.mark.slow
 def test_text_that_the_embedder_does_not_read_is_judged_by_its_words(embedder: SentenceBert) -> None:
     found = findings(embedder, FIGURE_1 | {"COEX": "Practice makes perfect.", "KGUG": "面包和水可以做一顿简单的饭。"})
     assert {one.name for one in found} == {"KGUG"}

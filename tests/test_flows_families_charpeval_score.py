@@ -207,6 +207,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_a_folder_is_evaluated_and_its_predictions_scored_again(
     opened: Any, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -239,6 +240,7 @@ def test_a_folder_is_evaluated_and_its_predictions_scored_again(
     assert predicted.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_scores_are_the_model_s_own_whatever_the_order_of_the_options(opened: Any, model: Path) -> None:
     stage = opened.build.accepted("charpeval", "items")
 
@@ -267,6 +269,7 @@ def test_scores_are_the_model_s_own_whatever_the_order_of_the_options(opened: An
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_weighed_is_one_line(opened: Any, model: Path, tmp_path: Path) -> None:
     for name, said in (("hear", 'did you mean "here"'), ("nowhere-at-all", "no such folder")):
         with pytest.raises(WrongInput, match=said):

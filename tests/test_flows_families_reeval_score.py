@@ -219,6 +219,7 @@ def test_without_entailment_its_columns_are_left_out_and_a_note_says_so() -> Non
     assert off.tables == found.tables
 
 
+@pytest.mark.slow
 def test_a_missing_entailment_model_is_said_before_the_predictions_are_read(tmp_path: Path) -> None:
     def unread() -> Iterable[Prediction]:
         raise AssertionError("read")

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.builds import hashes_of
 from tests.test_flows_families_refutebench_method import Speaker, held
 
@@ -17,6 +19,7 @@ GOLDEN = {
 """Part and step -> its version, and the hash of what it makes. If a hash is to change, so is the version."""
 
 
+@pytest.mark.slow
 def test_bytes_change_with_the_version_alone(tmp_path: Path) -> None:
     project = held(tmp_path, Speaker(), refuters=["agent", "template"], unrelated=[0, 2])
     assert hashes_of(project, "refutebench") == GOLDEN

@@ -32,6 +32,8 @@ from schemas.refutebench import FOCUSES, Rating, RefutationDialogue, Seed
 from tests.builds import write_config
 from tests.toy import run_all
 
+pytestmark = pytest.mark.slow  # PyTorch
+
 SENTENCES = [
     {"text": "The old mill by the river burned down last winter.", "reference": "河边的旧磨坊去年冬天烧毁了。"},
     {"text": "Nobody in the village could remember who had built the bridge.", "reference": "村里没人记得桥是谁建的。"},

@@ -10,6 +10,8 @@ from flows.llm.model import Said
 from schemas.errors import WrongInput
 from tests.causal_models import make_tokenizer
 
+pytestmark = pytest.mark.slow  # PyTorch
+
 TURNS = tuple(
     Said(role="user" if place % 2 == 0 else "assistant", text=text)
     for place, text in enumerate(("Bake bread.", " I baked.\n", "With salt!", "I salted."))

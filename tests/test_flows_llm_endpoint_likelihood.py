@@ -54,6 +54,7 @@ def test_both_ways_worked_by_hand(way: Literal["echo", "prompt_logprobs"], refus
     assert {body["prompt"] for body in asked} == {"ab", "ab cd", "ab e"}
 
 
+@pytest.mark.slow
 def test_it_gives_what_the_model_gives_here(tmp_path: Path) -> None:
     local = LocalModel(LocalSettings(name=str(make_llama(tmp_path))))
 

@@ -19,6 +19,8 @@ from flows.llm.model import ModelSetupError, Said, Usage
 from schemas.errors import Failed, WrongInput
 from tests.causal_models import make_llama, make_tokenizer, text
 
+pytestmark = pytest.mark.slow  # PyTorch
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

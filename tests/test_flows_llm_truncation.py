@@ -32,6 +32,7 @@ def test_both_ends_of_a_long_prompt_are_kept(window: int, kept: str) -> None:
     assert middle_cut(window, Letters())(said(user="0123456789")) == said(user=kept)
 
 
+@pytest.mark.slow
 def test_a_tokenizer_is_loaded_from_a_folder_and_adds_no_token(tmp_path: Path) -> None:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast

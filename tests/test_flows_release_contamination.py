@@ -141,6 +141,7 @@ def test_rows_of_another_language_are_not_compared(tmp_path: Path) -> None:
     assert (found.rows, found.overlapping, found.near, found.unit) == (1, 0, None, "characters")
 
 
+@pytest.mark.slow
 def test_what_says_the_same_in_other_words_is_near_though_nothing_overlaps(tmp_path: Path) -> None:
     rows = [
         RowTexts("same", "en", "Which river runs through the city of Paris?", ("Which river runs through Paris?",)),

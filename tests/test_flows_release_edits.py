@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,9 +19,9 @@ from flows.release import card as release_card
 from flows.release.terminal import verify_release
 from flows.release.version import Prepared
 from schemas.errors import Failed, WrongInput
-from tests.hub import Fault, HubServer
-from tests.releasing import REPO, run, served
-from tests.saying import build, contents
+from tests.hub import Fault, HubServer, Repo
+from tests.releasing import REPO, hub_of_the_client, run, served
+from tests.saying import build, contents, known
 
 LINES = {"one": "one", "two": "two", "three": "three"}
 NEXT = {**LINES, "two": "twain"}
@@ -32,11 +33,23 @@ OURS = OWN_BEGIN + b"\nWritten on the Hub.\n" + OWN_END
 pytestmark = pytest.mark.usefixtures("saying")
 
 
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Repo, dict[str, bytes]]:
+    """A dataset whose version 1.0.0 is on a Hub, and what the Hub has of it: the dataset and its large files."""
+    folder = tmp_path_factory.mktemp("published")
+    with known(), pytest.MonkeyPatch.context() as patch, hub_of_the_client(patch) as server:
+        build(folder, LINES)
+        run(folder, hub=REPO)
+        return folder, server.repos[REPO], server.large
+
+
 @pytest.fixture
-def first(hub: HubServer, tmp_path: Path) -> Path:
+def first(published: tuple[Path, Repo, dict[str, bytes]], hub: HubServer, tmp_path: Path) -> Path:
     """A dataset whose version 1.0.0 is on the Hub."""
-    build(tmp_path, LINES)
-    run(tmp_path, hub=REPO)
+    folder, repo, large = published
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    hub.repos[REPO] = replace(repo, commits=[*repo.commits], tags={**repo.tags})
+    hub.large |= large
     return tmp_path
 
 

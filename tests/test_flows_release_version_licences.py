@@ -91,6 +91,7 @@ def test_what_is_mixed_into_contexts_counts_by_dataset(tmp_path: Path) -> None:
     assert any("facts packaged with Touchstone | Apache-2.0" in line for line in told)
 
 
+@pytest.mark.slow
 def test_of_dialogues_the_card_names_what_they_hold_and_the_languages_they_are_in(tmp_path: Path) -> None:
     translated = {"text": "The old mill by the river burned down.", "reference": "河边的老磨坊被烧毁了。"}
     request = {"request": "Write a letter to a friend who moved to another town last year."}

@@ -155,6 +155,7 @@ def test_a_source_that_two_tasks_read_is_counted_once_and_gives_a_seed_of_each(t
     assert calls(estimate(one))["respond"] == (8, 32)
 
 
+@pytest.mark.slow
 def test_after_a_build_the_estimate_is_that_build(tmp_path: Path) -> None:
     sources = write_sources(tmp_path, 9, 4)
     settings = {"sources": sources, "seeds_per_task": 6, "refuters": ["agent", "template"]}
@@ -242,6 +243,7 @@ def write_manifest(out: Path, manifest: BuildManifest) -> None:
     (out / "manifest.json").write_text(manifest.model_dump_json())
 
 
+@pytest.mark.slow
 def test_of_a_pilot_that_kept_nothing_nothing_follows(tmp_path: Path) -> None:
     sources = write_sources(tmp_path, 30, 30)
     wanted = {"sources": sources, "seeds_per_task": 20}

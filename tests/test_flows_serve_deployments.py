@@ -376,6 +376,7 @@ def test_serve_says_in_a_line_what_is_wrong(tmp_path: Path) -> None:
     assert (notice.returncode, "hidden" in notice.stderr) == (2, False)
 
 
+@pytest.mark.slow
 def test_a_time_that_cron_does_not_know_is_refused(tmp_path: Path) -> None:
     from flows.serve.deployments import schedule_of  # Prefect, which takes seconds to import
 
@@ -384,6 +385,7 @@ def test_a_time_that_cron_does_not_know_is_refused(tmp_path: Path) -> None:
         schedule_of(load_config(path), path)
 
 
+@pytest.mark.slow
 def test_a_name_that_addresses_cannot_hold_is_written_otherwise(tmp_path: Path) -> None:
     from flows.serve.deployments import deployed_name  # Prefect, which takes seconds to import
 

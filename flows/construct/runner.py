@@ -125,6 +125,7 @@ class Runner:
         waiting = {ref: refs.keys() & needed for ref, needed in needs.items()}
         finished: set[StageRef] = set()
         running: dict[Future[int], list[StageRef]] = {}
+        were_frozen = gc.get_freeze_count()  # by the caller: these stay so
         with ThreadPoolExecutor(STAGES_AT_ONCE, thread_name_prefix="stage") as threads:
             try:
                 while waiting or running:
@@ -145,7 +146,8 @@ class Runner:
                 threads.shutdown(cancel_futures=True)
                 raise
             finally:
-                gc.unfreeze()
+                if not were_frozen:
+                    gc.unfreeze()
 
     def _run(self, chain: Sequence[StageRef]) -> int:
         """Run the first stage of a chain, unless it is finished, and the others as far as they can run with it.
