@@ -250,6 +250,7 @@ def test_what_is_neither_a_folder_nor_a_name_is_one_line(name: str) -> None:
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_hub_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -261,6 +262,7 @@ def test_a_hub_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_hub_that_is_silent_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
