@@ -206,7 +206,9 @@ def test_a_corrected_text_leaves_the_other_rows_comparable(tmp_path: Path) -> No
         "A minor change of `1.0.0`: scores are comparable with those on it, of `toy` only on 2 of its 3 rows." in told
     )
     assert "| `toy` | 0 | 1 | 0 | 1 | 1 | 2 of 3 |" in told
-    assert "Comparable rows are those that `changes.jsonl` does not list as `added`, `changed` or `removed`." in told
+    assert (
+        "Where some rows are comparable, `changes.jsonl` does not list them as `added`, `changed` or `removed`." in told
+    )
     assert '`text`: `"one"` became `"uno"`' in told
     assert "`id`" not in told
 
@@ -230,7 +232,7 @@ def test_another_scorer_or_question_leaves_no_row_comparable(tmp_path: Path, cha
     text = section(difference, "2.0.0")
     assert "A major change of `1.0.0`: no score is comparable with those on it." in text
     assert told in text
-    assert "Comparable rows are" not in text
+    assert "Where some rows are comparable" not in text
 
 
 def test_what_an_old_manifest_does_not_state_is_not_compared(tmp_path: Path) -> None:
@@ -496,7 +498,7 @@ A major change of `1.0.0`: scores are comparable with those on it, of `old` only
 
 1 configuration without a difference.
 
-Comparable rows are those that `changes.jsonl` does not list as `added`, `changed` or `removed`.
+Where some rows are comparable, `changes.jsonl` does not list them as `added`, `changed` or `removed`.
 
 ### `new`
 

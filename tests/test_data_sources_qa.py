@@ -707,6 +707,7 @@ def test_hotpotqa_documents_in_its_authors_shape(tmp_path: Path) -> None:
 # ---- mapped rows ----
 
 
+@pytest.mark.slow
 def test_mapped_rows_give_passages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"body": " \xa0Snow is white. ", "page": " Snow ", "n": 7}, {"body": "Ice is cold.", "page": "", "n": 8}]
     fields = {"text": "body", "title": "page", "id": "n"}

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.store import Store
+from flows.construct import records
 from flows.construct.arrivals import History, cohorts
 from flows.construct.dedupe import deduplicate
 from flows.construct.draws import members_of, random_order
@@ -111,6 +112,13 @@ def test_of_equal_records_the_first_is_that_of_the_earliest_release() -> None:
     assert firsts == [First(facts[1].key, facts[1].id), None, None, First(facts[2].key, facts[2].id),
                       None, First(facts[4].key, facts[4].id)]  # fmt: skip
     assert [*with_first([], lambda fact: "", lambda fact: 1)] == []
+
+
+def test_texts_whose_hashes_differ_in_their_last_bit_alone_are_not_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "content_hash", lambda text: f"f00000000000000{text[5]}")
+    assert [first is None for _, first in with_first(Facts(4), lambda fact: fact.text, lambda fact: 1)] == [
+        True, False, True, False,
+    ]  # fmt: skip
 
 
 def test_the_first_of_equal_records_is_found_without_their_texts_in_memory() -> None:

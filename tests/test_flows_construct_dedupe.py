@@ -293,6 +293,7 @@ def test_products_in_16_bits_lose_no_pair(vectors: FloatMatrix, above: float | N
     assert Tile(space, rows[:1]).touches(rows[1:]).tolist() == np.isin(rows[1:], every.left[every.right == 0]).tolist()
 
 
+@pytest.mark.slow
 def test_matrices_in_16_bits_have_few_shapes() -> None:
     rows = {len(_in_16_bits(np.ones((number, 3), np.float32))) for number in range(1, TILE + 1, 50)}
     assert rows == {512, 1024, 1536, 2048}

@@ -7,10 +7,12 @@ import socket
 import subprocess
 import sys
 import textwrap
+import threading
 import traceback
 from collections.abc import Callable
 from contextlib import aclosing, closing
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +130,36 @@ async def test_answers_are_typed_counted_and_kept(tmp_path: Path, square: Prompt
         assert again == Usage(
             cached=20, cached_input_tokens=200, cached_output_tokens=100, cached_cost_usd=pytest.approx(0.3)
         )
+
+
+async def test_a_cookie_of_the_server_comes_back_with_the_next_request(tmp_path: Path, words: Prompt[Text]) -> None:
+    """A gateway that spreads clients over servers knows by it where this one belongs."""
+    seen: list[str | None] = []
+
+    class Gateway(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            seen.append(self.headers["Cookie"])
+            choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "two"}}
+            body = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Set-Cookie", f"route={len(seen)}")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        settings = EndpointSettings(name="m", base_url=f"http://127.0.0.1:{server.server_address[1]}/v1")
+        with closing(CompletionCache(f"sqlite:///{tmp_path}/cache.db")) as cache:
+            async with aclosing(Endpoint(settings, cache)) as endpoint:
+                for number in range(3):
+                    await endpoint.complete(words, Asked(number=number), usage=Usage())
+        server.shutdown()
+    assert seen == [None, "route=1", "route=2"]
 
 
 async def test_money_at_a_price_that_is_not_known_is_not_known(tmp_path: Path, square: Prompt[Square]) -> None:

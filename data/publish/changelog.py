@@ -97,7 +97,7 @@ def _lines(difference: Difference, version: str) -> Iterator[str]:
         yield f"{same} configuration{'' if same == 1 else 's'} without a difference."
     if any(0 < config.comparable < config.before for config in differing):
         yield ""
-        yield f"Comparable rows are those that {code(CHANGES)} does not list as `added`, `changed` or `removed`."
+        yield f"Where some rows are comparable, {code(CHANGES)} does not list them as `added`, `changed` or `removed`."
     for config in differing:
         if (lines := list(_config(config))) and difference.before is not None:
             yield ""

@@ -6,11 +6,12 @@ each text and 24 for each word of the vocabulary. The scores are bm25s's own, to
 """
 
 import math
+import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from mmap import ACCESS_READ, mmap
-from tempfile import SpooledTemporaryFile, gettempdir
+from tempfile import SpooledTemporaryFile
 from typing import Any, Final
 
 import numpy as np
@@ -43,9 +44,10 @@ class _Growing:
             self._bytes += self._file.write(numbers.astype(self._dtype, copy=False).tobytes())
             self._file.flush()
         except OSError as error:
+            where = tempfile.tempdir or "the folder for temporary files"
             raise Failed(
-                f"{gettempdir()}: cannot hold an index of words ({error.strerror}); make room on its disk, or set "
-                "TMPDIR to a folder of a larger one"
+                f"{where}: cannot hold an index of words ({error.strerror}); make room on its disk, or set TMPDIR to a "
+                "folder of a larger one"
             ) from error
 
     def finished(self) -> NDArray[Any]:

@@ -43,8 +43,9 @@ def with_first(
         keys.append(int(record.key, 16))
         ids.append(int(record.id, 16))
     order = np.lexsort((came, values))
-    begins = np.diff(np.asarray(values)[order], prepend=0) != 0
-    begins[:1] = True
+    ordered = np.asarray(values)[order]
+    begins = np.ones(len(order), np.bool_)
+    begins[1:] = ordered[1:] != ordered[:-1]
     firsts = np.empty_like(order)
     firsts[order] = order[begins][np.cumsum(begins) - 1]
     for place, record in enumerate(records):

@@ -195,6 +195,9 @@ class Connection:
                     method, first.url, headers=first.headers, stream=sent, extensions=first.extensions
                 )
                 request.headers["Content-Length"] = str(len(body))
+                if self.cookies:  # by which a gateway sends all to one server
+                    request.headers.pop("Cookie", None)
+                    self.cookies.set_cookie_header(request)
                 request.read()
                 return request
 

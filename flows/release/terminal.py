@@ -68,7 +68,7 @@ def release_build(
         console.print(f"- {AS_BEFORE}", soft_wrap=True)
     if done.withdrawn:
         console.print(
-            f"[bold red]! withdrawn: {escape(withdrawn_in_words(done.withdrawn))}: none of its rows may be released[/]",
+            f"[bold red]! withdrawn: {escape(withdrawn_in_words(done.withdrawn))}: none of its rows is released now[/]",
             soft_wrap=True,
         )
     if done.is_new:
