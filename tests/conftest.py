@@ -3,7 +3,6 @@
 import gc
 import os
 import ssl
-import sys
 from collections.abc import AsyncIterator, Iterator
 from functools import cache
 from pathlib import Path
@@ -71,24 +70,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
-
-
-HEAVY = {"torch", "transformers"}
-had_heavy = pytest.StashKey[bool]()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Note whether an earlier test has loaded the libraries of models."""
-    item.stash[had_heavy] = not HEAVY.isdisjoint(sys.modules)
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_call(item: pytest.Item) -> None:
-    """Hold the quick layer free of the libraries of models: a worker loads them longer than it runs a hundred tests."""
-    is_first = not item.stash[had_heavy] and not HEAVY.isdisjoint(sys.modules)
-    if is_first and not item.get_closest_marker("slow"):
-        pytest.fail("this test loads PyTorch or transformers: mark it slow")
 
 
 @pytest.fixture(scope="session")
