@@ -8,6 +8,8 @@ from typing import Annotated, Any, ClassVar, Self
 import orjson
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from schemas.errors import Failed, nearest
+
 HASH_LENGTH = 16
 """Hexadecimal digits of a name: 64 bits, one chance in 10^8 of a clash among half a million records."""
 
@@ -119,6 +121,17 @@ class Record(Frozen):
 
     id: Annotated[str, Field(description="Hash of the content that defines the record")] = ""
     key: str = Field(description="Hash of family, part, source row and slot: stable across builds")
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Raise `Failed` if a list of fields has a misspelt name, which hashes would leave out in silence."""
+        for listed in ("DEFINES", "SHOWS", "TEXTS", "BOOKKEEPING"):
+            for name in getattr(cls, listed, ()):
+                if name not in cls.model_fields:
+                    raise Failed(
+                        f"{cls.__module__.replace('.', '/')}.py: {cls.__name__}.{listed} names the field {name}, which "
+                        f"does not exist; {nearest(name, tuple(cls.model_fields))}"
+                    )
 
     @model_validator(mode="after")
     def _name(self) -> Self:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import flows.families
 from flows.construct.engine import Family, Part, each
 from flows.construct.release import Released
 from flows.families import check_declaration, family_names, load_family
@@ -23,6 +25,17 @@ def changed(change: Change) -> Family:
 @pytest.mark.parametrize("name", family_names())
 def test_every_family_is_declared_as_it_is(name: str) -> None:
     check_declaration(load_family(name))
+
+
+def test_a_family_has_the_name_of_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "misnamed").mkdir()
+    (tmp_path / "misnamed" / "__init__.py").write_text("from tests.toy import FAMILY\n", encoding="utf-8")
+    monkeypatch.setattr(flows.families, "__path__", [*flows.families.__path__, str(tmp_path)])
+    monkeypatch.setattr(flows.families, "family_names", lambda: ("misnamed",))
+    with pytest.raises(
+        Failed, match=r"misnamed/__init__\.py: FAMILY is named 'toy'; name it 'misnamed', as its folder"
+    ):
+        load_family("misnamed")
 
 
 def test_a_prompt_that_is_not_listed_is_named() -> None:

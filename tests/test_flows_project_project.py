@@ -103,6 +103,13 @@ def test_a_folder_that_is_copied_or_moved_has_the_same_stages_and_an_edited_sour
     assert {name.partition(" ")[0] for name in changed} == {"lveval.yaml", "reeval.yaml"}
 
 
+@pytest.mark.usefixtures("saying")
+def test_a_family_without_a_source_says_where_to_name_one(tmp_path: Path) -> None:
+    project = Project(write_config(tmp_path, families={"saying": {}}), tmp_path / "out")
+    with pytest.raises(ConfigError, match=r"families\.saying\.sources, families\.saying\.words: no source is named"):
+        _ = project.build
+
+
 def test_money_of_several_machines_is_counted_in_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from flows.run.flow import DASK_CLUSTER, _workers_of
 

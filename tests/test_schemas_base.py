@@ -1,11 +1,14 @@
 """Records: three names, each with its own reason to change."""
 
+from typing import ClassVar
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from schemas.base import content_hash, key_of, visible
+from schemas.errors import Failed
 from schemas.source import Statement
 from schemas.verdict import Verdict
 
@@ -38,6 +41,13 @@ def test_records_are_frozen_and_closed() -> None:
         one.text = "Water is dry."  # type: ignore[misc]
     with pytest.raises(ValidationError):
         Statement.model_validate({"key": "a", "text": "b", "colour": "blue"})
+
+
+@pytest.mark.parametrize("listed", ["DEFINES", "SHOWS", "TEXTS", "BOOKKEEPING"])
+def test_a_misspelt_field_is_named_as_soon_as_the_schema_is_read(listed: str) -> None:
+    """Hashes would leave it out: a record's content could change, and its id would stay."""
+    with pytest.raises(Failed, match=rf"Word\.{listed} names the field txt, which does not exist; did you mean .text"):
+        type("Word", (Statement,), {listed: ("txt",), "__annotations__": {listed: ClassVar[tuple[str, ...]]}})
 
 
 @given(st.dictionaries(st.text(), st.integers(-(2**60), 2**60)))

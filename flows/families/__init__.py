@@ -23,6 +23,10 @@ def load_family(name: str) -> Family:
     family = getattr(importlib.import_module(f"{__name__}.{name}"), "FAMILY", None)
     if not isinstance(family, Family):
         raise Failed(f"flows/families/{name}: expected a declaration named FAMILY, found none; add it to __init__.py")
+    if family.name != name:
+        raise Failed(
+            f"flows/families/{name}/__init__.py: FAMILY is named {family.name!r}; name it {name!r}, as its folder"
+        )
     check_declaration(family)
     return family
 

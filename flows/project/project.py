@@ -182,12 +182,20 @@ class Project:
         for chosen in build.families.values():
             if chosen.family.ready is not None:
                 chosen.family.ready(chosen.settings, chosen.models)
+            self._check_some_source(build, chosen)
         for family, part in build.parts():
             for setting, spec in build.named_sources(family, part):
                 try:
                     check_source(spec, part.source)  # type: ignore[arg-type]
                 except WrongInput as error:
                     raise ConfigError(f"{self.config_path}: families.{family.name}.{setting}: {error}") from error
+
+    def _check_some_source(self, build: Build, chosen: FamilyBuild) -> None:
+        family = chosen.family
+        reading = [part for part in family.wanted(chosen.settings) if not family.makers(part)]
+        if not any(part.planned or any(build.named_sources(family, part)) for part in reading):
+            names = dict.fromkeys(f"families.{family.name}.{name}" for part in reading for name in part.sources)
+            raise ConfigError(f"{self.config_path}: {', '.join(names)}: no source is named; name one")
 
     def verdicts(self, family: str, part: str) -> Mapping[str, Verdict]:
         """Return the verdicts of `verdicts/<family>-<part>.jsonl` by key."""
