@@ -3,15 +3,18 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import flows.families
 from flows.construct.engine import Family, Part, each
+from flows.construct.people import sample
 from flows.construct.release import Released
 from flows.families import check_declaration, family_names, load_family
 from schemas.errors import Failed
-from tests.toy import FAMILY, shout
+from schemas.rubric import Rubric, Shown
+from tests.toy import FAMILY, WORDS, shout
 
 Change = Callable[[Part], Part]
 
@@ -22,9 +25,23 @@ def changed(change: Change) -> Family:
     return replace(FAMILY, parts=(change(words), *others))
 
 
+def asking(**values: Any) -> Change:
+    """The part with another rubric."""
+    rubric = Rubric.model_validate({**dict(WORDS), **values})
+    return lambda part: replace(part, people=sample(rubric))
+
+
 @pytest.mark.parametrize("name", family_names())
 def test_every_family_is_declared_as_it_is(name: str) -> None:
     check_declaration(load_family(name))
+
+
+@pytest.mark.parametrize("name", family_names())
+def test_every_template_of_a_family_fits_the_inputs_of_its_prompt(name: str) -> None:
+    family = load_family(name)
+    for prompt in {*family.prompts, *family.evaluation.prompts}:
+        assert prompt.inputs is not None, f"{prompt.file}: give the prompt its `inputs`"
+        prompt.check_template()
 
 
 def test_a_family_has_the_name_of_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,6 +67,8 @@ def test_a_prompt_that_is_not_listed_is_named() -> None:
             lambda part: replace(part, steps=(each(shout, settings=["pitch"]),)),
             "the step shout of words names the setting pitch",
         ),
+        (asking(shows=(Shown(name="txt"),)), "the rubric toy-words names the field txt"),
+        (asking(guideline="guide.md"), "the rubric toy-words names the file guide.md"),
         (lambda part: replace(part, sources=("lines",)), "`sources` of words names the setting lines"),
         (lambda part: replace(part, uses=("letters",)), "`uses` of words names the part letters"),
         (lambda part: replace(part, released=Released("word_id", ())), "`released` of words names the field word_id"),

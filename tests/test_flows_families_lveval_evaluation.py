@@ -127,8 +127,6 @@ def test_every_template_fits_its_inputs() -> None:
     assert [prompt.name for prompt in ANSWERS] == [
         *(f"answer_{dataset.name}" for dataset in DATASETS), "direct_en", "direct_zh",
     ]  # fmt: skip
-    for prompt in ANSWERS:
-        prompt.check_template()
     direct = ANSWERS[-2]
     texts = [direct.messages(Direct(question="Who?", brief=brief))[0]["content"] for brief in (True, False)]
     assert texts == [

@@ -95,8 +95,3 @@ def test_keywords_are_words_of_the_answer_in_its_order(keywords: str, reason: st
 
 def test_the_rules_do_not_pretend_to_answer() -> None:
     assert {prompt.name for prompt in BUILDER_PROMPTS} - set(RULES) == {"answer_unaided"}
-
-
-def test_every_template_renders() -> None:
-    for prompt in BUILDER_PROMPTS:
-        prompt.check_template()

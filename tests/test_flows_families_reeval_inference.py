@@ -107,7 +107,6 @@ def test_a_question_mark_is_left_out_before_the_opinion(question: str) -> None:
 
 def test_the_prompts_are_greedy_short_and_of_the_pivot_s_role() -> None:
     for prompt in ANSWERS:
-        prompt.check_template()
         assert (prompt.output, prompt.temperature, prompt.max_tokens, prompt.role) == (Text, 0.0, 100, "pivot")
     assert [prompt.name for prompt in ANSWERS] == [f"answer_{style}" for style in STYLES]
 

@@ -1,7 +1,7 @@
 """The people that a part needs, and their tasks."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from flows.construct.embed import Embedder
@@ -18,6 +18,8 @@ class People:
     share: Literal["every", "sample"]
     tasks: Callable[[Iterable[Any], int], Sequence[Task]]
     """(sifted records, run seed): the tasks, each once."""
+    fields: tuple[str, ...] = ()
+    """The fields of a record that its task shows as they are."""
     gold: Callable[[Iterable[Any], Sequence[Task], int], Sequence[Task]] | None = None
     """(sifted records, their tasks, run seed): tasks with known answers, which show who judges well."""
     unfit: Callable[[Any], Problem] = lambda record: None
@@ -50,13 +52,15 @@ def every(
     none.
     """
 
+    fields = () if shown else tuple(text.name for text in rubric.shows)
+
     def task(record: Any) -> Task:
         texts = {write.name: in_words(getattr(record, write.name)) for write in rubric.writes if write.corrects}
         suggestions = drafts(record)
         return task_of(
             record,
             rubric,
-            shown(record) if shown else {text.name: in_words(getattr(record, text.name)) for text in rubric.shows},
+            shown(record) if shown else {name: in_words(getattr(record, name)) for name in fields},
             drafts={**texts, **suggestions},
             suggested=suggestions,
             left_out=left_out(record),
@@ -65,7 +69,7 @@ def every(
     def tasks(records: Iterable[Any], seed: int) -> list[Task]:
         return [task(record) for record in records if needed is None or needed(record)]
 
-    return People(rubric, "every", tasks, unfit=unfit, checks=checks, review=review, needed=needed)
+    return People(rubric, "every", tasks, fields, unfit=unfit, checks=checks, review=review, needed=needed)
 
 
 def in_words(value: Any) -> str:
@@ -75,10 +79,15 @@ def in_words(value: Any) -> str:
 
 def sample(
     rubric: Rubric,
-    tasks: Callable[[Iterable[Any], int], Sequence[Task]],
+    tasks: Callable[[Iterable[Any], int], Sequence[Task]] | None = None,
     gold: Callable[[Iterable[Any], Sequence[Task], int], Sequence[Task]] | None = None,
     *,
     programs: Callable[[Iterable[Any], Sequence[Task]], Iterable[Annotation]] = lambda records, tasks: (),
 ) -> People:
-    """Ask people to judge a sample; records that they reject are held back."""
-    return People(rubric, "sample", tasks, gold, programs=programs)
+    """Ask people to judge a sample; records that they reject are held back.
+
+    `tasks(records, seed)` draws the sample; by default it is every record, with the fields that the rubric names.
+    """
+    if tasks is None:
+        return replace(every(rubric), share="sample", gold=gold, programs=programs)
+    return People(rubric, "sample", tasks, gold=gold, programs=programs)

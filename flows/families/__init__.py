@@ -65,5 +65,8 @@ def _names(family: Family, part: Part) -> Iterator[tuple[str, Iterable[str], str
         yield owner, (released.together, *released.origin, *released.configs, *released.text_fields), "field", fields
         yield owner, released.verification_inputs, "part", parts
     if part.people is not None:
-        corrected = [text.name for text in part.people.rubric.writes if text.corrects]
-        yield f"the rubric {part.people.rubric.name}", corrected, "field", fields
+        rubric = part.people.rubric
+        owner = f"the rubric {rubric.name}"
+        yield owner, rubric.corrects, "field", fields
+        yield owner, part.people.fields, "field", {*fields, *vars(part.item)}
+        yield owner, [rubric.guideline], "file", {path.name for path in family.folder.iterdir()}

@@ -146,7 +146,7 @@ FAMILY = Family(
             source=Statement,
             item=Line,
             steps=(each(shout),),
-            people=sample(LINES, every(LINES).tasks),
+            people=sample(LINES),
             verify=verify_lines,
             released=Released("id", ("text",)),
         ),

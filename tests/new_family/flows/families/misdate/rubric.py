@@ -1,6 +1,6 @@
 """What people are asked about an item of Misdate."""
 
-from flows.construct.people import every, sample
+from flows.construct.people import sample
 from schemas.rubric import Choice, Rubric, Shown
 
 CHECK = Rubric(
@@ -19,4 +19,4 @@ CHECK = Rubric(
         ),
     ),
 )
-PEOPLE = sample(CHECK, every(CHECK).tasks)
+PEOPLE = sample(CHECK)
