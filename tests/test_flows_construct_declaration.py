@@ -67,6 +67,14 @@ def test_a_prompt_that_is_not_listed_is_named() -> None:
             lambda part: replace(part, steps=(each(shout, settings=["pitch"]),)),
             "the step shout of words names the setting pitch",
         ),
+        (
+            lambda part: replace(part, steps=(each(shout, settings=["longest"]),)),  # a property: not in a fingerprint
+            "the step shout of words names the setting longest",
+        ),
+        (
+            lambda part: replace(part, steps=(each(shout, asks={"builder": "builders"}),)),
+            "the step shout of words names the setting builders",
+        ),
         (asking(shows=(Shown(name="txt"),)), "the rubric toy-words names the field txt"),
         (asking(guideline="guide.md"), "the rubric toy-words names the file guide.md"),
         (lambda part: replace(part, sources=("lines",)), "`sources` of words names the setting lines"),

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ from pydantic import BaseModel
 from data.store import StoreError
 from flows.construct import running
 from flows.construct.counting import AccountingError, part_summary
-from flows.construct.engine import Context, Drop, Slot, expand
+from flows.construct.engine import Context, Drop, Slot, Step, each, expand
 from flows.construct.estimates import Expected
 from flows.construct.preparing import attempts, calls_ahead, expected_calls
+from flows.construct.settings import Undeclared
 from flows.construct.stages import Build, RebuiltParts, Sample, StageRef
 from flows.llm.model import Out, Prompt, TransportError, Usage
 from flows.llm.rules import Rules
@@ -54,6 +55,62 @@ async def test_every_record_is_kept_or_dropped_with_its_reason(tmp_path: Path) -
     assert dropped["same first letter"].value == 1.0
     assert dropped["more than one word"].evidence == "two words"
     assert [word.upper for word in build.accepted("toy", "words")] == ["ANT", "BEE", "ZEBRA"]
+
+
+def with_step(build: Build, part: str, step: Step) -> Build:
+    """The build with this step as the only one of a part."""
+    parts = tuple(replace(one, steps=(step,)) if one.name == part else one for one in FAMILY.parts)
+    build.families["toy"] = replace(build.families["toy"], family=replace(FAMILY, parts=parts))
+    return build
+
+
+@pytest.mark.parametrize(
+    ("reads", "what", "declaration"),
+    [
+        (lambda ctx: ctx.settings.times, "setting times", "settings=['times']"),
+        (lambda ctx: ctx.settings.longest, "setting times", "settings=['times']"),
+        (lambda ctx: ctx.note_asked(SHOUT), "prompt toy_shout", "prompts=[...]"),
+        (lambda ctx: ctx.step.models["builder"], "model builder", "asks={...}"),
+        (lambda ctx: ctx.step.embedder.embed(["text"]), "embedder", "embeds=True"),
+    ],
+)
+async def test_a_step_cannot_read_what_it_does_not_declare(
+    tmp_path: Path, reads: Callable[[Context], object], what: str, declaration: str
+) -> None:
+    """Its fingerprint does not cover it: the stage would stay as it is when it changes."""
+
+    async def whisper(statement: Statement, ctx: Context) -> Word:
+        reads(ctx)
+        raise Drop("too quiet")
+
+    with pytest.raises(Undeclared) as raised:
+        await run_all(with_step(toy_build(tmp_path, WORDS), "words", each(whisper)))
+    problem = f"reads the {what}, which the step does not declare; declare it with {declaration}"
+    assert str(raised.value) == f"toy words · whisper: {problem}"
+
+
+async def test_a_step_may_read_the_only_source_of_its_part(tmp_path: Path) -> None:
+    async def whisper(statement: Statement, ctx: Context) -> Word:
+        raise Drop(f"one of {len(ctx.settings.sources)} sources")
+
+    build = with_step(toy_build(tmp_path, WORDS), "words", each(whisper))
+    await run_all(build)
+    (dropped, *_) = build.read(StageRef("toy", "words", "whisper")).dropped()
+    assert dropped.reason == "one of 1 sources"
+
+
+async def test_what_a_step_reads_of_several_sources_it_declares(tmp_path: Path) -> None:
+    """The stage of the sources is the same if one of them moves to another setting, or to another key of a setting."""
+
+    async def whisper(statement: Statement, ctx: Context) -> Word:
+        raise Drop(f"one of {len(ctx.settings.sources)} sources")
+
+    build = with_step(toy_build(tmp_path, WORDS), "words", each(whisper))
+    words, echoes = build.families["toy"].family.parts
+    parts = (replace(words, sources=("sources", "more_sources")), echoes)
+    build.families["toy"] = replace(build.families["toy"], family=replace(FAMILY, parts=parts))
+    with pytest.raises(Undeclared, match="the setting sources"):
+        await run_all(build)
 
 
 async def test_expand_makes_a_record_for_each_slot_or_drops_that_slot(tmp_path: Path) -> None:

@@ -71,8 +71,13 @@ class ToShout(Frozen):
 
 class ToySettings(FamilySettings):
     sources: tuple[SourceSpec, ...] = ()
+    more_sources: tuple[SourceSpec, ...] = ()
     times: tuple[int, ...] = Field((1, 2), description="How often")
     unrelated: int = 0
+
+    @property
+    def longest(self) -> int:
+        return max(self.times)
 
 
 HERE = Path(__file__).parent

@@ -8,12 +8,13 @@ from flows.construct.engine import RecordStep, Step, StepContext
 from flows.construct.files_step import FilesStep, RowFile
 from flows.construct.records import Records
 from flows.construct.reviewed import reviewed_keys
-from flows.construct.settings import FamilySettings
+from flows.construct.settings import FamilySettings, Undeclared
 from flows.construct.stages import Build, StageRef
 from flows.llm.model import Prompt
 from flows.llm.rules import Rules
 
 StepT = TypeVar("StepT", bound=Step)
+V = TypeVar("V")
 
 
 class UnfinishedInputs(Exception):  # noqa: N818 - no fault: the step has to wait
@@ -55,19 +56,54 @@ def can_follow(build: Build, ref: StageRef) -> bool:
     return True
 
 
+class _Declared(dict[str, V]):
+    """The prompts or models that a step declares, by name."""
+
+    def __init__(self, ref: StageRef, kind: str, declaration: str, values: Mapping[str, V]) -> None:
+        super().__init__(values)
+        self._ref, self._kind, self._declaration = ref, kind, declaration
+
+    def __missing__(self, name: str) -> V:
+        raise Undeclared(str(self._ref), f"the {self._kind} {name}", self._declaration)
+
+
+class _NoEmbedder:
+    """The embedder of a step that does not declare it."""
+
+    def __init__(self, ref: StageRef) -> None:
+        self._ref = ref
+
+    def __getattr__(self, name: str) -> Any:
+        raise Undeclared(str(self._ref), "the embedder", "embeds=True")
+
+
+def _declared_settings(build: Build, ref: StageRef, step: Step) -> FamilySettings:
+    """Return the settings that a step declares, and its part's only source, on which the stages before it depend.
+
+    Of several sources they depend on what is read, but not on the settings' names or the keys that it stands under.
+    """
+    configured, part = build.families[ref.family], build.part(ref)
+    alone = part.sources if len(part.sources) == 1 and not configured.family.makers(part) else ()
+    read = [name for name in alone if not isinstance(getattr(configured.settings, name), Mapping)]
+    return configured.settings.declared([*step.settings, *read], str(ref))
+
+
 def step_context(build: Build, ref: StageRef) -> StepContext:
-    """Return the context of a stage's step."""
-    configured = build.families[ref.family]
+    """Return the context of a stage's step: it has only what the stage's fingerprint covers."""
+    configured, step = build.families[ref.family], build.step(ref)
+    assert step is not None
+    prompts = {prompt.name: configured.prompts[prompt.name] for prompt in step.prompts_asked(configured.settings)}
+    models = {name: configured.models[name] for name in step.models(configured.settings)}
     return StepContext(
-        settings=configured.settings,
+        settings=_declared_settings(build, ref, step),
         seed=build.seed,
         limit=build.limit,
         inputs=build.inputs(ref) if _is_input_finished(build, ref) else LaterInputs(build, ref),
         uses={name: build.read(used) for name, used in build.uses(ref).items()},
         reviewed=lambda name: reviewed_keys(build, configured.family, configured.family.part(name)),
-        embedder=build.embedder,
-        models=configured.models,
-        prompts=configured.prompts,
+        embedder=build.embedder if step.embeds else _NoEmbedder(ref),
+        models=_Declared(ref, "model", "asks={...}", models),
+        prompts=_Declared(ref, "prompt", "prompts=[...]", prompts),
         called=lambda usage: build.called(ref, usage),
         arrival=Arrivals(build.history, build.releases_before(ref)),
         released=build.released(ref),

@@ -1,11 +1,20 @@
 """The settings that every family has, the sources in them, and type variables for declarations generic over them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeVar
 
 from data.sources import SourceSpec
+from schemas.errors import Failed
+
+
+class Undeclared(Failed):
+    """A step reads what it does not declare: its records would not be made again if that changed."""
+
+    def __init__(self, step: str, what: str, declaration: str) -> None:
+        super().__init__(f"{step}: reads {what}, which the step does not declare; declare it with {declaration}")
 
 
 class FamilySettings(BaseModel):
@@ -16,6 +25,22 @@ class FamilySettings(BaseModel):
     parts: tuple[str, ...] | None = Field(
         None, min_length=1, description="Parts to build, with the parts that they are made from; all by default"
     )
+    _reader: str = ""
+
+    def declared(self, names: Collection[str], reader: str) -> Self:
+        """Return a copy with the settings of these names alone. Reading another raises `Undeclared` with the reader."""
+        copy = self.model_copy()
+        copy._reader = reader
+        for name in vars(self).keys() - set(names):
+            del vars(copy)[name]
+        return copy
+
+    if not TYPE_CHECKING:  # a name that is no setting stays an error for mypy
+
+        def __getattr__(self, name: str) -> Any:
+            if name in type(self).model_fields:
+                raise Undeclared(self._reader, f"the setting {name}", f"settings=[{name!r}]")
+            return super().__getattr__(name)
 
 
 S = TypeVar("S", bound=FamilySettings)

@@ -56,7 +56,8 @@ def _names(family: Family, part: Part) -> Iterator[tuple[str, Iterable[str], str
     for step in part.steps:
         owner = f"the step {step.name} of {part.name}"
         yield owner, [prompt.name for prompt in step.prompts], "prompt", prompts
-        yield owner, step.settings, "setting", settings
+        yield owner, step.settings, "setting", family.settings.model_fields  # the fingerprint has fields alone
+        yield owner, step.asks.values(), "setting", settings
     if not family.makers(part):
         yield f"`sources` of {part.name}", part.sources, "setting", settings
     yield f"`uses` of {part.name}", part.uses, "part", parts
