@@ -266,17 +266,23 @@ async def test_a_verdict_that_cannot_count_is_refused(tmp_path: Path, more: dict
         await run_all(toy_build(tmp_path, WORDS, verdicts={ant.key: given}))
 
 
-async def test_a_verdict_on_an_earlier_view_does_not_count(tmp_path: Path) -> None:
+async def test_verdicts_that_match_no_record_are_told_with_file_and_remedy(tmp_path: Path) -> None:
     plain = toy_build(tmp_path, WORDS)
     await run_all(plain)
     ant = next(iter(plain.accepted("toy", "words")))
     stale = Verdict(key=ant.key, view_hash="0" * 16, rubric="toy-words", decision="reject")
-    build = toy_build(tmp_path, WORDS, verdicts={ant.key: stale})
+    strange = {key: stale.model_copy(update={"key": key}) for key in ("1" * 16, "2" * 16)}
+    build = toy_build(tmp_path, WORDS, verdicts={ant.key: stale, **strange})
     await run_all(build)
     assert len(build.accepted("toy", "words")) == 3
     manifest = build.manifest(StageRef("toy", "words", "people"))
     assert manifest is not None
-    assert "do not count: 1" in manifest.notes[0]
+    assert manifest.notes == (
+        "verdicts/toy-words.jsonl: 1 of 3 verdicts do not count, as their `view_hash` is not that of the record, which "
+        "has changed: decide again; sifted/toy-words.parquet has the records' names",
+        "verdicts/toy-words.jsonl: 2 of 3 verdicts do not count, as their `key` is that of no record: correct it, or "
+        "remove them; sifted/toy-words.parquet has the records' names",
+    )
 
 
 async def test_a_step_that_loses_a_record_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,6 +110,17 @@ def test_a_family_without_a_source_says_where_to_name_one(tmp_path: Path) -> Non
         _ = project.build
 
 
+def test_a_file_of_verdicts_that_no_part_reads_is_told(tmp_path: Path) -> None:
+    project = Project(write_config(tmp_path, families={"uraq": URAQ}), tmp_path / "out")
+    folder = project.out / "verdicts"
+    folder.mkdir(parents=True)
+    for name in ("uraq-item.jsonl", "uraq-items.jsonl"):
+        (folder / name).write_text('{"key": "k"}\n{"key": "l"}\n', encoding="utf-8")
+    (told,) = project.unread_verdicts()
+    problem = 'its 2 verdicts do not count: no part is so named; did you mean "uraq-items.jsonl"?'
+    assert told == f"{folder / 'uraq-item.jsonl'}: {problem}"
+
+
 def test_money_of_several_machines_is_counted_in_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from flows.run.flow import DASK_CLUSTER, _workers_of
 

@@ -26,6 +26,9 @@ class ProgressListener:
     def waited(self) -> None:
         """Some time has passed, whether or not anything happened."""
 
+    def noted(self, note: str) -> None:
+        """The build says something that concerns no stage."""
+
     def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None:
         """A stage is finished; `before` if it already was when the build began.
 

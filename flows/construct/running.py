@@ -325,9 +325,27 @@ def run_people(build: Build, ref: StageRef) -> StageManifest:
             else:
                 writer.keep(_fixed(record, verdict, people))
             strangers.discard(record.key)
-    notes = [f"verdicts given on an earlier state of their record, which do not count: {stale}"] if stale else []
-    notes += [f"verdicts on records that are not there: {len(strangers)}"] if strangers else []
-    return finish(build, ref, writer.finish({}), planned=len(inputs), notes=notes)
+    return finish(
+        build,
+        ref,
+        writer.finish({}),
+        planned=len(inputs),
+        notes=_on_no_record(ref, len(verdicts), stale, len(strangers)),
+    )
+
+
+def _on_no_record(ref: StageRef, verdicts: int, stale: int, strangers: int) -> Iterator[str]:
+    """Yield a line for each reason why some of a part's verdicts do not count."""
+    name = f"{ref.family}-{ref.part}"
+    for number, why in (
+        (stale, "`view_hash` is not that of the record, which has changed: decide again"),
+        (strangers, "`key` is that of no record: correct it, or remove them"),
+    ):
+        if number:
+            yield (
+                f"verdicts/{name}.jsonl: {number:,} of {verdicts:,} verdicts do not count, as their {why}; "
+                f"sifted/{name}.parquet has the records' names"
+            )
 
 
 def _fixed(record: Record, verdict: Verdict, people: People) -> Record:

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -202,6 +202,15 @@ class Project:
         if (family, part) not in self._verdicts:
             self._verdicts[family, part] = read_verdicts(self.out / "verdicts" / f"{family}-{part}.jsonl")
         return self._verdicts[family, part]
+
+    def unread_verdicts(self) -> Iterator[str]:
+        """Yield a line for each file in `verdicts` that belongs to no part that people decide on."""
+        families = (configured.family for configured in self.build.families.values())
+        names = [f"{family.name}-{part.name}.jsonl" for family in families for part in family.parts if part.people]
+        for path in sorted((self.out / "verdicts").glob("*.jsonl")):
+            if path.name not in names:
+                number = len(path.read_bytes().splitlines())
+                yield f"{path}: its {number:,} verdicts do not count: no part is so named; {nearest(path.name, names)}"
 
     def family(self, name: str) -> Family:
         """Return a family of the build. Raises `WrongInput` if the build has none of that name."""

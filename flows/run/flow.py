@@ -111,6 +111,8 @@ def build(config: str, out: str, limit: int | None = None, listener: ProgressLis
             lock, example = partial(one_stage, project.state), partial(_first_item, project)
             runner = Runner(stages, PrefectTasks(project, stages, workers), lock, listener, example)
             runner.run(ref for family, part in stages.parts() for ref in stages.stages(family, part))
+            for note in project.unread_verdicts():
+                listener.noted(note)
             manifest = write_output_files(project)
             note_build(project.store, project.out, manifest)
             remember(project)
@@ -166,7 +168,8 @@ class Artifacts(ProgressListener):
         self._listener = listener
         self._progress: dict[StageRef, UUID] = {}
         self._in_pieces: set[StageRef] = set()
-        self.called, self.blocked, self.waited = listener.called, listener.blocked, listener.waited  # type: ignore[method-assign]
+        self.called, self.blocked = listener.called, listener.blocked  # type: ignore[method-assign]
+        self.waited, self.noted = listener.waited, listener.noted  # type: ignore[method-assign]
 
     def started(self, ref: StageRef, total: int | None, calls: int = 0) -> None:
         """Create the progress artifact of a stage."""

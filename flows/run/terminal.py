@@ -193,7 +193,7 @@ class Terminal(ProgressListener):
             when = "[dim]done before[/]" if before else f"{took:.1f} s"
             self.console.print(f"[green]✓[/] {ref!s:<44} {counts:<28} {when}")
             for note in manifest.notes:
-                self.console.print(f"  [yellow]{escape(as_lines(note))}[/]")
+                self.noted(note)
             if example and not self._shown:
                 self._shown = True
                 if not before:
@@ -201,6 +201,10 @@ class Terminal(ProgressListener):
                         Markdown(as_lines(example)), title="the first item", title_align="left", padding=(1, 2)
                     )
                     self.console.print(item)
+
+    def noted(self, note: str) -> None:
+        """Print a note in one line."""
+        self.console.print(f"  [yellow]{escape(as_lines(note))}[/]", soft_wrap=True)
 
     def _draw(self, ref: StageRef) -> None:
         running = self._running[ref]
