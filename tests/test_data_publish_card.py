@@ -396,6 +396,7 @@ def test_scores_of_models_say_on_how_many_rows_and_rules_are_told_apart() -> Non
     card = rendered(manifest=manifest(baselines=scores), families=(family,))
     assert "**m** on URAQ, 5 of 20 rows:\n\n`overall accuracy`: share of right replies\n" in card
     assert "\n| | 1 | 10 |\n|---|---:|---:|\n| m / uraq | 0.512 | – |\n" in card
+    assert "rows:\n\n`overall accuracy`\n\n| | 1 | 10 |\n" in rendered(manifest=manifest(baselines=scores))
     assert "**rules** (rules, no language model) on URAQ, all 20 rows:" in card
     assert html(card).count("<td>m / uraq</td>") == 2
     assert "No model was evaluated on these rows" in rendered()

@@ -35,6 +35,19 @@ EVALUATED = dataclasses.replace(
 )
 
 
+@pytest.mark.parametrize(
+    ("headline", "shown"),
+    [
+        ({}, ["accuracy", "tokens"]),
+        ({"accuracy": "share"}, ["accuracy"]),
+        ({"acuracy": "share"}, ["accuracy", "tokens"]),
+    ],
+)
+def test_a_card_shows_the_headline_s_tables_and_never_none(headline: dict[str, str], shown: list[str]) -> None:
+    evaluation = dataclasses.replace(EVALUATED.evaluation, headline=headline)
+    assert evaluation.shown(["accuracy", "tokens", "accuracy"]) == shown
+
+
 class Counting(Rules):
     """Shouts, and counts what it is asked."""
 

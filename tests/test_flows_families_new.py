@@ -130,6 +130,9 @@ def test_a_family_is_one_folder_and_one_schema_file(checkout: Checkout, label_st
     said = checkout.touchstone("release")
     assert "the card has the scores of rules on 4 of 4 rows of misdate" in said
     assert "version 1.0.1" in said
+    card = (release.parent / "1.0.1" / "README.md").read_text(encoding="utf-8")
+    assert "`accuracy`: share of replies that hold the context's year" in card
+    assert "| 1.000 |" in card
     checkout.edit(code / "score.py", "\ndef score(", "\n# Every reply counts once.\ndef score(")
     said = checkout.touchstone("release")
     assert "version 1.0.2" in said

@@ -204,7 +204,7 @@ class Evaluation:
     scorer: Scorer | None = None
     """The scorer that a release ships."""
     headline: Mapping[str, str] = field(default_factory=dict)
-    """The main tables of scores -> a description of their values and columns, for a dataset card."""
+    """The main tables of scores -> a description of their values and columns, for a dataset card; by default all."""
     limits: tuple[str, ...] = ()
     """What else a user of rows and scores should know, a sentence each, for a dataset card."""
     level: str | None = None
@@ -223,6 +223,11 @@ class Evaluation:
     """The settings of asking and scoring, taken from the present configuration, not from that of the build."""
     selection: Selection | None = None
     """Which records are asked about, also by the present configuration."""
+
+    def shown(self, tables: Iterable[str]) -> list[str]:
+        """Return the tables that a dataset card shows: those of the headline, or all if it names none of them."""
+        names = list(dict.fromkeys(tables))
+        return [name for name in self.headline if name in names] or names
 
     @property
     def held(self) -> DialogueEvaluation:

@@ -93,7 +93,7 @@ def _of_predictions(project: Project, family: Family, rows: _Rows, path: Path, n
     if not predictions:
         raise CannotScore("the model would be asked something else about each released row now")
     tables = scorer.score(same.values(), map(dict, predictions), True).tables
-    cells = [(table, *cell) for table in family.evaluation.headline for cell in tables.get(table, ())]
+    cells = [(table, *cell) for table in family.evaluation.shown(tables) for cell in tables[table]]
     return Baseline(
         family=family.name,
         model=predictions[0].model,
@@ -118,7 +118,9 @@ def _of_dialogues(project: Project, family: Family, rows: _Rows) -> Iterator[Bas
         lambda part: list(rows.of([part])) if part == rated else (),
         lambda part: (),
     )
-    cells = [cell for cell in held.tables(context).tables if cell.table in family.evaluation.headline]
+    cells = held.tables(context).tables
+    shown = family.evaluation.shown(cell.table for cell in cells)
     names = [project.manifest.models.get(f"{family.name}.{name}", name) for name in getattr(settings, held.models)]
     model, number = ", ".join(dict.fromkeys(names)), rows.number([rated])
-    yield Baseline(family=family.name, model=model, rows=number, of=number, scores=tuple(cells))
+    scores = tuple(cell for cell in cells if cell.table in shown)
+    yield Baseline(family=family.name, model=model, rows=number, of=number, scores=scores)

@@ -41,5 +41,6 @@ EVALUATION = Evaluation(
     ],
     scored=columns(*COLUMNS),
     score=score,
+    headline={"accuracy": "share of replies that hold the context's year"},
     scorer=Scorer(FORM, "`prediction` is the whole reply.", scores_of, replies=reply_scoring),
 )
