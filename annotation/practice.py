@@ -7,7 +7,7 @@ from itertools import zip_longest
 from annotation.review import same_form
 from schemas.annotation import Annotation
 from schemas.base import content_hash, key_of
-from schemas.rubric import Rubric, Shown, Task
+from schemas.rubric import Choice, Rubric, Shown, Task
 
 PRACTICE = "practice"
 PRACTICE_TASKS = 5
@@ -51,16 +51,16 @@ def practice_for(by: str, practice: Iterable[Task], annotations: Iterable[Annota
     tasks = []
     for task in practice:
         annotation = last.get(task.key)
-        wrong = annotation is not None and _is_wrong(task, annotation)
+        wrong = annotation is not None and _is_wrong(task, annotation, rubric)
         text = feedback(task, annotation, rubric) if annotation is not None and wrong else NO_FEEDBACK
         tasks.append(task.revised(rubric=form.name, version=form.version, shown={FEEDBACK: text, **task.shown}))
     return tasks
 
 
 def passed_practice(by: str, practice: Iterable[Task], annotations: Iterable[Annotation], rubric: Rubric) -> bool:
-    """Return whether a person's last answer to each practice task is right."""
+    """Return whether a person's last answer to each practice task is right; on a scale, a neighbour is right too."""
     last = _last_answers(by, annotations, rubric)
-    return all(task.key in last and not _is_wrong(task, last[task.key]) for task in practice)
+    return all(task.key in last and not _is_wrong(task, last[task.key], rubric) for task in practice)
 
 
 def _last_answers(by: str, annotations: Iterable[Annotation], rubric: Rubric) -> dict[str, Annotation]:
@@ -70,8 +70,20 @@ def _last_answers(by: str, annotations: Iterable[Annotation], rubric: Rubric) ->
     return {answer.key: answer for answer in sorted(answers, key=lambda answer: (answer.at, answer.source))}
 
 
-def _is_wrong(task: Task, annotation: Annotation) -> bool:
-    return any(annotation.answers.get(question) != answer for question, answer in task.right_answers.items())
+def _is_wrong(task: Task, annotation: Annotation, rubric: Rubric) -> bool:
+    return any(
+        annotation.answers.get(ask.name) not in _right_options(ask, task.right_answers[ask.name])
+        for ask in rubric.asks
+        if ask.name in task.right_answers
+    )
+
+
+def _right_options(ask: Choice, right: str) -> tuple[str, ...]:
+    """Return the options that are right: on a scale, where no two people agree on every point, also the neighbours."""
+    if not ask.ordered:
+        return (right,)
+    place = ask.options.index(right)
+    return ask.options[max(0, place - 1) : place + 2]
 
 
 def feedback(task: Task, annotation: Annotation, rubric: Rubric) -> str:

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from annotation.label_studio.sync import (
     Queue,
     QueuedTask,
     Submitted,
+    all_projects_of,
     card_text,
     compare,
     is_retired,
@@ -208,6 +210,27 @@ def test_a_changed_item_goes_out_anew_and_what_was_done_stays(label_studio: Serv
     by_key = {one["data"][KEY]: one for one in tasks_of(client, projects_of(client, "toy")["toy/check@1/a1"])
               if not is_retired(one)}  # fmt: skip
     assert [by_key[key]["total_annotations"] for key in ("k1", "k2", "k3")] == [1, 1, 0]
+
+
+@pytest.mark.slow
+def test_two_first_pushes_at_once_make_one_project_with_every_task_once(label_studio: Served) -> None:
+    given = queue([wanted(number) for number in range(15)])
+    together = threading.Barrier(2)
+
+    def push_from_another_machine(_: int) -> None:
+        with connect(label_studio.url, label_studio.token) as client:
+            existing = projects_of(client, "toy").get(given.name)
+            together.wait()
+            push_queue(client, given, existing)
+
+    with ThreadPoolExecutor(2) as machines:
+        list(machines.map(push_from_another_machine, range(2)))
+    client = label_studio.client
+    ((_, info),) = all_projects_of(client, "toy")
+    assert live(client) == sorted((one.key, one.view) for one in given.tasks)
+    assert client.views(info.id) == 2
+    again = pushed(client, given)
+    assert (again.imported, again.retired, again.kept, again.notes) == (0, 0, 15, [])
 
 
 @pytest.mark.slow

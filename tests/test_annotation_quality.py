@@ -103,6 +103,25 @@ def test_practice_is_passed_once_all_of_it_is_handed_in_and_right() -> None:
     assert passed_practice("a", [], [], RUBRIC)
 
 
+def test_on_a_scale_practice_takes_a_neighbour_for_right() -> None:
+    scale = Choice(name="supports", question="How well?", options=("1", "2", "3", "4", "5"), ordered=True)
+    rubric = RUBRIC.model_copy(update={"asks": (scale,)})
+    practice = practice_of([task(1, "5"), task(2, "2")], rubric, seed=1)
+
+    def passes(of_five: str, of_two: str) -> bool:
+        chosen = {"5": of_five, "2": of_two}
+        return passed_practice(
+            "a", practice, [practised(one, "a", chosen[one.right_answers["supports"]]) for one in practice], rubric
+        )
+
+    assert passes("5", "2")
+    assert passes("4", "1")
+    assert passes("4", "3")
+    assert not passes("3", "2")
+    assert not passes("5", "4")
+    assert not passes("1", "2")  # the other end is no neighbour
+
+
 def test_what_was_practised_wrongly_is_shown_again_with_the_feedback() -> None:
     practice = practice_of([task(number, "yes", why="It says so.") for number in range(9)], RUBRIC, seed=1)
     given = [practised(practice[0], "a", "no"), practised(practice[1], "a", "yes")]

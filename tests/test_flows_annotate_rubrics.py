@@ -93,6 +93,38 @@ def test_the_worked_examples_of_judgements_make_a_practice_set() -> None:
         assert {task.id for task in practice} == {task.id for task in shipped.examples}
 
 
+SCALES = {name: shipped for name, shipped in SHIPPED.items() if any(ask.ordered for ask in shipped.rubric.asks)}
+
+
+@pytest.mark.parametrize("shipped", SCALES.values(), ids=list(SCALES))
+def test_ratings_of_the_cases_and_the_worked_examples_are_those_of_the_guidelines_scales(shipped: Shipped) -> None:
+    sections = re.split(r"\n## ", shipped.guideline)
+    asks = [ask for ask in shipped.rubric.asks if ask.ordered]
+    scales = [
+        {row[0]: re.split("[,:] ", row[1]) for row in table(section) if row[0] in ask.options}
+        for ask in asks
+        for section in sections
+        if re.match(rf"\d\. {re.escape(ask.name.split('_')[0])}", section, re.IGNORECASE)
+    ]
+    assert [set(scale) for scale in scales] == [set(ask.options) for ask in asks]
+    (cases,) = (table(section) for section in sections if section.startswith("Standard cases"))
+    reasoned = [(row[2].split(", "), row[3].split("; ")) for row in cases[1:]]
+    for task in shipped.examples:
+        lines = [line.partition(": ") for line in task.why.splitlines()]
+        assert [rating for rating, *_ in lines] == [task.right_answers[ask.name] for ask in asks]
+        reasoned.append(([rating for rating, *_ in lines], [reason for *_, reason in lines]))
+    assert len(reasoned) > len(shipped.examples) > 2
+    for ratings, reasons in reasoned:
+        for scale, rating, reason in zip(scales, ratings, reasons, strict=True):
+            assert [point for point, words in scale.items() if any(phrase in reason for phrase in words)] == [rating]
+
+
+def table(section: str) -> list[list[str]]:
+    """The rows of a section's table, its head first."""
+    lines = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]
+    return lines[:1] + lines[2:]
+
+
 def test_a_question_that_can_be_answered_without_its_text_is_rejected() -> None:
     (ask,) = SHIPPED["answerable-without-context"].rubric.asks
     assert (ask.accepts, ask.rejects) == (("no",), ("yes",))

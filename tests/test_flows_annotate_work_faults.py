@@ -105,6 +105,32 @@ def test_a_project_deleted_by_hand_takes_no_work_with_it(made: Made) -> None:
 
 
 @pytest.mark.slow
+def test_work_in_a_second_project_of_a_queue_counts_and_is_not_asked_again(bench: Bench) -> None:
+    client = bench.served.client
+    project = bench.project(ANIMALS[:6])
+    push(project, client)
+    first = projects_of(client, "toys")["toys/toy-words@1/a1"]
+    second = client.make_project(first.title, first.label_config, description=first.description)
+    rows = bench.queue("toy-words", "a1")
+    client.import_tasks(second, [{"data": row["data"]} for row in rows])
+    doubles = client.list_tasks(second)
+    bench.hand_in(rows[0], "a1", right(rows[0]["data"]))
+    bench.hand_in(doubles[1], "a1", right(doubles[1]["data"]))
+    (collected,) = pull(project, client)
+    assert len(collected.settlement.verdicts) == 2
+    (note,) = collected.notes
+    assert f"projects {first.id}, {second}; work in all of them counts" in note
+    done = {one.project: (one.kept, one.retired, one.notes) for one in push(project, client).queues}
+    assert done[first.id] == (2, 1, []), "what was done in the second is not asked again"
+    assert done[second] == (0, 3, ["a second project, made by another push at the same time"])
+    assert [(one.by, one.done, one.left) for one in progress(project, client)] == [("a1", 2, 1), ("a2", 0, 3)]
+    again = {one.project: (one.kept, one.retired) for one in push(project, client).queues}
+    assert again == {first.id: (2, 0), projects_of(client, "toys")["toys/toy-words@1/a2"].id: (3, 0)}
+    pull(project, client)
+    assert len(verdicts(project)) == 2
+
+
+@pytest.mark.slow
 def test_tasks_deleted_by_hand_come_back_where_they_were_not_done(made: Made) -> None:
     bench, _, client = made
     more = bench.project(ANIMALS[:8])

@@ -327,7 +327,7 @@ async def test_two_people_rate_one_of_them_in_a_browser_through_to_the_correlati
     practised(project)
     push(project, label_studio.client)
     tasks_ = {task.key: task for task in work.tasks}
-    queues = {by: projects_of(label_studio.client, "test")[f"test/refute-rating@1/{by}"] for by in PEOPLE}
+    queues = {by: projects_of(label_studio.client, "test")[f"test/refute-rating@2/{by}"] for by in PEOPLE}
     left = {by: tasks_of(label_studio.client, queue) for by, queue in queues.items()}
     assert [len(one) for one in left.values()] == [17, 17]
 

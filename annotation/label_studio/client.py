@@ -179,6 +179,11 @@ class Client:
             )  # fmt: skip
             return _number(made.id)
 
+    def delete_project(self, project: int) -> None:
+        """Delete a project with all that is in it."""
+        with _errors_named(self.url, f"delete project {project}"):
+            self._request("DELETE", f"api/projects/{project}/")
+
     def views(self, project: int) -> int:
         """Return how many views, the tabs above its table of tasks, a project has."""
         with _errors_named(self.url, f"list the views of project {project}"):

@@ -100,15 +100,24 @@ def one_writer(state: Path) -> Iterator[None]:
         yield
 
 
-def projects_of(client: Client, benchmark: str) -> dict[str, ProjectInfo]:
-    """Return the projects of a benchmark, by the queue's name; of two for one queue, the older."""
-    projects: dict[str, ProjectInfo] = {}
+def all_projects_of(client: Client, benchmark: str) -> list[tuple[str, ProjectInfo]]:
+    """Return the projects of a benchmark with the names of their queues, the oldest project first.
+
+    A queue may have several, if pushes from several machines made them at the same time.
+    """
+    projects = []
     for project in sorted(client.projects(), key=lambda project: project.id):
         for line in project.description.splitlines():
             mark, _, name = line.strip().partition(" ")
             if mark == MARK and name.startswith(f"{benchmark}/"):
-                projects.setdefault(name, project)
+                projects.append((name, project))
+                break
     return projects
+
+
+def projects_of(client: Client, benchmark: str) -> dict[str, ProjectInfo]:
+    """Return the project of each queue of a benchmark, by the queue's name; of several for one queue, the oldest."""
+    return dict(reversed(all_projects_of(client, benchmark)))
 
 
 def card_text(queue: Queue) -> str:
@@ -134,8 +143,6 @@ def push_queue(
     if len({task.key for task in queue.tasks}) < len(queue.tasks):
         raise WrongInput(f"{queue.name}: two tasks have the same key; each person sees a record once")
     project = existing or _make(client, queue)
-    if existing is not None and queue.tasks and not existing.tasks and not client.views(existing.id):
-        _make_views(client, queue, existing.id)  # the push that made it was killed before
     pushed = _pushed(client, queue.name, project, len(queue.tasks))
     if existing is not None:
         _restore(client, queue, project, pushed)
@@ -149,7 +156,20 @@ def push_queue(
             rows = None
         else:
             break
+    if pushed.imported:
+        _retire_doubles(client, queue, project, pushed)
+        if not client.views(project.id):
+            _make_views(client, queue, project.id)  # the push that made the project was killed before
     return pushed
+
+
+def _retire_doubles(client: Client, queue: Queue, project: ProjectInfo, pushed: PushedQueue) -> None:
+    """Retire the tasks that another machine imported at the same time: both keep the one that was there first."""
+    plan = compare(queue.tasks, tasks_of(client, client.project(project.id)))
+    for row in plan.retired:
+        _retire(client, queue, row)
+        pushed.retired += 1
+    pushed.notes += plan.notes if plan.retired else []
 
 
 def withdraw(client: Client, name: str, project: ProjectInfo) -> PushedQueue:
@@ -169,9 +189,13 @@ def _pushed(client: Client, name: str, project: ProjectInfo, wanted: int) -> Pus
 
 
 def _make(client: Client, queue: Queue) -> ProjectInfo:
-    """Make the project; if the answer was lost, find it."""
+    """Make the project; if the answer was lost, find it, and if another machine was sooner, take its project.
+
+    The oldest project with the queue's name in its description is the queue's. A push that makes one looks afterwards
+    for an older one, so that of two machines that push at once one gives way.
+    """
     try:
-        number = client.make_project(
+        made = client.make_project(
             queue.title,
             queue.config,
             maximum_annotations=queue.people,
@@ -183,11 +207,12 @@ def _make(client: Client, queue: Queue) -> ProjectInfo:
         if (project := projects_of(client, queue.name.partition("/")[0]).get(queue.name)) is None:
             raise
         return project
-    _make_views(client, queue, number)
-    return ProjectInfo(
-        id=number, title=queue.title, label_config=queue.config, maximum_annotations=queue.people,
-        description=card_text(queue), instruction=queue.instruction, tasks=0,
-    )  # fmt: skip
+    project = projects_of(client, queue.name.partition("/")[0])[queue.name]
+    if project.id == made:
+        _make_views(client, queue, made)
+    else:
+        client.delete_project(made)
+    return project
 
 
 def _make_views(client: Client, queue: Queue, project: int) -> None:
@@ -219,18 +244,22 @@ class Submitted:
 
     queue: str
     """The queue's name."""
+    project: int
     data: Mapping[str, Any]
     """The task's data: what the person was shown."""
     annotation: Row
 
 
 def submitted(client: Client, benchmark: str) -> Iterator[Submitted]:
-    """Yield all that people submitted or skipped, of retired tasks too, but not what retired them."""
-    for name, project in projects_of(client, benchmark).items():
+    """Yield all that people submitted or skipped, of retired tasks too, but not what retired them.
+
+    Of a queue with several projects, yield what was submitted in any of them.
+    """
+    for name, project in all_projects_of(client, benchmark):
         for row in client.export(project.id) if project.tasks else ():
             for annotation in row["annotations"]:
                 if annotation["result"] or annotation.get("was_cancelled") or not is_retired(row):
-                    yield Submitted(name, row["data"], annotation)
+                    yield Submitted(name, project.id, row["data"], annotation)
 
 
 @dataclass

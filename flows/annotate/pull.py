@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from annotation.label_studio.answers import Unusable, answers_of, unchecked_answers
 from annotation.label_studio.client import Client, Row
 from annotation.label_studio.listener import mark, marked, unmark
-from annotation.label_studio.sync import KEY, VIEW, Submitted, is_retired, projects_of, submitted, tasks_of
+from annotation.label_studio.sync import KEY, VIEW, Submitted, all_projects_of, is_retired, submitted, tasks_of
 from annotation.latest import TAKEN_BACK, exclude
 from data.store import Store
 from flows.annotate.work import (
@@ -47,7 +47,7 @@ def pull(project: Project, client: Client) -> list[Collected]:
     Annotations of earlier pulls stay if their task or project was deleted by hand since. Each file is written whole or
     not at all; what could not be written comes with the next pull.
     """
-    changed = marked(project.state) & {info.id for info in projects_of(client, benchmark_of(project)).values()}
+    changed = marked(project.state) & {info.id for _, info in all_projects_of(client, benchmark_of(project))}
     for number in changed:
         unmark(project.state, number)  # what is done from here on marks it again
     try:
@@ -65,10 +65,10 @@ def _pull(project: Project, client: Client) -> list[Collected]:
         by_rubric[rubric_of(submission.queue)].append(submission)
     pulled = []
     for work in works(project):
-        annotations, unreadable = _read(
-            work, [submission for name in work.rubrics for submission in by_rubric[name]], codes
-        )
+        submissions = [submission for name in work.rubrics for submission in by_rubric[name]]
+        annotations, unreadable = _read(work, submissions, codes)
         earlier, notes = _earlier(project, work.rubric.name)
+        notes += _merged(submissions)
         readable = {annotation.source for annotation in annotations}
         excluded = {annotation.source for annotation in unreadable}
         spoilt = [annotation for annotation in earlier if annotation.source in excluded and not annotation.cancelled]
@@ -93,6 +93,19 @@ def _pull(project: Project, client: Client) -> list[Collected]:
         _write_verdicts(project, work, annotations, collected.settlement.verdicts)
         pulled.append(collected)
     return pulled
+
+
+def _merged(submissions: Iterable[Submitted]) -> list[str]:
+    """Return a note on each queue of which people worked in several projects."""
+    projects: dict[str, set[int]] = defaultdict(set)
+    for submission in submissions:
+        projects[submission.queue].add(submission.project)
+    return [
+        f"{queue}: two pushes at the same time made projects {', '.join(map(str, sorted(numbers)))}; work in all of "
+        "them counts, and a push empties all but the first"
+        for queue, numbers in sorted(projects.items())
+        if len(numbers) > 1
+    ]
 
 
 def _read(
@@ -183,7 +196,7 @@ def _deleted_or_taken_back(
     named = bool(project.config.annotation.people)
     existing = {
         (name, row["data"].get(VIEW))
-        for name, info in projects_of(client, benchmark_of(project)).items()
+        for name, info in all_projects_of(client, benchmark_of(project))
         for row in tasks_of(client, info)
         # Once people are named, the shared queue is empty and only keeps what was done in it.
         if isinstance(row["data"], Mapping) and not (named and name.endswith(f"/{ANYBODY}") and is_retired(row))

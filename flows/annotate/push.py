@@ -14,11 +14,13 @@ from annotation.label_studio.sync import (
     PushedQueue,
     Queue,
     QueuedTask,
+    all_projects_of,
     is_retired,
     projects_of,
     push_queue,
     tasks_of,
     withdraw,
+    worked_on,
 )
 from annotation.label_studio.task_data import data_fields, task_data
 from annotation.practice import PRACTICE, passed_practice, practice_for, practice_rubric
@@ -60,7 +62,7 @@ def push(project: Project, client: Client) -> Pushed:
     """Bring everybody's current tasks to their queues.
 
     Our queues that nobody works in any more are emptied: those of an earlier version of a form, of a person who is no
-    longer named, and of a part that the build no longer has.
+    longer named, and of a part that the build no longer has. So is a second project of a queue.
     """
     pushed = Pushed()
     codes = {account_name(number): code for number, code in accounts_of(project, client).items()}
@@ -74,8 +76,10 @@ def push(project: Project, client: Client) -> Pushed:
             if existing is not None or queue.tasks:
                 pushed.queues.append(push_queue(client, queue, existing, rows))
         pushed.shortages += queues.shortages
-    for name, info in projects.items():
-        if name not in names and (left := withdraw(client, name, info)).retired:
+    for name, info in all_projects_of(client, benchmark_of(project)):
+        is_second = name in projects and info.id != projects[name].id
+        if (is_second or name not in names) and (left := withdraw(client, name, info)).retired:
+            left.notes += ["a second project, made by another push at the same time"] if is_second else []
             pushed.queues.append(left)
     return pushed
 
@@ -228,10 +232,14 @@ class _WorkQueues:
     def _queue(
         self, rubric: Rubric, by: str, tasks: Iterable[Task], done: Collection[str], people: int = 1
     ) -> QueueRows:
-        """Return a queue as it should be, and its rows. A task that is `done` and was deleted by hand stays away."""
+        """Return a queue as it should be, and its rows.
+
+        A task that is `done` is in it only if it was done there: not if it was deleted by hand since, nor if it was
+        done in a second project of the queue.
+        """
         rows = self._tasks(rubric, by)
-        existing = {row["data"].get(VIEW) for row in rows}
-        asked = [task for task in tasks if task.id in existing or task.id not in done]
+        done_here = {row["data"].get(VIEW) for row in rows if worked_on(row)}
+        asked = [task for task in tasks if task.id in done_here or task.id not in done]
         again = self._blocked(rubric, by, done, people)
         return queue_of(self.benchmark, self.work.people, self.work.folder, rubric, by, asked, people, again), rows
 

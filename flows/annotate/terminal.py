@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from annotation.label_studio.listener import Listener, register, secret_of
-from annotation.label_studio.sync import projects_of
+from annotation.label_studio.sync import all_projects_of
 from flows.annotate import report
 from flows.annotate.progress import QueueProgress, progress
 from flows.annotate.server import connect_configured
@@ -159,8 +159,8 @@ def listen_to_server(out: Path | None, port: int) -> None:
         except OSError as error:
             raise Failed(f"--port {port}: cannot listen there ({error.strerror}); choose another") from error
         with listener:
-            projects = projects_of(client, benchmark_of(project))
-            for info in projects.values():
+            projects = all_projects_of(client, benchmark_of(project))
+            for _, info in projects:
                 register(client, info.id, listener.url, secret_of(project.state))
             console.print(f"listening at {listener.url} for {len(projects)} projects; Ctrl-C stops it")
             threading.Event().wait()

@@ -21,7 +21,7 @@ def _scale(name: str, question: str, ends: tuple[str, str]) -> Choice:
 REFUTE_RATING = Rubric(
     name="refute-rating",
     title="How good is the refutation, and did the model follow it?",
-    version=1,
+    version=2,
     guideline="guideline.refute-rating.md",
     shows=(
         Shown(name="dialogue", title="Dialogue, up to the answer that is refuted", kind="dialogue"),
