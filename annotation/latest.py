@@ -74,6 +74,7 @@ def exclude(annotation: Annotation, reason: str, evidence: str = "", *, key: str
     """Return the annotation as one that does not count."""
     return Excluded(
         key=key or annotation.key,
+        item=annotation.item,
         by=annotation.by,
         reason=reason,
         evidence=evidence,

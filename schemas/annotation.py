@@ -12,6 +12,7 @@ class Annotation(Frozen):
 
     task: str = Field(description="The task's id, which identifies what the person saw")
     key: str = Field("", description="The task's key")
+    item: str = Field("", description="The record's key, as `touchstone explain` knows it")
     rubric: str = ""
     version: int = Field(0, description="The rubric's version, whose form and guideline the person had")
     by: str = Field(description="The person's code, never a name")
@@ -33,6 +34,7 @@ class Excluded(Frozen):
     """An annotation that does not count, and why."""
 
     key: str
+    item: str = Field("", description="The record's key, as `touchstone explain` knows it")
     by: str
     reason: str = Field(description="One of a small set of short phrases")
     evidence: str = ""

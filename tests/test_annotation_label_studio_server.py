@@ -379,6 +379,16 @@ def test_a_server_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pytes
     assert server._is_held(tmp_path) is False
 
 
+def test_a_server_that_is_still_making_its_database_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = f"for _ in 1 2 3 4 5 6; do sleep 0.4; echo >> {tmp_path / server.DATA / server.DATABASE}-journal; done"
+    stand_in(tmp_path, f"{write}\n{ANSWERING}")
+    monkeypatch.setattr(server, "START_S", 1.5)
+    server.up(tmp_path)
+    assert server.down(tmp_path)
+
+
 def test_two_ups_at_once_start_one_server(tmp_path: Path) -> None:
     stand_in(tmp_path, ANSWERING)
     # Locks are of open files, so that two threads meet at them as two processes do.
@@ -444,10 +454,21 @@ def test_a_start_that_is_stopped_leaves_nothing_running(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_first_start_that_was_killed_with_its_server_is_begun_anew(tmp_path: Path) -> None:
-    """Its database has tables but no organisation; what was uploaded belongs to no database, and stays."""
+def test_a_first_start_that_was_killed_with_its_server_goes_on_where_it_was(tmp_path: Path) -> None:
     stand_in(tmp_path, ANSWERING)
     database = half_made(tmp_path)
+    server.up(tmp_path)
+    assert server.down(tmp_path)
+    assert database.exists(), "its tables took minutes"
+
+
+@pytest.mark.slow
+def test_a_first_start_that_was_killed_while_it_made_its_owner_is_begun_anew(tmp_path: Path) -> None:
+    """The owner has no organisation, and gets none; what was uploaded belongs to no database, and stays."""
+    stand_in(tmp_path, ANSWERING)
+    database = half_made(tmp_path)
+    with sqlite3.connect(database) as connection:
+        connection.execute("INSERT INTO htx_user VALUES (NULL)")
     upload = tmp_path / server.DATA / "media" / "kept.txt"
     upload.parent.mkdir()
     upload.write_text("of no database")

@@ -52,7 +52,7 @@ def line(collected: Collected, **more: Any) -> QueueProgress:
     given: dict[str, Any] = {
         "work": collected.rubric, "form": "work", "rubric": collected.rubric, "by": "a1", "done": 3, "left": 1,
         "minutes": 1.25, "returned": 4, "rejected": 0.25, "gold": GoldScore(right=9, answered=10), "unchanged": 2,
-        "agreement": 0.75, "suspended": False, "changed": False, "url": "http://127.0.0.1/1",
+        "agreement": 0.75, "suspended": False, "to_pull": 0, "changed": False, "url": "http://127.0.0.1/1",
     }  # fmt: skip
     return QueueProgress(**{**given, **more})
 
@@ -113,6 +113,16 @@ def test_the_artifact_s_rows_hold_what_a_manager_asks(tmp_path: Path) -> None:
     ] * 4
 
 
+def test_work_that_is_not_pulled_yet_is_named(tmp_path: Path) -> None:
+    collected = hand_in(bench(tmp_path).project(FOUR), {"a1": "yyyn", "a2": "yynn"})
+    notes = [
+        progress_row(line(collected, **more))["note"]
+        for more in ({"to_pull": 23}, {"to_pull": 2, "changed": True, "suspended": True}, {"changed": True})
+    ]
+    assert notes == ["23 new", "suspended, 2 new", "changed"]
+    assert progress_row(line(collected, minutes=0.04))["minutes an item"] == "under 0.1"
+
+
 def test_the_table_can_be_read_at_100_columns(tmp_path: Path) -> None:
     rubric = WORDS.model_copy(update={"name": NAMED})
     collected = hand_in(bench(tmp_path, rubric).project(FOUR), {"a1": "yyyn", "a2": "yynn"})
@@ -154,6 +164,9 @@ def test_the_page_tells_it_all_without_a_name_or_an_address(tmp_path: Path) -> N
                  "4 decided", "toy-words 4",
                  "suggestions that were submitted unchanged", "Is &lt;b&gt;ant&lt;/b&gt; one?", "review"):  # fmt: skip
         assert said in text, said
+    alone = write_annotation(project, [hand_in(project, {"a1": "yyyn"})], []).read_text(encoding="utf-8")
+    assert "Not measured: only one person answered." in alone
+    assert "kappa" not in alone
     assert re.search(r"0\.50</bdi></td><td class=\"n\"><bdi>-?\d\.\d\d to \d\.\d\d<", text), "with its interval"
     assert "@" not in re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL)
     assert "<script" not in text

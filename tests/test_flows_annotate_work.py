@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 import json
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -117,7 +117,12 @@ def test_each_person_has_a_queue_and_their_work_becomes_verdicts(bench: Bench) -
     bench.hand_in(first[2], "a2", {"decision": "yes"})  # not hers to do
     bench.hand_in(first[3], "a1", {"decision": "perhaps"})
     bench.hand_in(first[4], "owner@touchstone.local", {"decision": "yes"})
+    before = {one.by: (one.done, one.to_pull, one.left) for one in progress(project, bench.served.client)}
+    assert before == {"a1": (0, 5, 0), "a2": (0, 0, 5)}
     (collected,) = pull(project, bench.served.client)
+    assert {one.to_pull for one in progress(project, bench.served.client)} == {0}
+    keys = {word.key for word in project.build.accepted("toy", "words")}
+    assert {one.item for one in (*collected.settlement.counted, *collected.excluded)} < keys
     reasons = sorted(one.reason for one in (*collected.excluded, *collected.settlement.excluded))
     assert reasons == ["somebody else's queue", "somebody else's queue", "unknown option"]
     assert sorted(verdicts(project).values()) == ["fix", "reject"]
@@ -224,6 +229,34 @@ def test_work_goes_to_a_reviewer_back_to_its_author_and_to_a_verdict(bench: Benc
     # A check sent the first version back, the reviewer the second; the third was accepted.
     told = {(one.form, one.by): (one.returned, one.rejected) for one in progress(project, client)}
     assert (told["work", "a1"], told["revision", "a1"], told["review", "a2"]) == ((1, 1.0), (2, 0.5), (0, None))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [2, 3])
+def test_who_writes_a_record_reviews_it_for_others_only_where_nobody_else_is(bench: Bench, number: int) -> None:
+    bench.people = dict(list({**TWO, "a3": "cara@example.org"}.items())[:number])
+    bench.part = every(WORDS.model_copy(update={"overlaps": True}), review=REVIEW)
+    bench.overlap_first = 3
+    project, client = bench.project(ANIMALS[:3]), bench.served.client
+    push(project, client)
+    writers: dict[str, set[str]] = defaultdict(set)
+    for by in bench.people:
+        for row in bench.queue("toy-words", by):
+            writers[row["data"]["item_key"]].add(by)
+    assert [len(people) for people in writers.values()] == [2, 2, 2]
+    bench.do_all("toy-words", "a1", right)
+    pull(project, client)
+    push(project, client)
+    if number == 2:
+        assert bench.queue(REVIEW.name, "a2") == [], "nobody sees another's text before theirs is written"
+    for by in list(bench.people)[1:]:
+        bench.do_all("toy-words", by, right)
+    pull(project, client)
+    push(project, client)
+    reviewed = [(row["data"]["item_key"], by) for by in bench.people for row in bench.queue(REVIEW.name, by)]
+    assert len(reviewed) == 6
+    if number == 3:
+        assert not [by for item, by in reviewed if by in writers[item]]
 
 
 @pytest.mark.slow

@@ -31,7 +31,8 @@ HOST = "127.0.0.1"
 PORTS = range(20_000, 30_000)
 """The ports tried for a free one: below those that systems use for outgoing connections."""
 START_S = 240.0
-"""How long a server may take to answer, in seconds: a new database takes 45 s, on a busy machine over 100."""
+"""How long a server may take to answer after it last wrote its database, in seconds: on a busy machine it takes 100
+to make a new one."""
 STOP_S = 20.0
 """How long a server may take to stop, in seconds; then it is killed."""
 ANSWER_S = 10.0
@@ -117,7 +118,7 @@ def _start(folder: Path, programs: Path, lock: IO[str], port: int | None, tell: 
     """Start the server and wait until it answers; stop it if it does not."""
     (folder / DATA).mkdir(mode=0o700, exist_ok=True)
     is_new = not _has_accounts(folder / DATA / DATABASE)
-    if is_new:  # unused: the server listens only once its owner is made
+    if _has_half_an_owner(folder / DATA / DATABASE):  # unused: the server listens only once its owner is made
         for path in (folder / DATA).glob(f"{DATABASE}*"):
             path.unlink()
     owner = read_owner(folder)
@@ -162,9 +163,14 @@ def _start(folder: Path, programs: Path, lock: IO[str], port: int | None, tell: 
 
 
 def _wait(process: "subprocess.Popen[bytes]", port: int, owner: Owner, log: Path, begin: int) -> None:
-    """Return once the server answers. Raises `Failed` if it stops, or takes too long."""
-    deadline = time.monotonic() + START_S
+    """Return once the server answers. Raises `Failed` if it stops, or does nothing for too long.
+
+    As long as it writes its database, a slow machine is given all the time that it takes.
+    """
+    written, deadline = 0, time.monotonic() + START_S
     while not _answers(port, owner):
+        if (last_write := _last_write(log.parent / DATA)) > written:
+            written, deadline = last_write, time.monotonic() + START_S
         if process.poll() is not None:
             # On a full disk its last lines did not reach the log.
             is_full = shutil.disk_usage(log.parent).free < LEAST_FREE
@@ -173,6 +179,15 @@ def _wait(process: "subprocess.Popen[bytes]", port: int, owner: Owner, log: Path
         if time.monotonic() > deadline:
             raise Failed(f"Label Studio did not answer at {_url(port)} in {START_S:.0f} s; see {log}, then run again")
         time.sleep(POLL_S)
+
+
+def _last_write(folder: Path) -> int:
+    """Return when the database in the folder was last written, in nanoseconds of the file system; 0 if never."""
+    times = [0]
+    for path in folder.glob(f"{DATABASE}*"):
+        with contextlib.suppress(FileNotFoundError):  # a journal comes and goes
+            times.append(path.stat().st_mtime_ns)
+    return max(times)
 
 
 def _answers(port: int, owner: Owner) -> bool:
@@ -227,13 +242,27 @@ def _environment(folder: Path, programs: Path, owner: Owner) -> Mapping[str, str
 
 
 def _has_accounts(database: Path) -> bool:
-    """Return whether a database is complete: its owner has an organisation, which is made last.
+    """Return whether a database is complete: its owner has an organisation, which is made last."""
+    return _answers_to(
+        database, "SELECT 1 FROM htx_user JOIN organization ON organization.id = htx_user.active_organization_id"
+    )
+
+
+def _has_half_an_owner(database: Path) -> bool:
+    """Return whether a first start ended between the owner and the organisation: another start would not make it.
+
+    Anything less, such as half of the tables, is completed by the next start.
+    """
+    return not _has_accounts(database) and _answers_to(database, "SELECT 1 FROM htx_user")
+
+
+def _answers_to(database: Path, query: str) -> bool:
+    """Return whether the query finds a row; False without the database or the table.
 
     Raises `Failed` for a database that cannot be read: it may have people's work.
     """
     if not database.exists():
         return False
-    query = "SELECT 1 FROM htx_user JOIN organization ON organization.id = htx_user.active_organization_id"
     try:
         with contextlib.closing(sqlite3.connect(database)) as connection:
             return connection.execute(query).fetchone() is not None

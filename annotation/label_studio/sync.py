@@ -165,11 +165,21 @@ def push_queue(
 
 def _retire_doubles(client: Client, queue: Queue, project: ProjectInfo, pushed: PushedQueue) -> None:
     """Retire the tasks that another machine imported at the same time: both keep the one that was there first."""
-    plan = compare(queue.tasks, tasks_of(client, client.project(project.id)))
-    for row in plan.retired:
+    by_key: dict[Any, list[Row]] = defaultdict(list)
+    for row in tasks_of(client, client.project(project.id)):
+        if not is_retired(row) and isinstance(row["data"], Mapping):
+            by_key[row["data"].get(KEY)].append(row)
+    spare = [
+        row
+        for key, rows in by_key.items()
+        if key is not None
+        for row in sorted(rows, key=lambda row: (not worked_on(row), row["id"]))[1:]
+        if not worked_on(row)
+    ]
+    for row in spare:
         _retire(client, queue, row)
-        pushed.retired += 1
-    pushed.notes += plan.notes if plan.retired else []
+    pushed.retired += len(spare)
+    pushed.notes += [f"{len(spare)} tasks came from another push at the same time; they are retired"] if spare else []
 
 
 def withdraw(client: Client, name: str, project: ProjectInfo) -> PushedQueue:

@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pydantic import Field
 
 from annotation.agreement import agreement_by_person
-from annotation.label_studio.client import Client, ProjectInfo
+from annotation.label_studio.client import Client, ProjectInfo, Row
 from annotation.label_studio.listener import marked
-from annotation.label_studio.sync import KEY, is_retired, projects_of, tasks_of
+from annotation.label_studio.sync import KEY, VIEW, is_retired, projects_of, tasks_of, worked_on
 from annotation.practice import practice_for
 from annotation.quality import WorkStatistics, work_statistics
-from flows.annotate.work import ANYBODY, Collected, Form, benchmark_of, last_pull, read_annotations
+from flows.annotate.work import ANYBODY, Collected, Form, benchmark_of, last_pull, read_annotations, read_excluded
 from flows.project.project import Project
 from schemas.annotation import Annotation
 from schemas.rubric import Task
@@ -27,6 +27,7 @@ class QueueProgress(WorkStatistics):
         "of forms other than the rubric's own"
     )
     suspended: bool = Field(description="Whether the person answered too few gold questions correctly")
+    to_pull: int = Field(description="Tasks that were submitted since the last pull")
     changed: bool = Field(description="Whether the server reported a change since the last pull")
     url: str
 
@@ -52,6 +53,9 @@ class _Queues:
         self.projects = projects
         self.named = project.config.annotation.people
         self.annotations = read_annotations(project, self.work.rubric.name)
+        self.pulled = {work.task for work in self.annotations}
+        self.pulled |= {work.key for work in read_excluded(project, self.work.rubric.name)}
+        self._rows: dict[int, list[Row]] = {}
         settlement = collected.settlement
         follow_ups = [task for task, _ in (*settlement.reviews, *settlement.revisions)]
         self.tasks = {task.key: task for task in (*self.work.tasks, *self.work.gold, *follow_ups)}
@@ -63,8 +67,10 @@ class _Queues:
             projects = self._projects(form)
             for statistics in self._statistics(form, projects):
                 info, agreed = projects.get(statistics.by), agreement.get(statistics.by)
+                to_pull = self._to_pull(info)
                 yield QueueProgress(
-                    **dict(statistics),
+                    **{**dict(statistics), "left": statistics.left - to_pull},
+                    to_pull=to_pull,
                     work=self.work.rubric.name,
                     form=form,
                     rubric=self.work.forms[form].name,
@@ -111,6 +117,23 @@ class _Queues:
         """Return the tasks of a person's queue. What was done is among them, even if it was deleted by hand since."""
         practice = practice_for(by, self.work.practice, self.annotations, self.work.practised)
         tasks = self.tasks | {task.key: task for task in practice}
-        rows = tasks_of(self.client, project) if project else []
+        rows = self._tasks_on_server(project)
         keys = dict.fromkeys([*(row["data"].get(KEY) for row in rows if not is_retired(row)), *done])
         return [tasks[key] for key in keys if key in tasks]
+
+    def _tasks_on_server(self, project: ProjectInfo | None) -> list[Row]:
+        """Return the tasks of a queue as the server has them."""
+        if project is None:
+            return []
+        if project.id not in self._rows:
+            self._rows[project.id] = tasks_of(self.client, project)
+        return self._rows[project.id]
+
+    def _to_pull(self, project: ProjectInfo | None) -> int:
+        """Return the number of submitted tasks of a queue that the last pull has not read."""
+        return sum(
+            bool(row["total_annotations"])
+            and worked_on(row)
+            and self.pulled.isdisjoint((row["data"].get(VIEW), row["data"].get(KEY)))
+            for row in self._tasks_on_server(project)
+        )

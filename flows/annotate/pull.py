@@ -115,6 +115,7 @@ def _read(
     annotations, excluded = [], []
     for submission in submissions:
         who = {
+            "item": str(submission.data.get("item_key", "")),
             "by": _person(submission, codes),
             "at": str(submission.annotation["updated_at"]),
             "source": source_of(submission.annotation),

@@ -124,6 +124,12 @@ class _WorkQueues:
         self.settlement = self.collected.settlement
         self._excluded = {work.source for work in read_excluded(project, work.rubric.name)}
         self._rows: dict[str, list[Row]] = {}
+        self._writers: dict[str, set[str]] = defaultdict(set)
+        self._finished: dict[str, set[str]] = defaultdict(set)
+        items = {task.key: task.item_key for task in work.tasks}
+        for annotation in self.settlement.counted:
+            if annotation.key in items:
+                self._finished[items[annotation.key]].add(annotation.by)
 
     def queues(self) -> Iterator[QueueRows]:
         """Yield all queues. Tasks that nobody can take are among the `shortages` afterwards."""
@@ -139,6 +145,9 @@ class _WorkQueues:
         """Yield each person's queue of the rubric, and their practice set."""
         rubric, practice, practised = self.work.rubric, self.work.practice, self.work.practised
         assignment = self._assignment()
+        for by in assignment.queues:
+            for task in (*assignment.queues[by], *assignment.later[by]):
+                self._writers[task.item_key].add(by)
         self.shortages += [
             f"{rubric.name}: {by} gets {len(later)} tasks after the practice set, once pulled and pushed again"
             for by, later in assignment.later.items()
@@ -205,18 +214,32 @@ class _WorkQueues:
             yield self._queue(revision_of(self.work.rubric), by, revisions[by], self._done(by))
 
     def _reviews(self, review: Rubric) -> Iterator[QueueRows]:
+        held = {by: self._held(review, by) for by in self.people}
         assignment = assign(
             [task for task, _ in self.settlement.reviews],
             self.people,
             review,
             self.project.config.seed,
-            held={by: self._held(review, by) for by in self.people},
-            barred={task.key: (author,) for task, author in self.settlement.reviews},
+            held=held,
+            barred={
+                task.key: {author, *(by for by in self._writing(task.item_key) if task.key not in held[by])}
+                for task, author in self.settlement.reviews
+            },
             suspended=self.collected.suspended,
         )
         self.shortages += [f"{review.name}: {message}" for message in assignment.messages]
         for by in self.people:
             yield self._queue(review, by, assignment.queues.get(by, ()), self._done(by))
+
+    def _writing(self, item: str) -> set[str]:
+        """Return the people who should not review others' work on a record, since they write it themselves.
+
+        If everybody writes it, those who have finished may review.
+        """
+        writers = self._writers[item]
+        if set(self.people) - self.collected.suspended - writers:
+            return writers
+        return writers - self._finished[item]
 
     def _shared(self) -> Iterator[QueueRows]:
         """Yield one queue per form, for everybody."""

@@ -17,10 +17,13 @@ from schemas.annotation import Agreement, Comparison, Means
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
 NOTHING = "–"
+SHORTEST = 0.1
+"""Fewer minutes are not told apart."""
 LEGEND = (
     "rejected: share of the returned work that a reviewer or a check sent back; known right: share of the gold "
     "questions answered correctly; agrees: share of the answers that others gave too and that are the same; "
-    "as suggested: a program's suggestions that were submitted unchanged"
+    "as suggested: a program's suggestions that were submitted unchanged; new: submitted since the last pull, and not "
+    "yet counted as done"
 )
 """The meaning of the columns."""
 CHANGED = "changed"
@@ -45,13 +48,19 @@ def progress_row(line: QueueProgress) -> Mapping[str, str | int]:
         "person": line.by,
         "done": line.done,
         "left": line.left,
-        "minutes an item": NOTHING if line.minutes is None else f"{line.minutes:.1f}",
+        "minutes an item": _minutes(line.minutes),
         "rejected": NOTHING if line.rejected is None else f"{line.rejected:.0%} of {line.returned}",
         "known right": NOTHING if line.gold.share is None else f"{line.gold.share:.0%} of {line.gold.answered}",
         "agrees": NOTHING if line.agreement is None else f"{line.agreement:.0%}",
         "as suggested": line.unchanged,
-        "note": ", ".join([*(["suspended"] if line.suspended else []), *([CHANGED] if line.changed else [])]),
+        "note": ", ".join([*(["suspended"] if line.suspended else []), *_news(line)]),
     }
+
+
+def _news(line: QueueProgress) -> list[str]:
+    if line.to_pull:
+        return [f"{line.to_pull:,} new"]
+    return [CHANGED] if line.changed else []
 
 
 def agreement_lines(rows: Sequence[Agreement]) -> list[str]:
@@ -130,6 +139,12 @@ def counts(names: Iterable[str]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in sorted(Counter(names).items()))
 
 
+def _minutes(minutes: float | None) -> str:
+    if minutes is None:
+        return NOTHING
+    return f"{minutes:.1f}" if minutes >= SHORTEST else f"under {SHORTEST}"
+
+
 def _decimals(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.2f}"
 
@@ -152,6 +167,7 @@ def _view(collected: Collected, progress: Sequence[QueueProgress], seed: int) ->
     columns = tuple(name for name in (rows[0] if rows else ()) if name != "rubric")
     scales = tuple(ask.name for ask in rubric.asks if ask.ordered)
     parts = sorted(collected.work.sizes.items())
+    agreement = collected.agreement(seed)
     return {
         "name": rubric.name,
         "title": rubric.title or rubric.name,
@@ -161,7 +177,8 @@ def _view(collected: Collected, progress: Sequence[QueueProgress], seed: int) ->
         "people": [tuple(str(row[name]) for name in columns) for row in rows],
         "states": state_counts(collected),
         "verdicts": verdict_counts(collected),
-        "agreement": [_agreement_cells(row) for row in collected.agreement(seed)],
+        "agreement": [_agreement_cells(row) for row in agreement if row.items],
+        "not_agreed": "; ".join(agreement_lines([row for row in agreement if not row.items])),
         "rated": [_mean_cells(row, scales) for row in collected.means()],
         "scales": scales,
         "compared": [(row.sample or "all", _compared(row), *_agreement_cells(row)) for row in collected.compared(seed)],

@@ -91,9 +91,11 @@ def _print_collected(console: Console, collected: Collected) -> None:
     if collected.excluded:
         console.print(f"  [dim]each, with what was missing or wrong: annotations/{collected.rubric}-apart.jsonl[/]")
     for asked in collected.questions[:SHOWN]:
-        console.print(f"  {asked.by} asks about {asked.key}: {escape(asked.question)}", soft_wrap=True)
+        console.print(f"  {asked.by} asks about {asked.item or asked.key}: {escape(asked.question)}", soft_wrap=True)
     if len(collected.questions) > SHOWN:
         console.print(f"  and {len(collected.questions) - SHOWN} more questions, in the annotations")
+    if collected.questions:
+        console.print("  [dim]`touchstone explain KEY` shows the record that a question is about[/]")
 
 
 def print_status(out: Path | None) -> None:
