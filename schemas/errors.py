@@ -51,6 +51,13 @@ def first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
+def innermost(error: BaseException) -> BaseException:
+    """Return the first cause of an error."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
 def nearest(name: str, names: Collection[str]) -> str:
     """Return the advice for an unknown name: `did you mean "x"?`, or if nothing is similar, all known names."""
     match = get_close_matches(name, names, n=1, cutoff=0.5)

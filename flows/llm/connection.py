@@ -1,6 +1,6 @@
 """Requests to a server of the OpenAI protocol, with their retries, and errors that say what to do.
 
-The only place that imports openai. The SDK retries after 408, 409, 429, 5xx and dropped connections, and heeds
+The SDK retries after 408, 409, 429, 5xx and dropped connections, and heeds
 Retry-After. Cases that it does not handle are handled here: a server that hangs, and a reply that cannot be read.
 """
 
@@ -18,10 +18,13 @@ from flows.llm.limits import Limits
 from flows.llm.model import ModelSetupError, TransportError
 from flows.llm.refusal import RefusedRequest, read_refusal
 from schemas.base import visible
+from schemas.errors import innermost
 
 if TYPE_CHECKING:
     import httpx2
     import openai
+
+    from flows.llm.client import AsyncOpenAI
 
 CONNECT_S = 10.0
 """How long it may take to connect, in seconds."""
@@ -32,9 +35,6 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0
 SILENT_TRIES = 2
 """A server that takes a request and says nothing is asked once more, whatever `max_retries`: a hanging server is given
 up after twice `timeout_s`, and a shard that met it is not tried again."""
-
-SILENCE = {"x-should-retry": "false", "x-touchstone-silence": "true"}
-"""Headers of the reply invented for a silent server: they keep the SDK from retrying by itself."""
 
 PASSING = (408, 409, 429, *range(500, 600))
 """Statuses after which the SDK tries again. If a reply of status 200 reports one of them, we do."""
@@ -79,20 +79,18 @@ class Connection:
         self._settings = settings
         self._limits = limits
         self._key = api_key(settings.api_key_env)
-        self._opened: openai.AsyncOpenAI | None = None
+        self._opened: AsyncOpenAI | None = None
 
     async def post(self, body: bytes, route: Route) -> Reply:
         """The reply to a request; raises `RefusedRequest` and `TransportError`."""
         import aiohttp
-        import httpx2
         import openai
 
         pause, unreadable, silences = FIRST_PAUSE_S, "", 0
         for tries_left in reversed(range(self._settings.max_retries + 1)):
             try:
-                # The body is ready and the reply is checked here: the SDK's own types would be wasted work.
-                address = f"{self._settings.base_url.rstrip('/')}{route.path}"  # a relative one would be parsed twice
-                response = await self._client.post(address, cast_to=httpx2.Response, content=body)
+                # The reply is checked here: the SDK's own types would be wasted work.
+                response = await self._client.send(route.path, body)
             except openai.APIStatusError as error:
                 if "x-touchstone-silence" not in error.response.headers:
                     raise read_refusal(error.status_code, error.body, self._short) from None
@@ -163,52 +161,15 @@ class Connection:
         return TransportError(f"{self.where}: {problem}", transient=transient)
 
     @property
-    def _client(self) -> "openai.AsyncOpenAI":
+    def _client(self) -> "AsyncOpenAI":
         if self._opened is None:
             self._opened = self._open()
         return self._opened
 
-    def _open(self) -> "openai.AsyncOpenAI":
-        import aiohttp
-        import httpx2
+    def _open(self) -> "AsyncOpenAI":
         import openai
 
-        class Client(openai.DefaultAioHttpClient):
-            """Answers in place of a silent server, so that the SDK does not add its retries to ours.
-
-            Requests that differ in their bodies alone are built from the first of them, which takes a third of the
-            time: the address and the headers are not parsed and merged again.
-            """
-
-            def __init__(self, **options: Any) -> None:
-                super().__init__(**options)
-                self._firsts: dict[tuple[object, ...], httpx2.Request] = {}
-
-            def build_request(self, method: str, url: httpx2.URL | str, **options: Any) -> httpx2.Request:
-                body, headers = options.pop("content", None), tuple(options["headers"])
-                if body is None:
-                    return super().build_request(method, url, **options)
-                if (first := self._firsts.get((url, headers))) is None:
-                    first = self._firsts[url, headers] = super().build_request(method, url, content=b"", **options)
-                sent = httpx2.ByteStream(body)
-                request = httpx2.Request(
-                    method, first.url, headers=first.headers, stream=sent, extensions=first.extensions
-                )
-                request.headers["Content-Length"] = str(len(body))
-                if self.cookies:  # by which a gateway sends all to one server
-                    request.headers.pop("Cookie", None)
-                    self.cookies.set_cookie_header(request)
-                request.read()
-                return request
-
-            async def send(self, request: httpx2.Request, **kwargs: Any) -> httpx2.Response:
-                try:
-                    return await super().send(request, **kwargs)
-                except httpx2.TimeoutException as error:
-                    cause = _innermost(error)
-                    if not isinstance(cause, TimeoutError) or isinstance(cause, aiohttp.ConnectionTimeoutError):
-                        raise
-                    return httpx2.Response(408, headers=SILENCE, request=request)
+        from flows.llm.client import AsyncOpenAI, HttpClient
 
         settings = self._settings
         timeout = openai.Timeout(settings.timeout_s, connect=min(CONNECT_S, settings.timeout_s))
@@ -216,12 +177,12 @@ class Connection:
             "request": [self._before_send],
             "response": [self._after_send],
         }
-        return openai.AsyncOpenAI(
+        return AsyncOpenAI(
             api_key=self._key,
             base_url=settings.base_url,
             timeout=timeout,
             max_retries=settings.max_retries,
-            http_client=Client(timeout=timeout, event_hooks=hooks),
+            http_client=HttpClient(timeout=timeout, event_hooks=hooks),
         )
 
     async def _before_send(self, request: "httpx2.Request") -> None:
@@ -252,7 +213,7 @@ class Connection:
 
     def _unreachable(self, error: "openai.APIConnectionError") -> TransportError:
         # The transport calls every fault of a connection a timeout: the innermost cause says what it was.
-        cause = _innermost(error)
+        cause = innermost(error)
         return TransportError(
             f"{self.where}: cannot be reached in {self._settings.max_retries + 1} tries "
             f"({self._short(str(cause) or type(cause).__name__)}); check base_url and that the server is up, and {KEPT}"
@@ -261,12 +222,6 @@ class Connection:
     def _short(self, text: str) -> str:
         line = visible(without_key(" ".join(text.split()), self._key))
         return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
-
-
-def _innermost(error: BaseException) -> BaseException:
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return error
 
 
 # ---- the key ----

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -152,7 +152,7 @@ class Negotiation:
 
     def __init__(self, connection: Connection, dialect: Dialect) -> None:
         self._connection = connection
-        self._dialect = dialect
+        self.dialect = dialect
         self._heard = False
         """Whether the server has answered, so that something is known about it."""
         self._probe: asyncio.Future[None] | None = None
@@ -164,10 +164,16 @@ class Negotiation:
         if not self._heard and self._probe is not None:
             await asyncio.shield(self._probe)
 
-    @asynccontextmanager
-    async def turn(self, form: Form) -> AsyncIterator[None]:
+    def turn(self, form: Form) -> AbstractAsyncContextManager[None]:
         """Wait until it is known what the server offers, or go first and find out."""
-        while not (self._heard and (form.schema is None or self._dialect.level_is_known)):
+        return nullcontext() if self._is_known(form) else self._first_turn(form)
+
+    def _is_known(self, form: Form) -> bool:
+        return self._heard and (form.schema is None or self.dialect.level_is_known)
+
+    @asynccontextmanager
+    async def _first_turn(self, form: Form) -> AsyncIterator[None]:
+        while not self._is_known(form):
             if self._probe is not None:
                 await asyncio.shield(self._probe)
                 continue
@@ -191,7 +197,7 @@ class Negotiation:
         A prompt that its provider withholds is answered by the provider's own words ("filtered"). Raises
         `PromptTooLong`, with what the server says about its window, and `TransportError`.
         """
-        dialect = self._dialect
+        dialect = self.dialect
         while True:
             level, learnt = dialect.level, dialect.learnt
             try:

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, NamedTuple
 
 import orjson
 from pydantic import BaseModel
@@ -31,7 +32,7 @@ from flows.llm.model import (
     Usage,
     without_thought,
 )
-from flows.llm.paid import PaidCompletions, Question
+from flows.llm.paid import PaidCompletions
 from flows.llm.prices import Price, Prices, UnknownPrice, estimate_prompt_tokens, estimate_tokens
 from schemas.base import canonical_json
 
@@ -74,8 +75,7 @@ class Endpoint:
         )
         self._connection = Connection(settings, self.limits)
         self._paid = PaidCompletions(self.name, cache, self.price, self.budget, self.limits)
-        self._dialect = Dialect(settings.name, settings.structured, tell)
-        self._negotiation = Negotiation(self._connection, self._dialect)
+        self.negotiation = Negotiation(self._connection, Dialect(settings.name, settings.structured, tell))
         self._log_probabilities = LogProbabilities(settings, self._connection, self._paid)
         self._forms: dict[tuple[str, type[BaseModel], float, int], Form] = {}
         self._cut: truncation.Cut | None = None
@@ -185,25 +185,16 @@ class Endpoint:
             form = self._forms[asked] = Form(prompt.output.__name__, prompt.schema, parameters, self.limit_of(prompt))
         return form
 
-    def _question(self, form: Form, messages: list[Message], written: bytes, draw: int, room: int) -> Question:
+    def _question(self, form: Form, messages: list[Message], written: bytes, draw: int, room: int) -> "_ChatQuestion":
         """The question with this much room for thoughts; its key reflects what the user has set, not what is sent.
 
         `written` are the messages as JSON.
         """
-        tokens = form.limit + room
         key = form.keys.get(room)
         if key is None:
             named = {**form.parameters, "max_tokens": form.limit, **({"room": room} if room else {})}
             key = form.keys[room] = canonical_json([self.settings.server, named, form.schema])
-        return Question(
-            key=completion_key(key, written, b"%d" % draw),
-            ask=lambda: self._negotiation.ask(form, messages, written, tokens),
-            body=lambda: self._dialect.body(form, messages, written, tokens),
-            input_tokens=lambda: estimate_prompt_tokens(messages),
-            output_tokens=tokens,
-            kind=lambda reply: self._kind(reply, form.limit, room),
-            turn=lambda: self._negotiation.turn(form),
-        )
+        return _ChatQuestion(completion_key(key, written, b"%d" % draw), self, form, messages, written, room)
 
     async def _completion(self, form: Form, messages: list[Message], draw: int, usage: Usage) -> Completion:
         """The answer within its limit of tokens, with room for thoughts if there are any.
@@ -220,8 +211,9 @@ class Endpoint:
             completion = await self._paid.answer(question, usage)
             final: Mapping[str, Kind] = {"no room": "cut off", "overlong": "answer"}
             return completion._replace(kind=final.get(completion.kind, completion.kind))
-        plain, roomy = (self._question(form, messages, written, draw, room) for room in (0, REASONING_TOKENS))
-        await self._negotiation.probed()
+        plain = self._question(form, messages, written, draw, 0)
+        roomy = self._question(form, messages, written, draw, REASONING_TOKENS)
+        await self.negotiation.probed()
         in_room = not self._paid.is_cached(plain) and (self._reasons or self._paid.is_cached(roomy))
         first = await self._paid.answer(roomy if in_room else plain, usage)
         if first.kind not in (("overlong", "cut off") if in_room else ("no room",)):
@@ -236,7 +228,7 @@ class Endpoint:
             return short._replace(kind="cut off")
         return long._replace(kind="answer") if long.kind == "overlong" else long
 
-    def _kind(self, reply: Reply, limit: int, room: int) -> Kind:
+    def kind(self, reply: Reply, limit: int, room: int) -> Kind:
         """The kind of a reply, which decides whether it is asked for again with another limit of tokens.
 
         Notes whether the model thinks. If the user has set the room for thoughts, nothing is asked again.
@@ -259,3 +251,34 @@ class Endpoint:
             return reply.kind
         is_overlong = counted is None or (counted > limit and 2 * estimate_tokens(reply.answer) >= limit)
         return "overlong" if is_overlong else reply.kind
+
+
+class _ChatQuestion(NamedTuple):
+    """Asks for the answer to messages, with this much room for thoughts; see `Question`."""
+
+    key: str
+    endpoint: Endpoint
+    form: Form
+    messages: list[Message]
+    written: bytes
+    """The messages as JSON."""
+    room: int
+
+    @property
+    def output_tokens(self) -> int:
+        return self.form.limit + self.room
+
+    def input_tokens(self) -> int:
+        return estimate_prompt_tokens(self.messages)
+
+    def body(self) -> bytes:
+        return self.endpoint.negotiation.dialect.body(self.form, self.messages, self.written, self.output_tokens)
+
+    def ask(self) -> Awaitable[Reply]:
+        return self.endpoint.negotiation.ask(self.form, self.messages, self.written, self.output_tokens)
+
+    def kind(self, reply: Reply) -> Kind:
+        return self.endpoint.kind(reply, self.form.limit, self.room)
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        return self.endpoint.negotiation.turn(self.form)

@@ -1,17 +1,19 @@
 """How likely a server's model finds options, if its completions report the log-probabilities of a prompt."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import NamedTuple
 
 import orjson
 
-from flows.llm.cache import completion_key
+from flows.llm.cache import Kind, completion_key
 from flows.llm.chat_format import Reply
 from flows.llm.connection import COMPLETION, Connection
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.likelihood import Likelihood, Options, TooLong
 from flows.llm.model import TransportError, Usage
-from flows.llm.paid import PaidCompletions, Question
+from flows.llm.paid import PaidCompletions
 from flows.llm.prices import estimate_tokens
 from flows.llm.refusal import RefusedRequest
 from schemas.base import canonical_json
@@ -43,27 +45,22 @@ class LogProbabilities:
 
     async def _of(self, text: str, usage: Usage) -> list[float]:
         """The log-probability of each token; the first one's means nothing, since no token precedes it."""
-
-        def body() -> bytes:
-            # One token is asked for: some servers refuse 0, and to others it means as many as fit.
-            asked = {"model": self._settings.name, "prompt": text, "max_tokens": 1, "temperature": 0}
-            return orjson.dumps({**asked, **WAYS[self._way]})
-
-        question = Question(
-            key=completion_key(canonical_json([self._settings.identity, "log-probabilities"]), text.encode()),
-            ask=lambda: self._ask(body),
-            body=body,
-            input_tokens=lambda: estimate_tokens(text),
-            output_tokens=1,
-        )
-        numbers: list[float] = orjson.loads((await self._paid.answer(question, usage)).answer)
+        key = completion_key(canonical_json([self._settings.identity, "log-probabilities"]), text.encode())
+        numbers: list[float] = orjson.loads((await self._paid.answer(_TextQuestion(key, text, self), usage)).answer)
         return numbers
 
-    async def _ask(self, body: Callable[[], bytes]) -> Reply:
+    def body(self, text: str) -> bytes:
+        """The request about a text, in the way that the server seems to take."""
+        # One token is asked for: some servers refuse 0, and to others it means as many as fit.
+        asked = {"model": self._settings.name, "prompt": text, "max_tokens": 1, "temperature": 0}
+        return orjson.dumps({**asked, **WAYS[self._way]})
+
+    async def ask(self, text: str) -> Reply:
+        """The server's reply about a text."""
         while True:
             way = self._way
             try:
-                reply = await self._connection.post(body(), COMPLETION)
+                reply = await self._connection.post(self.body(text), COMPLETION)
             except RefusedRequest as refused:
                 if refused.is_about_length:
                     raise TooLong(
@@ -83,3 +80,30 @@ class LogProbabilities:
                     )
             if self._way == way:  # otherwise another call has already gone on
                 self._way = way + 1
+
+
+class _TextQuestion(NamedTuple):
+    """Asks for the log-probabilities of a text; see `Question`."""
+
+    key: str
+    text: str
+    asked: LogProbabilities
+
+    @property
+    def output_tokens(self) -> int:
+        return 1
+
+    def input_tokens(self) -> int:
+        return estimate_tokens(self.text)
+
+    def body(self) -> bytes:
+        return self.asked.body(self.text)
+
+    def ask(self) -> Awaitable[Reply]:
+        return self.asked.ask(self.text)
+
+    def kind(self, reply: Reply) -> Kind:
+        return reply.kind
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext()

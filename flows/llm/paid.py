@@ -1,40 +1,54 @@
 """Completions from the cache, or asked for within the limits and the budget and then cached: none is paid for twice."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Awaitable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
 
 from flows.llm.cache import Completion, CompletionCache, Kind
 from flows.llm.chat_format import Reply
 from flows.llm.limits import Budget, Limits
 from flows.llm.model import TransportError, Usage
 from flows.llm.prices import Price, estimate_tokens
+from schemas.manifest import added
 
 DRAIN_S = 20.0
 """On closing, how long calls that nobody waits for any longer may take to be answered, in seconds."""
 
 
-def _kind_of(reply: Reply) -> Kind:
-    return reply.kind
+class Question(Protocol):
+    """A request to a server.
 
+    Thousands may wait at once, and the garbage collector visits all that they hold: so each is one object.
+    """
 
-@dataclass(frozen=True)
-class Question:
-    """A request to a server."""
+    @property
+    def key(self) -> str:
+        """The cache key of its answer."""
+        ...
 
-    key: str
-    """The cache key of its answer."""
-    ask: Callable[[], Awaitable[Reply]]
-    body: Callable[[], bytes]
-    """The request as it would be sent now."""
-    input_tokens: Callable[[], int]
-    """An estimate."""
-    output_tokens: int
-    """At most."""
-    kind: Callable[[Reply], Kind] = _kind_of
-    turn: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
-    """Entered before the question is asked: waits until the server's requirements are known."""
+    @property
+    def output_tokens(self) -> int:
+        """The most tokens of its answer."""
+        ...
+
+    def input_tokens(self) -> int:
+        """An estimate."""
+        ...
+
+    def body(self) -> bytes:
+        """The request as it would be sent now."""
+        ...
+
+    def ask(self) -> Awaitable[Reply]: ...
+
+    def kind(self, reply: Reply) -> Kind:
+        """What `reply` is as an answer to this question."""
+        ...
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """Entered before the question is asked: waits until the server's requirements are known."""
+        ...
 
 
 class PaidCompletions:
@@ -80,9 +94,10 @@ class PaidCompletions:
             asked.set_result(completion)
         finally:
             del self._asked[key]
-        _, _, input_tokens, output_tokens, cost = completion
-        cost_usd = cost if self._price.is_known else None
-        usage.add(Usage(calls=1, input_tokens=input_tokens, output_tokens=output_tokens, cost_usd=cost_usd))
+        usage.calls += 1
+        usage.input_tokens += completion.input_tokens
+        usage.output_tokens += completion.output_tokens
+        usage.cost_usd = added(usage.cost_usd, completion.cost_usd if self._price.is_known else None)
         return completion
 
     async def aclose(self) -> None:
