@@ -96,12 +96,13 @@ class ReleaseManifest(Frozen):
 
 
 class Change(Frozen):
-    """A row of a configuration that differs from the previous version: a line of `changes.jsonl`."""
+    """A row that differs from the previous version, or is scored in another way: a line of `changes.jsonl`."""
 
     config: str
     key: str
-    change: Literal["added", "changed", "removed", "bookkeeping"] = Field(
-        description="`changed`: in what a model is shown or scored by; `bookkeeping`: in other columns alone"
+    change: Literal["added", "changed", "removed", "bookkeeping", "incomparable"] = Field(
+        description="`changed`: in what a model is shown or scored by; `bookkeeping`: in other columns alone; "
+        "`incomparable`: at most in those, but all rows of the configuration are asked or scored in another way"
     )
     fields: Mapping[str, tuple[JsonValue, JsonValue]] = Field(
         default_factory=dict,

@@ -311,7 +311,8 @@ def test_how_it_was_made_sources_contamination_and_changes() -> None:
             Contamination(config="uraq-items", dataset="o/n", language="en", unit="words", ngram=13, shortest=8,
                           rows=20, compared=16, overlapping=4, examples=("k1", "k2"), cosine_above=0.85, near=5),
         ),
-        manifest=manifest(previous="0.9.0", comparable=False),
+        manifest=manifest(released(comparable=5), previous="0.9.0", comparable=False),
+        summary="A minor change of `0.9.0`. How far ...: `uraq-items` on 5 of 10 rows.",
         changes=(
             ChangeCount(config="uraq-items", added=1, changed=2, removed=3, bookkeeping=4, comparable=5, before=10),
             ChangeCount(config="uraq-new", added=6),
@@ -327,16 +328,19 @@ def test_how_it_was_made_sources_contamination_and_changes() -> None:
     assert "| `uraq-items` | Apache-2.0 | dev.json | CC BY-SA 4.0 | 20 |" in card
     assert "| 13 words, 8 at least | 20 | 16 | 4 (25.0%) | 5 (25.0%) above 0.85 |" in card
     assert "for example the keys `k1`, `k2`" in card
-    assert "Since `0.9.0`: scores are comparable with those on it only on the rows that the last column counts." in card
+    assert (
+        "A minor change of `0.9.0`. How far ...: `uraq-items` on 5 of 10 rows. The comparable rows are those that "
+        "`changes.jsonl` does not list, or lists as `bookkeeping`.\n"
+    ) in card
     assert "| `uraq-items` | 1 | 2 | 3 | 4 | 5 of 10 |" in card
     assert "| `uraq-new` | 6 | 0 | 0 | 0 | – |" in card
     assert "Bookkeeping is what no model is shown or scored by" in card
     whole = rendered(manifest=manifest(previous="0.9.0", comparable=True), changes=(ChangeCount(config="uraq-items"),))
-    assert "Since `0.9.0`: scores are comparable with those on it.\n" in whole
+    assert "The comparable rows are" not in whole
     assert "Bookkeeping is" not in whole
-    assert "`CHANGELOG.md` describes the differences of all versions; `changes.jsonl` has every row" in card
+    assert "`CHANGELOG.md` describes the differences of all versions; `changes.jsonl` lists every row" in card
     assert "- Questions are short." in card
-    assert "This is the first version." in rendered()
+    assert "The first version." in rendered(summary="The first version.")
 
 
 def test_each_source_is_attributed_once_with_its_licence_and_its_rows() -> None:
@@ -589,6 +593,7 @@ def test_hostile_content_is_shown_and_obeyed_nowhere() -> None:
                                      compared=1, overlapping=1, examples=(bad,)),),
         plots=(Plot(path=f"plots/{bad}.svg", config="uraq", title=bad, caption=bad),),
         changes=(ChangeCount(config=bad),),
+        summary=bad,
         changelog=bad,
         limits=(bad,),
         homepage=bad,

@@ -139,7 +139,7 @@ def test_a_column_more_is_told_once_and_the_rows_are_compared_in_the_others(tmp_
     assert toy.columns == {"year": ("int64", None)}
     # A record's name goes into its id, so that all ids differ here.
     assert {(one.key, one.change, *sorted(one.fields)) for one in changes} == {
-        ("1", "bookkeeping", "id"), ("2", "changed", "id", "text"),
+        ("1", "incomparable", "id"), ("2", "changed", "id", "text"),
     }  # fmt: skip
     assert (difference.bump, toy.comparable) == ("major", 0)  # a model may have been shown the year
     added = compare(now, before)
@@ -202,13 +202,9 @@ def test_a_corrected_text_leaves_the_other_rows_comparable(tmp_path: Path) -> No
     assert (difference.bump, difference.comparable) == ("minor", False)
     assert {(one.key, one.change) for one in changes} == {("1", "changed"), ("2", "bookkeeping")}
     told = section(difference, "1.1.0")
-    assert (
-        "A minor change of `1.0.0`: scores are comparable with those on it, of `toy` only on 2 of its 3 rows." in told
-    )
+    assert "A minor change of `1.0.0`. How far scores are comparable with those on it: `toy` on 2 of 3 rows.\n" in told
     assert "| `toy` | 0 | 1 | 0 | 1 | 1 | 2 of 3 |" in told
-    assert (
-        "Where some rows are comparable, `changes.jsonl` does not list them as `added`, `changed` or `removed`." in told
-    )
+    assert "The comparable rows are those that `changes.jsonl` does not list, or lists as `bookkeeping`." in told
     assert '`text`: `"one"` became `"uno"`' in told
     assert "`id`" not in told
 
@@ -226,13 +222,22 @@ def test_a_corrected_text_leaves_the_other_rows_comparable(tmp_path: Path) -> No
 def test_another_scorer_or_question_leaves_no_row_comparable(tmp_path: Path, change: dict[str, Any], told: str) -> None:
     scored: dict[str, Any] = {"scorer": "old", "asked": {"toy-task": "old"}}
     before = release(tmp_path / "a", {"toy": A}, **scored)
-    difference = compare(before, release(tmp_path / "b", {"toy": A}, **{**scored, **change}))
+    difference, changes = changes_of(before, release(tmp_path / "b", {"toy": A}, **{**scored, **change}), tmp_path)
     (toy,) = difference.configs
+    assert [(row.key, row.change) for row in changes] == [(row.key, "incomparable") for row in A]
     assert (toy.unchanged, toy.comparable, difference.bump, difference.comparable) == (3, 0, "major", False)
     text = section(difference, "2.0.0")
     assert "A major change of `1.0.0`: no score is comparable with those on it." in text
     assert told in text
-    assert "Where some rows are comparable" not in text
+    assert "The comparable rows are" not in text
+    rows = [note("1", "uno"), A[1], note("4", "four")]
+    now = release(tmp_path / "c", {"toy": rows}, unreviewed="2", **{**scored, **change})
+    difference, changes = changes_of(before, now, tmp_path)
+    assert {row.key: row.change for row in changes} == {
+        "1": "changed", "2": "incomparable", "3": "removed", "4": "added"
+    }  # fmt: skip
+    (toy,) = difference.configs
+    assert (toy.bookkeeping, toy.comparable) == (1, 0)
 
 
 def test_what_an_old_manifest_does_not_state_is_not_compared(tmp_path: Path) -> None:
@@ -273,11 +278,30 @@ def test_the_documented_program_keeps_the_comparable_rows(tmp_path: Path) -> Non
 
 def test_a_summary_names_a_few_configurations(tmp_path: Path) -> None:
     names = [f"toy-{number}" for number in range(5)]
-    before = release(tmp_path / "a", dict.fromkeys([*names, "same"], A))
-    now = release(tmp_path / "b", {**dict.fromkeys(names, A[1:]), "same": A})
+    counts = [(f"at-{number}", [note(str(row), "x") for row in range(number)]) for number in range(4, 11)]
+    before = release(tmp_path / "a", {**dict.fromkeys([*names, "same"], A), **dict(counts)})
+    shorter = {name: rows[1:] for name, rows in counts}
+    now = release(tmp_path / "b", {**dict.fromkeys(names, A[1:]), "same": A, **shorter})
     assert summary(compare(before, now)) == (
-        "A minor change of `1.0.0`: scores are comparable with those on it, of `toy-0` only on 2 of its 3 rows, of "
-        "`toy-1` only on 2 of its 3 rows, of `toy-2` only on 2 of its 3 rows, of 2 more configurations not on all rows."
+        "A minor change of `1.0.0`. How far scores are comparable with those on it: `toy-0`, `toy-1`, `toy-2` and 2 "
+        "more on 2 of 3 rows; `at-4` on 3 of 4 rows; `at-5` on 4 of 5 rows; `at-6` on 5 of 6 rows; `at-7` on 6 of 7 "
+        "rows; `at-8`, `at-9`, `at-10` on some rows; `same` wholly."
+    )
+
+
+def test_a_summary_says_of_each_configuration_how_far_scores_are_comparable(tmp_path: Path) -> None:
+    asked = {"toy-task": "old"}
+    before = release(tmp_path / "a", dict.fromkeys(["same", "grown", "part", "gone", "asked"], A), asked=asked)
+    rows = {"same": A, "grown": [*A, note("4", "four")], "part": A[1:], "new": A, "asked": A}
+    now = release(tmp_path / "b", rows, asked=asked)
+    configs = tuple(
+        config.model_copy(update={"asked": {"toy-task": "new"}}) if config.name == "asked" else config
+        for config in now.manifest.configs
+    )
+    now = Release(now.folder, now.manifest.model_copy(update={"configs": configs}))
+    assert summary(compare(before, now)) == (
+        "A major change of `1.0.0`. How far scores are comparable with those on it: `asked` not at all; `gone` gone; "
+        "`part` on 2 of 3 rows; `grown` on all earlier rows, having only grown; `new` new; `same` wholly."
     )
 
 
@@ -487,8 +511,8 @@ def test_the_section_of_a_version(tmp_path: Path) -> None:
         == """\
 ## 2.0.0
 
-A major change of `1.0.0`: scores are comparable with those on it, of `old` only on 0 of its 3 rows, of `toy` only on \
-2 of its 3 rows.
+A major change of `1.0.0`. How far scores are comparable with those on it: `old` gone; `toy` on 2 of 3 rows; `new` \
+new; `same` wholly.
 
 | configuration | rows added | changed | removed | bookkeeping | unchanged | comparable |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
@@ -498,7 +522,7 @@ A major change of `1.0.0`: scores are comparable with those on it, of `old` only
 
 1 configuration without a difference.
 
-Where some rows are comparable, `changes.jsonl` does not list them as `added`, `changed` or `removed`.
+The comparable rows are those that `changes.jsonl` does not list, or lists as `bookkeeping`.
 
 ### `new`
 

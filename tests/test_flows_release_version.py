@@ -178,7 +178,7 @@ def test_review_of_released_rows_is_a_patch_and_leaves_scores_comparable(tmp_pat
     assert manifest.comparable
     assert {one.name: one.comparable for one in manifest.configs} == {"saying-lines": 3, "saying-shadows": 3}
     assert (manifest.configs[0].scorer, manifest.configs[0].asked) == ("", {})
-    assert "Since `1.0.0`: scores are comparable with those on it." in (accepted.folder / "README.md").read_text()
+    assert "A patch of `1.0.0`: scores are comparable with those on it." in (accepted.folder / "README.md").read_text()
     assert "| `saying-lines` | 0 | 0 | 0 | 1 | 3 of 3 |" in (accepted.folder / "README.md").read_text()
     assert prove_all(accepted.folder) == prove_all(first.folder) == []
     decide(build(tmp_path), "lines", {"one": "accept", "two": "reject"})

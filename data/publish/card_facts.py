@@ -154,5 +154,6 @@ class CardFacts(Frozen):
     contamination: tuple[Contamination, ...] = ()
     plots: tuple[Plot, ...] = ()
     changes: tuple[ChangeCount, ...] = ()
+    summary: str = Field("", description="How the version differs from the previous one, in a sentence")
     changelog: str | None = Field(None, description="Path of the readable changelog in the release")
     limits: tuple[str, ...] = Field((), description="What else a reader should know, a sentence each")

@@ -6,7 +6,8 @@ invisible characters written out: it can neither end the span nor run in a page 
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -19,7 +20,11 @@ TITLE = "# Changelog\n"
 FIELDS_SHOWN = 5
 """Fields of a changed row that are shown."""
 CONFIGS_NAMED = 3
-"""Configurations without full comparability that a summary names."""
+"""Configurations that a summary names of those of which it says the same."""
+COUNTS_NAMED = 5
+"""Different numbers of comparable rows that a summary says; the table has all."""
+WHOLLY, NOT_AT_ALL = "wholly", "not at all"
+GREW = "on all earlier rows, having only grown"
 OTHERS_SHOWN = 10
 """Other files that differ and are named."""
 FOLLOW = (CARD, "plots/", f"{VERIFICATION_INPUTS}/")
@@ -53,29 +58,44 @@ def code(text: str) -> str:
 
 
 def summary(difference: Difference) -> str:
-    """Return in a sentence how a version differs from the previous one, and on which rows scores are comparable."""
+    """Return in a sentence how a version differs from the previous one, and how far scores are comparable."""
     if difference.before is None:
         return "The first version."
     before = code(difference.before)
     if difference.bump is None:
         return f"Nothing differs from {before}."
     kind = f"A patch of {before}" if difference.bump == "patch" else f"A {difference.bump} change of {before}"
-    partly = [config for config in difference.configs if config.comparable < config.before]
-    if not partly:
+    configs = sorted(difference.configs, key=lambda config: config.comparable / config.before if config.before else 1)
+    partly = [(config.comparable, config.before) for config in configs if 0 < config.comparable < config.before]
+    counted = list(dict.fromkeys(partly))[:COUNTS_NAMED]
+    alike = defaultdict[str, list[str]](list)
+    for config in configs:
+        is_counted = (config.comparable, config.before) in counted
+        how = f"on {config.comparable:,} of {config.before:,} rows" if is_counted else _comparable(config)
+        alike[how].append(config.name)
+    if [*alike] == [WHOLLY]:
         return f"{kind}: scores are comparable with those on it."
-    if not any(config.comparable for config in difference.configs):
+    if [*alike] == [NOT_AT_ALL]:
         return f"{kind}: no score is comparable with those on it."
-    named = [
-        f"of {code(config.name)} only on {config.comparable:,} of its {config.before:,} rows"
-        for config in partly[:CONFIGS_NAMED]
-    ]
-    if (more := len(partly) - CONFIGS_NAMED) > 0:
-        named.append(f"of {more} more configuration{'' if more == 1 else 's'} not on all rows")
-    return f"{kind}: scores are comparable with those on it, {', '.join(named)}."
+    told = "; ".join(f"{_listed(names, CONFIGS_NAMED)} {how}" for how, names in alike.items())
+    return f"{kind}. How far scores are comparable with those on it: {told}."
 
 
 def _comparable(config: ConfigDifference) -> str:
-    return f"{config.comparable:,} of {config.before:,}"
+    """Return how far scores on a configuration are comparable, in words that fit several as well."""
+    if config.is_new:
+        return "new"
+    if config.is_gone:
+        return "gone"
+    if config.comparable == config.before:
+        return GREW if config.added else WHOLLY
+    return "on some rows" if config.comparable else NOT_AT_ALL
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    """Return names as code; of many only the first."""
+    more = len(names) - most
+    return ", ".join(map(code, names[:most])) + (f" and {more} more" if more > 0 else "")
 
 
 def _lines(difference: Difference, version: str) -> Iterator[str]:
@@ -90,14 +110,14 @@ def _lines(difference: Difference, version: str) -> Iterator[str]:
         for config in differing:
             name = code(config.name).replace("|", "\\|")
             counts = (config.added, config.changed, config.removed, config.bookkeeping, config.unchanged)
-            comparable = "–" if config.is_new else _comparable(config)
+            comparable = "–" if config.is_new else f"{config.comparable:,} of {config.before:,}"
             yield f"| {name} | {' | '.join(f'{count:,}' for count in counts)} | {comparable} |"
     if (same := len(difference.configs) - len(differing)) and difference.before is not None:
         yield ""
         yield f"{same} configuration{'' if same == 1 else 's'} without a difference."
     if any(0 < config.comparable < config.before for config in differing):
         yield ""
-        yield f"Where some rows are comparable, {code(CHANGES)} does not list them as `added`, `changed` or `removed`."
+        yield f"The comparable rows are those that {code(CHANGES)} does not list, or lists as `bookkeeping`."
     for config in differing:
         if (lines := list(_config(config))) and difference.before is not None:
             yield ""
@@ -132,8 +152,7 @@ def _beside(difference: Difference) -> Iterator[str]:
     others = facts or any(config.licence or config.held_back for config in difference.configs)
     alone = all(config.is_same for config in difference.configs) and not others
     if files := acted or (paths if alone else []):
-        more = len(files) - OTHERS_SHOWN
-        yield f"- Files: {', '.join(map(code, files[:OTHERS_SHOWN]))}{f' and {more} more' if more > 0 else ''}."
+        yield f"- Files: {_listed(files, OTHERS_SHOWN)}."
 
 
 def _config(config: ConfigDifference) -> Iterator[str]:

@@ -122,6 +122,8 @@ class Difference:
 def compare(before: Release | None, now: Release, changes: Path | None = None) -> Difference:
     """Return the difference, and write each row that differs to the file `changes` as a `schemas.release.Change`.
 
+    Where no score is comparable, the file lists the other rows of the configuration too: who takes the rows that it
+    does not list, or lists as bookkeeping, takes the comparable ones.
     Rows with the same `key` are compared without `canary`, in the columns that both versions have; a new, removed or
     retyped column is reported once for its configuration. The scorer and what a model is asked are compared if both
     manifests state them. The order of rows does not matter. Files with the same bytes are not read. Memory: about 40
@@ -187,8 +189,10 @@ def _compare_config(
     lost = {name for name, (kind, _) in same.columns.items() if kind is not None}
     incomparable = same.is_scored_otherwise or same.asked or lost - bookkeeping
     if _checksums(before, old) == _checksums(now, new):
+        if incomparable:
+            record_all(now, new, "incomparable", record)
         return replace(same, comparable=0 if incomparable else same.unchanged)
-    rows = compare_rows(before, now, old, new, bookkeeping, record)
+    rows = compare_rows(before, now, old, new, bookkeeping, record, comparable=not incomparable)
     return replace(
         same,
         added=rows.added,

@@ -58,16 +58,19 @@ def compare_rows(
     new: ReleasedConfig,
     bookkeeping: frozenset[str],
     record: Record,
+    *,
+    comparable: bool,
 ) -> RowDifference:
     """Compare the rows of a configuration that both versions have, and pass each that differs to `record`.
 
-    A row of which the columns `bookkeeping` alone differ counts apart from the changed ones.
+    A row of which the columns `bookkeeping` alone differ counts apart from the changed ones. If rows with equal content
+    are not `comparable`, because they are asked or scored in another way, they are passed too.
     Raises `Failed` for unreadable files, and for rows without unique keys.
     """
     columns = [name for name in old.fields if name in new.fields and name != CANARY]
     if "key" not in columns and old.rows and new.rows:
         raise Failed(f"{now.folder}: configuration {new.name} has no column `key`, by which rows are compared")
-    comparison = _Comparison(new.name, _Rows(before, old, columns), bookkeeping, record)
+    comparison = _Comparison(new.name, _Rows(before, old, columns), bookkeeping, record, comparable=comparable)
     keys = RowKeys(map(numbers_of, keys_in(now.folder, new.files)))
     _refuse_repeated(keys, new, now)
     for path in new.files:
@@ -82,8 +85,11 @@ class _Comparison:
     Rows that differ wait until there are some megabytes of them: their earlier content is read a row group at a time.
     """
 
-    def __init__(self, config: str, before: "_Rows", bookkeeping: frozenset[str], record: Record) -> None:
+    def __init__(
+        self, config: str, before: "_Rows", bookkeeping: frozenset[str], record: Record, *, comparable: bool
+    ) -> None:
         self._config, self._before, self._bookkeeping, self._record = config, before, bookkeeping, record
+        self._comparable = comparable
         self._waiting: list[tuple[int, dict[str, Any]]] = []
         """Place of a row in the previous version, and the row as it is now."""
         self._waiting_bytes = 0
@@ -99,6 +105,8 @@ class _Comparison:
                 self._record(Change(config=self._config, key=row["key"], change="added"))
             elif self._before.hashes[place] == hash_of(content):
                 self._difference.unchanged += 1
+                if not self._comparable:
+                    self._record(Change(config=self._config, key=row["key"], change="incomparable"))
             else:
                 self._waiting.append((place, row))
                 self._waiting_bytes += len(content)
@@ -121,12 +129,13 @@ class _Comparison:
         self._waiting, self._waiting_bytes = [], 0
 
     def _count(self, change: Change) -> None:
-        self._record(change)
         difference = self._difference
         if change.change == "bookkeeping":
+            self._record(change if self._comparable else change.model_copy(update={"change": "incomparable"}))
             difference.bookkeeping += 1
             difference.bookkeeping_fields.update(map(_field_of, change.fields))
             return
+        self._record(change)
         difference.changed += 1
         content = {place: pair for place, pair in change.fields.items() if _field_of(place) not in self._bookkeeping}
         difference.fields.update(map(_field_of, content))
@@ -134,8 +143,10 @@ class _Comparison:
             difference.examples.append(change.model_copy(update={"fields": content}))
 
 
-def record_all(release: Release, config: ReleasedConfig, change: Literal["added", "removed"], record: Record) -> int:
-    """Pass each row of a configuration that only one version has to `record`. Returns their number."""
+def record_all(
+    release: Release, config: ReleasedConfig, change: Literal["added", "removed", "incomparable"], record: Record
+) -> int:
+    """Pass each row of a configuration to `record`, with the same change. Returns their number."""
     count = 0
     for path in config.files:
         for batch in read_batches(release.folder / path, ["key"]):

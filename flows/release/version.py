@@ -15,7 +15,7 @@ from typing import Any
 from data.checksum import checksum
 from data.publish.card import card_metadata, render_card
 from data.publish.card_facts import CardFacts, ChangeCount
-from data.publish.changelog import changelog
+from data.publish.changelog import changelog, summary
 from data.publish.check import damage_of
 from data.publish.diff import Difference, compare, next_version
 from data.publish.edits import Branch, Edits, edits_of, in_words, put_files
@@ -309,8 +309,8 @@ class _Draft:
             if not config.is_same
         ]
         manifest = difference.stated_in(facts.manifest).model_copy(update={"version": number})
-        whole = facts.model_copy(update={"manifest": manifest, "changes": tuple(changes), "changelog": CHANGELOG})
-        facts = self.write_card(whole)
+        told = {"changes": tuple(changes), "summary": summary(difference), "changelog": CHANGELOG}
+        facts = self.write_card(facts.model_copy(update={"manifest": manifest, **told}))
         release = Release(self.folder, write_manifest(self.folder, facts.manifest))
         if self.branch is not None:
             from data.publish.hub import refuse_loss
