@@ -54,6 +54,11 @@ def visible(text: str) -> str:
     )
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun: `1 row`, `1,200 rows`; `many` is the plural if it takes more than an s."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
 def _one_line(text: str) -> str:
     if (odd := odd_character(text)) is not None:
         raise ValueError(f"holds the character U+{ord(odd):04X}; write plain text on one line")

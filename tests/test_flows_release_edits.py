@@ -452,6 +452,19 @@ def test_a_download_with_files_of_others_has_no_fault_and_names_them(
     monkeypatch.setenv("COLUMNS", "160")
     verify_release(download)
     said = capsys.readouterr().out
-    assert "- not of this version: eval.yaml" in said
+    assert "- not part of this version: eval.yaml" in said
     assert "0 faults" in said
     assert open_built(first / "out").manifest.name == "sayings"
+    (download / "data" / "saying-lines" / "test.parquet").write_bytes(b"")
+    with pytest.raises(Failed, match=r"this is not version 1\.1\.0 as it was released$"):
+        verify_release(download)
+    assert "- not part of this version: eval.yaml" in capsys.readouterr().out
+
+
+def test_the_folder_of_a_version_that_somebody_edited_is_said_to_go_into_the_next(tmp_path: Path) -> None:
+    build(tmp_path, LINES)
+    folder = run(tmp_path).prepared.folder
+    card = folder / "README.md"
+    card.write_bytes(card_with(card.read_bytes(), pretty_name="Mine"))
+    with pytest.raises(Failed, match=r": 1 fault: .*; the next release takes over what you edited in README\.md"):
+        verify_release(folder)

@@ -55,7 +55,9 @@ def diff(
 
 
 def verify(
-    family: Annotated[str, typer.Argument(help="Family, such as `uraq`; or `release`")],
+    family: Annotated[
+        str | None, typer.Argument(help="Family, such as `uraq`, by default all of the build; or `release`")
+    ] = None,
     folder: Annotated[
         Path | None, typer.Argument(metavar="[DIR]", help="With `release`: folder of the version")
     ] = None,
@@ -65,7 +67,7 @@ def verify(
         typer.Option(help="A configuration whose sources to read again, to prove the rows against them too"),
     ] = None,
 ) -> None:
-    """Prove from the finished rows alone that each is what it claims: a family of a build, or a whole release.
+    """Prove from the finished rows alone that each is what it claims: those of a build, or of a release.
 
     `release releases/private/1.0.0` proves the private rows of a version, with the public version beside them.
 
@@ -78,9 +80,9 @@ def verify(
             raise WrongInput("verify release: name the folder of a version: `touchstone verify release releases/1.0.0`")
         verify_release(folder)
         return
-    from flows.run.reading import verify_family
+    from flows.run.reading import verify_build
 
-    verify_family(family, out, sources)
+    verify_build(family, out, sources)
 
 
 def doctor(

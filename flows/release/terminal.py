@@ -13,9 +13,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from data.publish.changelog import section, summary
-from data.publish.check import others_in
+from data.publish.check import damage_of, others_in
 from data.publish.diff import compare, next_version
-from data.publish.folder import read_release
+from data.publish.folder import CARD, Release, read_release
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LEFT, make_console
 from flows.project.output_files import LAST, open_build
@@ -23,9 +23,8 @@ from flows.project.project import EMBEDDINGS
 from flows.project.settings import EmbedderSettings
 from flows.release.private_share import SECRET
 from flows.release.version import AS_BEFORE, PRIVATE, withdrawn_in_words
-from schemas.base import visible
+from schemas.base import counted, visible
 from schemas.errors import Failed, WrongInput, WrongInputs
-from schemas.release import ReleaseManifest
 
 if TYPE_CHECKING:
     from flows.construct.embed import Embedder
@@ -82,7 +81,8 @@ def release_build(
     private = sum(config.held_out for config in manifest.configs)
     if private:
         kept = escape(str(done.folder.parent / PRIVATE / done.version))
-        console.print(f"- {private:,} rows are private: {kept}; keep this folder, and {SECRET}", soft_wrap=True)
+        rows = counted(private, "private row")
+        console.print(f"- {rows} in {kept}: keep this folder, and {SECRET}", soft_wrap=True)
     if outcome.url:
         what = "published" if outcome.published else "already published"
         console.print(f"[green]✓[/] {what}: {escape(outcome.url)}", soft_wrap=True)
@@ -130,19 +130,17 @@ def verify_release(folder: Path) -> None:
     release = read_release(folder)
     manifest = release.manifest
     rows = sum(config.rows for config in manifest.configs)
-    _print_faults(console, folder, rows, manifest, lambda embedder: prove(release, embedder))
+    if others := others_in(release):
+        console.print(f"- not part of this version: {escape(', '.join(map(visible, others)))}", soft_wrap=True)
+    _print_faults(console, folder, rows, release, lambda embedder: prove(release, embedder))
     for name, parts in unproved(release).items():
         console.print(
             f"- {escape(name)}: files and records are intact; what its rows claim cannot be proved here: "
             f"{', '.join(parts)} are in the private share",
             soft_wrap=True,
         )
-    if others := others_in(release):
-        console.print(f"- not of this version: {escape(', '.join(map(visible, others)))}", soft_wrap=True)
-    console.print(
-        f"[green]✓[/] {escape(manifest.name)} {manifest.version}: {len(manifest.files)} files, {rows:,} rows, 0 faults",
-        soft_wrap=True,
-    )
+    counts = f"{counted(len(manifest.files), 'file')}, {counted(rows, 'row')}, 0 faults"
+    console.print(f"[green]✓[/] {escape(manifest.name)} {manifest.version}: {counts}", soft_wrap=True)
 
 
 def _verify_private(console: Console, version: "PrivateRows") -> None:
@@ -150,29 +148,29 @@ def _verify_private(console: Console, version: "PrivateRows") -> None:
 
     manifest = version.public.manifest
     rows = sum(config.rows + config.held_out for config in manifest.configs)
-    _print_faults(console, version.folder, rows, manifest, lambda embedder: prove_private(version, embedder))
+    _print_faults(console, version.folder, rows, version.public, lambda embedder: prove_private(version, embedder))
     for line in proved_in_words(version):
         console.print(f"- {escape(line)}", soft_wrap=True)
     private = sum(config.held_out for config in manifest.configs)
-    console.print(
-        f"[green]✓[/] {escape(manifest.name)} {manifest.version}: {private:,} private rows, 0 faults", soft_wrap=True
-    )
+    count = counted(private, "private row")
+    console.print(f"[green]✓[/] {escape(manifest.name)} {manifest.version}: {count}, 0 faults", soft_wrap=True)
 
 
 def _print_faults(
-    console: Console, folder: Path, rows: int, manifest: ReleaseManifest, prove: "Callable[[Embedder], Iterator[str]]"
+    console: Console, folder: Path, rows: int, release: Release, prove: "Callable[[Embedder], Iterator[str]]"
 ) -> None:
     """Print the faults that `prove` yields. Raises `Failed` if there is one."""
     from flows.construct.embed import SentenceBert
     from flows.construct.embedding_cache import CachedEmbedder
 
+    manifest = release.manifest
     chosen = manifest.settings.get("embedder", "packaged")
     if chosen == "packaged":
         bert = SentenceBert()
     else:
         settings = EmbedderSettings.model_validate(chosen)
         bert = SentenceBert(settings.name, languages=settings.languages)
-    with tempfile.TemporaryDirectory() as temporary, console.status(f"proving {rows:,} rows ..."):
+    with tempfile.TemporaryDirectory() as temporary, console.status(f"proving {counted(rows, 'row')} ..."):
         # Many rows have the same contexts; if they were built here, their vectors are known already.
         here = LAST.parent / EMBEDDINGS
         faults = prove(CachedEmbedder(bert, here if here.is_file() else Path(temporary) / EMBEDDINGS))
@@ -181,7 +179,11 @@ def _print_faults(
     for fault in shown:
         console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
     if shown:
-        raise Failed(f"{folder}: {len(shown) + more} faults: this is not version {manifest.version} as it was released")
+        count = counted(len(shown) + more, "fault")
+        edited = (
+            "" if any(damage_of(release)) else f"; the next release takes over what you edited in {CARD} and your files"
+        )
+        raise Failed(f"{folder}: {count}: this is not version {manifest.version} as it was released{edited}")
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ from schemas.manifest import ShardManifest
 
 HERE: Final = {
     "n_workers": os.cpu_count() or 1, "threads_per_worker": 1, "dashboard_address": None,
-    "silence_logs": logging.CRITICAL,
+    "silence_logs": logging.ERROR,
 }  # fmt: skip
 """The workers of this machine, if no cluster is named."""
 LOOK_EVERY_S = 1.0
@@ -57,6 +57,8 @@ class Workers:
 
         Raises `OSError` if no scheduler answers.
         """
+        # Prefect's handler would print all that Dask logs here.
+        logging.getLogger("distributed").setLevel(logging.ERROR)
         self._client = distributed.Client(address, **({} if address else HERE))  # type: ignore[no-untyped-call]
         self._project = project
         self._address = address

@@ -1,8 +1,8 @@
 """Reads a finished build: a sample of its rows, the history of one row, and the verification of all rows."""
 
 import random
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,11 @@ from data.checksum import checksum
 from data.sources import read_source
 from flows.construct.engine import Family, Part
 from flows.construct.settings import sources_of
-from flows.construct.stages import StageRef
+from flows.construct.stages import PEOPLE, StageRef
 from flows.project.console import as_lines, make_console
 from flows.project.output_files import accepted_rows, open_build, verify_context
 from flows.project.project import Project
-from schemas.base import Dropped, Record, visible
+from schemas.base import Dropped, Record, counted, visible
 from schemas.errors import Failed, WrongInput, nearest
 
 FAULTS_SHOWN = 20
@@ -58,9 +58,7 @@ def show_sample(name: str, count: int, seed: int, out: Path | None) -> None:
         for step in (built.dropped if built else {}).values():
             reasons.update(step)
         why = max(sorted(reasons), key=reasons.__getitem__, default="")
-        most = (
-            f"; {reasons[why]:,} were dropped: {why} (`touchstone explain`, {project.out}/report.html)" if why else ""
-        )
+        most = f"; dropped: {reasons[why]:,} for {why} (`touchstone explain`, {project.out}/report.html)" if why else ""
         console.print(f"{family.name}-{part.name}: no accepted records{most}", soft_wrap=True)
 
 
@@ -68,25 +66,39 @@ def explain_record(name: str, out: Path | None) -> None:
     """Print a record's whole history: its sources, the steps it went through, and the records made from it."""
     console = make_console()
     project = open_build(out, console)
-    ids: set[str] = set()
-    descendants: dict[str, int] = {}
+    stages, made_of = _history(project, name)
+    if not stages:
+        raise WrongInput(f"{name}: no record of this build has this id or key; ids stand in accepted/ and dropped/")
+    for id_, passed in stages.items():
+        for place, (family, ref, record) in enumerate(passed):
+            if isinstance(record, Dropped):
+                _explain_dropped(console, project, ref, record)
+            else:
+                _explain_kept(console, project, family, ref, record, told=place > 0)
+        for ref, number in made_of[id_].items():
+            console.print(f"made of {id_}: {counted(number, 'record')} in {ref}", highlight=False)
+
+
+Passed = Mapping[str, Sequence[tuple[Family, StageRef, Record | Dropped]]]
+"""Id of a record -> the stages that kept or dropped it."""
+
+
+def _history(project: Project, name: str) -> tuple[Passed, Mapping[str, Mapping[StageRef, int]]]:
+    """Return the records that have this id or key, and id -> in which stages how many records are made of it."""
+    stages: dict[str, list[tuple[Family, StageRef, Record | Dropped]]] = {}
+    made_of: dict[str, Counter[StageRef]] = defaultdict(Counter)
     for family, part in project.build.parts():
         for ref in project.build.stages(family, part):
-            stage, names = project.build.read(ref), {name, *ids}
+            stage, names = project.build.read(ref), {name, *stages}
             for record in stage.mentioning(names):
                 if name in (record.id, record.key):
-                    _explain_kept(console, project, family, ref, record, told=record.id in ids)
-                    ids.add(record.id)
-                elif ids.intersection(getattr(getattr(record, "provenance", None), "parents", ())):
-                    descendants[str(ref)] = descendants.get(str(ref), 0) + 1
-            for dropped in stage.dropped({name, *ids}):
+                    stages.setdefault(record.id, []).append((family, ref, record))
+                for parent in getattr(getattr(record, "provenance", None), "parents", ()):
+                    made_of[parent][ref] += 1
+            for dropped in stage.dropped(names):
                 if name in (dropped.item_id, dropped.key):
-                    _explain_dropped(console, project, ref, dropped)
-                    ids.add(dropped.item_id)
-    if not ids:
-        raise WrongInput(f"{name}: no record of this build has this id or key; ids stand in accepted/ and dropped/")
-    for stage_name, number in descendants.items():
-        console.print(f"made of it: {number:,} record{'s' * (number != 1)} in {stage_name}")
+                    stages.setdefault(dropped.item_id, []).append((family, ref, dropped))
+    return stages, made_of
 
 
 def _explain_kept(
@@ -128,6 +140,12 @@ def _explain_dropped(console: Console, project: Project, ref: StageRef, dropped:
     console.print(f"id {dropped.item_id} · key {dropped.key}")
     measured = "" if dropped.value is None else f" ({round(dropped.value, 3):.10g})"
     console.print(f"reason: {dropped.reason}{measured}", markup=False)
+    verdict = project.build.verdicts(ref.family, ref.part).get(dropped.key) if ref.step == PEOPLE else None
+    if verdict is not None and verdict.decision == "reject":
+        reviewed = f", reviewed by {verdict.reviewed_by}" if verdict.reviewed_by else ""
+        console.print(
+            visible(f"decided by {verdict.by or 'an unnamed person'}{reviewed} (rubric {verdict.rubric})"), markup=False
+        )
     if dropped.evidence:
         console.print(as_lines(f"evidence: {dropped.evidence}"), markup=False)
     for related in _parents(project, [dropped.related_id] if dropped.related_id else []):
@@ -155,19 +173,23 @@ def _parents(project: Project, ids: Iterable[str]) -> Iterator[Record]:
                     yield record
 
 
-def verify_family(name: str, out: Path | None, sources: Path | None = None) -> None:
-    """Run the family's verifier over its accepted rows in the output folder.
+def verify_build(name: str | None, out: Path | None, sources: Path | None = None) -> None:
+    """Run the verifier of a family, or of all families, over the accepted rows in the output folder.
 
     With a configuration as `sources`, its sources are read again and the rows are checked against them as well.
     Raises `Failed` if there are faults.
     """
     console = make_console()
     project = open_build(out, console, stages=False)
-    project.family(name)
-    with console.status(f"looking at the files of {name} ...") as status:
-        faults = _verify_parts(project, name, sources, console, status)
+    names = (
+        [project.family(name).name] if name else list(dict.fromkeys(family.name for family, _ in project.build.parts()))
+    )
+    faults = 0
+    for family in names:
+        with console.status(f"looking at the files of {family} ...") as status:
+            faults += _verify_parts(project, family, sources, console, status)
     if faults:
-        raise Failed(f"{faults} faults in {project.out}: what is named above is not what it claims to be")
+        raise Failed(f"{counted(faults, 'fault')} in {project.out}: what is named above is not what it claims to be")
 
 
 def _verify_parts(project: Project, name: str, sources: Path | None, console: Console, status: Status) -> int:
@@ -182,7 +204,7 @@ def _verify_parts(project: Project, name: str, sources: Path | None, console: Co
         status.update(f"proving the rows of {name}-{part.name} ...")
         rows = 0
 
-        def counted(part: Part = part) -> Iterator[Any]:
+        def accepted(part: Part = part) -> Iterator[Any]:
             nonlocal rows
             for row in accepted_rows(project, name, part):
                 rows += 1
@@ -190,7 +212,7 @@ def _verify_parts(project: Project, name: str, sources: Path | None, console: Co
 
         context = verify_context(project, family)
         faults = 0
-        faults_found = part.verify(counted(), context)
+        faults_found = part.verify(accepted(), context)
         if sources is not None and part.against is not None:
             read_again = _read_again(sources, family, part)
             against = part.against(accepted_rows(project, name, part), read_again, context)
@@ -203,8 +225,11 @@ def _verify_parts(project: Project, name: str, sources: Path | None, console: Co
             console.print(f"  and {faults - FAULTS_SHOWN} more")
         if (listed := _accepted_in_manifest(project, family, part)) != rows:
             faults += 1
-            console.print(f"[red]✗[/] {name}-{part.name}: {rows:,} rows, where the manifest tells of {listed:,}")
-        console.print(f"{'[red]✗' if faults else '[green]✓'}[/] {name}-{part.name}: {rows:,} rows, {faults} faults")
+            console.print(
+                f"[red]✗[/] {name}-{part.name}: {counted(rows, 'row')}, where the manifest tells of {listed:,}"
+            )
+        mark = "[red]✗" if faults else "[green]✓"
+        console.print(f"{mark}[/] {name}-{part.name}: {counted(rows, 'row')}, {counted(faults, 'fault')}")
         total += faults
     return total
 
