@@ -11,7 +11,7 @@ from random import Random
 
 from pydantic import Field
 
-from schemas.base import Frozen, content_hash
+from schemas.base import Frozen, content_hash, counted
 from schemas.rubric import Rubric, Task
 
 
@@ -37,7 +37,7 @@ class Assignment(Frozen):
         lacking_people = Counter((short.wanted, short.assigned) for short in self.shortages if short.key)
         return (
             *(
-                f"tasks that need {wanted} {'person' if wanted == 1 else 'people'} and have {assigned}: {number}; "
+                f"tasks that need {counted(wanted, 'person', 'people')} and have {assigned}: {number}; "
                 "nobody else can take them"
                 for (wanted, assigned), number in sorted(lacking_people.items())
             ),

@@ -255,8 +255,8 @@ def test_what_was_not_reviewed_stands_at_the_top() -> None:
 def test_how_people_reviewed_and_what_a_sample_rejected() -> None:
     card = rendered(reviews=(REVIEW,))
     assert (
-        "a sample of 20 of its 40 records is for people to judge.\nThey have judged 20. 17 were accepted as they were, "
-        "1 corrected, 2 rejected (10.0%).\n" in card
+        "a sample, 20 of 40 records, is for people to judge.\nJudged: 20. Accepted as they were: 17; "
+        "corrected: 1; rejected: 2 (10.0%).\n" in card
     )
     assert "By `a1`, `b2`; codes stand for people." in card
     assert "| right | Cohen's kappa | 0.60 | 0.40 to 0.80 | 20 |" in card
@@ -277,8 +277,8 @@ def test_records_that_people_judge_are_told_from_the_rows_made_of_them() -> None
         manifest=manifest(hard, easy), configs=(about("charpeval-hcharp"), about("charpeval-echarp")), reviews=(review,)
     )
     assert (
-        "of `charpeval-distractors`:\nall 6 records are for people to judge.\nThey have judged 3; 3 wait. 0 were "
-        "accepted as they were, 3 corrected, 0 rejected (0.0%).\nThe 6 released rows of "
+        "of `charpeval-distractors`:\neach of 6 records is for people to judge.\nJudged: 3; to be judged: 3. "
+        "Accepted as they were: 0; corrected: 3; rejected: 0 (0.0%).\nThe 6 released rows of "
         "`charpeval-hcharp`, `charpeval-echarp` are made from these records, and one record may give several; 6 of the "
         "rows count as reviewed.\n" in card
     )
@@ -293,7 +293,7 @@ def test_what_is_held_back_is_told_by_reason() -> None:
     card = rendered(manifest=manifest(released(held_back={"rejected by people": 2, "no verdict": 1300}, held_out=7)))
     assert "| `uraq-items` | rejected by people | 2 |\n" in card
     assert "| `uraq-items` | no verdict | 1,300 |\n" in card
-    assert "7 rows are kept as a private share" in card
+    assert "there is a private share that is never published, 7 rows:" in card
     assert "Whoever builds the dataset again" not in card
     assert "Nothing: every row that was built is released." in rendered()
 
@@ -357,10 +357,10 @@ def test_each_source_is_attributed_once_with_its_licence_and_its_rows() -> None:
     assert line == (
         "- **SQuAD 2.0** (`dev.json`), by Rajpurkar, Jia &amp; Liang, [https://example.org/(a)]"
         "(https://example.org/%28a%29). Licence: [CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/). "
-        "27 rows rest on it."
+        "Rests on it: 27 rows."
     )
     assert "which was changed" in card
-    assert "- **x**. Licence: not stated. 3 rows rest on it." in card
+    assert "- **x**. Licence: not stated. Rests on it: 3 rows." in card
     own = rendered(configs=(about(sources=({**dev, "in_format_of": "SQuAD", "rows": 1},)),))
     assert "- **dev.json** (a file in the format of SQuAD; its title is not stated)." in own
 

@@ -276,7 +276,7 @@ def test_what_does_not_count_goes_out_anew_and_what_counted_stays(bench: Bench) 
         "somebody else's queue": 1,
         "changed by somebody else": 1,
     }
-    assert collected.notes == ["1 annotations were changed so that they do not count; they stay as they were"]
+    assert collected.notes == ["kept as before, since the change would make it count no more: 1 annotation"]
     assert [one.by for one in collected.settlement.counted] == ["a1"]
     done = push(project, client)
     assert sum(one.imported for one in done.queues) == 1

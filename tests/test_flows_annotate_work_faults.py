@@ -90,7 +90,7 @@ def test_a_project_deleted_by_hand_takes_no_work_with_it(made: Made) -> None:
     info = projects_of(client, "toys")["toys/toy-words@1/a1"]
     client._request("DELETE", f"api/projects/{info.id}/")
     (collected,) = pull(project, client)
-    assert collected.notes == ["3 annotations whose tasks are gone from the server are kept"]
+    assert collected.notes == ["kept, though their tasks are gone from the server: 3 annotations"]
     assert files(project) == before
     done = push(project, client)
     assert [(one.imported, one.kept) for one in done.queues] == [(0, 3)], "what a1 did is not asked again"

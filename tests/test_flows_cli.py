@@ -447,7 +447,7 @@ def test_context_counts_are_chosen_at_evaluation_without_another_build(folder: P
         config.write_text(before.replace("[1, 3]", "[3, 60]"))
         done = Outcome("evaluate", "uraq", "--model", "default")
         assert done.code == 0, done.output
-        asked, _, built = done.output.split(" rows were asked about")[0].split()[-3:]
+        asked, _, built = done.output.split(" rows asked about")[0].split()[-3:]
         assert int(built) == 2 * int(asked) > 0
         assert "families.uraq.context_counts: 60: this build has no rows of it; `touchstone run" in done.output
         tables = json.loads((folder / "out/predictions/uraq-default.tables.json").read_text())
@@ -458,7 +458,7 @@ def test_context_counts_are_chosen_at_evaluation_without_another_build(folder: P
         config.write_text(before.replace("context_counts", "context_count"))
         assert 'did you mean "context_counts"?' in str(Outcome("evaluate", "uraq").error)
         config.unlink()
-        assert f"{built} of {built} rows were asked about" in Outcome("evaluate", "uraq").output
+        assert f"{built} of {built} rows asked about" in Outcome("evaluate", "uraq").output
     finally:
         config.write_text(before)
     assert (folder / "out/manifest.json").read_bytes() == manifest

@@ -117,7 +117,7 @@ def test_table_3_worked_by_hand(written: Project, monkeypatch: pytest.MonkeyPatc
     assert list(ranked.columns) == list(OPTION_TYPES)
     assert len(ranked) == 4, "one author alone, and what is no item, do not come into it"
     assert notes == [
-        "2 versions are no item as they stand, or reject their record: left out",
+        "left out: 2 versions (no item as they stand, or a rejection of their record)",
         *(f"planted, 0 shots / {subset} / a1 and a2: at most 25.0 points apart, in GTRS, over 4 dialogues (the paper: "
           "at most 1, over 100)" for subset in SUBSETS),
     ]  # fmt: skip
@@ -143,7 +143,7 @@ def test_an_author_s_version_is_what_was_handed_in_last(written: Project) -> Non
     mended = [one for one in versions if one.key == record.key]
     assert sorted({one.by for one in mended}) == ["a1", "a3"]
     assert {one.row.distractors["RECF"].partition(",")[0] for one in mended} == {BEST}
-    assert notes == ["1 versions are no item as they stand, or reject their record: left out"]
+    assert notes == ["left out: 1 version (no item as they stand, or a rejection of their record)"]
     assert len({one.key for one in author_versions(written, FAMILY, AUTHORS, limit=2)[0]}) == 2
 
 

@@ -519,7 +519,7 @@ def test_a_spent_budget_still_scores_what_was_rated(
     nothing = Outcome("evaluate", "refutebench", "--model", "beta")
     assert nothing.code == 1
     assert "the ceiling of 0.1 USD is reached" in str(nothing.error)
-    said = f"nothing was rated before the budget was spent; the {len(everything)} rows of before stay there"
+    said = f"nothing was rated before the budget was spent; what was there stays, {len(everything)} rows"
     assert said in nothing.output
     assert {path.name: path.read_bytes() for path in (folder / "out/predictions").iterdir()} == written
 

@@ -165,7 +165,7 @@ def test_what_a_spent_budget_leaves_of_a_finished_evaluation_is_told(built: Path
         other: dict[str, Any] = {"prices": str(prices), "parameters": {"top_p": 0.2}}
         none = Evaluated(built, server, budget_usd=0.001, **other)
         assert none.done.returncode == 1
-        said = f"nothing was answered before the budget was spent; the {len(lines)} rows of before stay there"
+        said = f"nothing was answered before the budget was spent; what was there stays, {len(lines)} rows"
         assert said in none.done.stdout
         assert (none.predictions, none.output.read_bytes()) == (lines, tables)
         few = Evaluated(built, server, budget_usd=1, **other)

@@ -73,7 +73,7 @@ def test_of_dialogues_longer_than_the_window_the_next_is_read_and_that_is_said()
     assert list(found.frames) == ["attention of m, x", "attention of m, z"]
     assert found.notes[1:] == [
         "attention of m, x: short, drawn by the run's seed, after 2 that are longer than the model's window",
-        "attention of m, y: none, for all 1 dialogues are longer than the model's window",
+        "attention of m, y: none: of 1 dialogue, each is longer than the model's window",
         "attention of m, z: short, drawn by the run's seed",
     ]
     assert turn_tables(Looking(WITH_START), DialogueCases({}, "")).notes == []

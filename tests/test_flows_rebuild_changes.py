@@ -54,7 +54,7 @@ def test_the_limit_is_what_may_still_change() -> None:
     assert too_many(config(3), differing) is None
     assert too_many(config(None), differing) is None
     assert too_many(config(2), differing) == (
-        "3 rows differ from the last rebuild (uraq-items: 1 added, 1 changed, 1 removed), and "
+        "3 rows changed since the last rebuild (uraq-items: 1 added, 1 changed, 1 removed), and "
         "schedule.max_changed_items allows 2"
     )
     assert too_many(config(0), ()) is None

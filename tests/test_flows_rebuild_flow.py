@@ -208,7 +208,7 @@ def test_people_get_what_is_new_and_their_verdicts_are_released(tmp_path: Path, 
     assert "no new verdict" in succeeds(rebuild(tmp_path, **environment))
     (tmp_path / "facts.jsonl").write_bytes(facts(ANOTHER))
     said = succeeds(rebuild(tmp_path, **environment))
-    assert "1 new tasks" in said, "unchanged views keep their verdicts"
+    assert "1 new task\n" in said, "unchanged views keep their verdicts"
     table = pq.read_table(tmp_path / "out" / "releases" / "1.2.0" / "data" / "uraq-items" / "test.parquet")
     assert (table.num_rows, sum(table["reviewed"].to_pylist())) == (12, 1)
 

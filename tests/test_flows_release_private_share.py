@@ -98,7 +98,9 @@ def test_without_a_private_share_no_secret_is_needed(tmp_path: Path, monkeypatch
 
 def test_a_version_without_a_public_row_is_none(tmp_path: Path) -> None:
     project = build(tmp_path, ["one", "two"], release={"held_out": 0.999})
-    with pytest.raises(Failed, match="nothing may be released: all 4 rows that may be are in the private share; lower"):
+    with pytest.raises(
+        Failed, match="nothing may be released: all that may be, 4 rows, is in the private share; lower"
+    ):
         released(project)
 
 

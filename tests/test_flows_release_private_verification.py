@@ -59,7 +59,7 @@ def test_both_sides_are_proved_together(private: Path) -> None:
         held_out, rows = counts[line.partition(":")[0]]
         assert line.partition(": ")[2] == (
             f"{held_out} private rows: number, columns, keys, canary and ids are right, none is public; "
-            f"what they claim is proved, beside the {rows} public rows"
+            f"what they claim is proved, beside {rows} public rows"
         )
     assert len(said(private)) == len([config for config in public.manifest.configs if config.held_out])
 

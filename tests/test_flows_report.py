@@ -284,7 +284,7 @@ async def test_usage_and_provenance_stand_on_the_page(tmp_path: Path) -> None:
     await run_all(build)
     page = text_of(report_page(build, manifest_of(build, limit=5)))
     assert "toy words shout toy shout 1 0 0 $0.00 0 $0.00 in all 1 0 0 $0.00 0 $0.00" in page
-    assert "pilot only 5 records for each source were drawn" in page
+    assert "pilot drawn from each source: 5 records only" in page
     assert "toy.builder rules" in page
     assert "toy/toy_shout 1-00000000" in page
     for family, part in build.parts():

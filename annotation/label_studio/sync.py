@@ -17,6 +17,7 @@ from typing import Any
 
 from annotation.label_studio.client import Client, ProjectInfo, Refused, Row, Unanswered
 from annotation.label_studio.task_data import LISTED
+from schemas.base import counted
 from schemas.errors import Failed, WrongInput
 
 MARK = "touchstone"
@@ -341,7 +342,8 @@ def _carry_out(client: Client, queue: Queue, project: ProjectInfo, plan: Plan, p
         made = client.import_tasks(project.id, [{"data": dict(task.data)} for task in batch])
         if made != len(batch):
             raise Failed(
-                f"{queue.name}: of {len(batch)} tasks, {client.url} took {made}; push again, and look at its log"
+                f"{queue.name}: {client.url} took {made} of {counted(len(batch), 'task')}; push again, "
+                "and look at its log"
             )
         pushed.imported += len(batch)
     for number, task in plan.updated:

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from data.publish.diff import ConfigDifference, Difference, Pair
 from data.publish.folder import CARD, CHANGES, MANIFEST, VERIFICATION_INPUTS
-from schemas.base import visible
+from schemas.base import counted, visible
 from schemas.release import Change
 
 TITLE = "# Changelog\n"
@@ -114,7 +114,7 @@ def _lines(difference: Difference, version: str) -> Iterator[str]:
             yield f"| {name} | {' | '.join(f'{count:,}' for count in counts)} | {comparable} |"
     if (same := len(difference.configs) - len(differing)) and difference.before is not None:
         yield ""
-        yield f"{same} configuration{'' if same == 1 else 's'} without a difference."
+        yield f"{counted(same, 'configuration')} without a difference."
     if any(0 < config.comparable < config.before for config in differing):
         yield ""
         yield f"The comparable rows are those that {code(CHANGES)} does not list, or lists as `bookkeeping`."
@@ -196,7 +196,7 @@ def _example(change: Change) -> Iterator[str]:
         before, now = change.fields[name]
         yield f"  - {code(name)}: {_value(before)} became {_value(now)}"
     if (more := len(names) - FIELDS_SHOWN) > 0:
-        yield f"  - and {more} other field{'' if more == 1 else 's'}"
+        yield f"  - and {counted(more, 'other field')}"
 
 
 def _value(value: JsonValue) -> str:

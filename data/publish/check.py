@@ -21,7 +21,7 @@ from data.publish.reading import opened, read_batches
 from data.publish.row_keys import Numbers, RowKeys, keys_in, numbers_of
 from data.publish.rows import fields_of
 from data.publish.version_number import parsed_version
-from schemas.base import visible
+from schemas.base import counted, visible
 from schemas.errors import Failed, WrongInput, first_problem
 from schemas.release import ReleasedConfig
 
@@ -140,7 +140,7 @@ def _config(release: Release, config: ReleasedConfig) -> Iterator[str]:
             yield str(error)
             return
     if rows != config.rows:
-        yield f"{config.name}: {rows:,} rows, expected {config.rows:,}"
+        yield f"{config.name}: {counted(rows, 'row')}, expected {config.rows:,}"
     if reviewed != config.reviewed:
         yield f"{config.name}: {reviewed:,} reviewed rows, expected {config.reviewed:,}"
 

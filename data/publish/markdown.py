@@ -12,7 +12,7 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup
 
-from schemas.base import odd_character
+from schemas.base import counted, odd_character
 
 LINE: Final = 300
 """Characters that the card shows of a value by default."""
@@ -168,5 +168,5 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update({"code": code, "fenced": fenced, "listed": listed, "prose": prose})
+    environment.filters.update({"code": code, "counted": counted, "fenced": fenced, "listed": listed, "prose": prose})
     return environment

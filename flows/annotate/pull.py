@@ -30,6 +30,7 @@ from flows.annotate.work import (
 )
 from flows.project.project import Project, read_verdicts
 from schemas.annotation import Annotation, Excluded
+from schemas.base import counted
 from schemas.errors import WrongInput
 from schemas.rubric import Rubric
 from schemas.verdict import Verdict
@@ -83,9 +84,11 @@ def _pull(project: Project, client: Client) -> list[Collected]:
             for annotation in taken_back
         ]
         if deleted:
-            notes.append(f"{len(deleted)} annotations whose tasks are gone from the server are kept")
+            notes.append(f"kept, though their tasks are gone from the server: {counted(len(deleted), 'annotation')}")
         if spoilt:
-            notes.append(f"{len(spoilt)} annotations were changed so that they do not count; they stay as they were")
+            notes.append(
+                f"kept as before, since the change would make it count no more: {counted(len(spoilt), 'annotation')}"
+            )
         write_lines(project, f"annotations/{work.rubric.name}.jsonl", annotations)
         collected = collect(project, work, annotations, unreadable)
         collected.notes = notes

@@ -42,6 +42,7 @@ from flows.annotate.work import (
 from flows.construct.people import People
 from flows.project.project import Project, read_verdicts
 from flows.project.settings import Config
+from schemas.base import counted
 from schemas.rubric import Rubric, Task
 
 LONGEST_TITLE = 36
@@ -149,7 +150,8 @@ class _WorkQueues:
             for task in (*assignment.queues[by], *assignment.later[by]):
                 self._writers[task.item_key].add(by)
         self.shortages += [
-            f"{rubric.name}: {by} gets {len(later)} tasks after the practice set, once pulled and pushed again"
+            f"{rubric.name}: {by} gets {counted(len(later), 'task')} after the practice set, "
+            "once pulled and pushed again"
             for by, later in assignment.later.items()
             if later
         ]

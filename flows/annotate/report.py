@@ -14,6 +14,7 @@ from flows.project.output_files import PEOPLE_REPORT
 from flows.project.project import Project
 from flows.report.template import style, template
 from schemas.annotation import Agreement, Comparison, Means
+from schemas.base import counted
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
 NOTHING = "–"
@@ -75,13 +76,13 @@ def agreement_lines(rows: Sequence[Agreement]) -> list[str]:
     for row in rows:
         head, name = (row.measure, row.question) if measures[row.question] == 1 else (row.question, row.measure)
         lines.setdefault((head, row.items), []).append(f"{name} {_decimals(row.value)}")
-    return [f"{head} ({items} items): {', '.join(values)}" for (head, items), values in lines.items()]
+    return [f"{head} ({counted(items, 'item')}): {', '.join(values)}" for (head, items), values in lines.items()]
 
 
 def mean_lines(rows: Sequence[Means]) -> list[str]:
     """Return people's mean ratings, a line per sample."""
     return [
-        f"{_prefix(row.sample)}({row.items} items, {len(row.people)} people): "
+        f"{_prefix(row.sample)}({counted(row.items, 'item')}, {counted(len(row.people), 'person', 'people')}): "
         + ", ".join(f"{question} {value:.2f}" for question, value in row.means.items())
         for row in rows
     ]
@@ -95,7 +96,7 @@ def comparison_lines(rows: Sequence[Comparison]) -> list[str]:
     lines: dict[str, list[str]] = {}
     for row in rows:
         if not row.program or set(row.people) == people[row.sample, row.question]:
-            head = f"{_prefix(row.sample)}{row.question}: {_compared(row)} ({row.items} items)"
+            head = f"{_prefix(row.sample)}{row.question}: {_compared(row)} ({counted(row.items, 'item')})"
             lines.setdefault(head, []).append(f"{row.measure} {_decimals(row.value)}")
     return [f"{head}: {', '.join(values)}" for head, values in lines.items()]
 

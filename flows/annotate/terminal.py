@@ -20,6 +20,7 @@ from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LEFT, make_console
 from flows.project.output_files import PEOPLE_REPORT, open_build
 from flows.project.project import Project
+from schemas.base import counted
 from schemas.errors import Failed
 
 SHOWN = 20
@@ -93,7 +94,7 @@ def _print_collected(console: Console, collected: Collected) -> None:
     for asked in collected.questions[:SHOWN]:
         console.print(f"  {asked.by} asks about {asked.item or asked.key}: {escape(asked.question)}", soft_wrap=True)
     if len(collected.questions) > SHOWN:
-        console.print(f"  and {len(collected.questions) - SHOWN} more questions, in the annotations")
+        console.print(f"  and {counted(len(collected.questions) - SHOWN, 'more question')}, in the annotations")
     if collected.questions:
         console.print("  [dim]`touchstone explain KEY` shows the record that a question is about[/]")
 
@@ -164,5 +165,5 @@ def listen_to_server(out: Path | None, port: int) -> None:
             projects = all_projects_of(client, benchmark_of(project))
             for _, info in projects:
                 register(client, info.id, listener.url, secret_of(project.state))
-            console.print(f"listening at {listener.url} for {len(projects)} projects; Ctrl-C stops it")
+            console.print(f"listening at {listener.url} for {counted(len(projects), 'project')}; Ctrl-C stops it")
             threading.Event().wait()

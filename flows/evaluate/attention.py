@@ -25,6 +25,7 @@ from flows.evaluate.rows import EvaluatedRows
 from flows.llm.likelihood import TooLong
 from flows.llm.local import LocalModel, TurnsAttended
 from flows.scoring.tables import Layout, ScoreTables
+from schemas.base import counted
 
 BEFORE = "s"
 """The name of the tokens before the first turn."""
@@ -124,7 +125,7 @@ def turn_tables(model: LocalModel, cases: DialogueCases) -> ScoreTables:
             notes.append(f"{table}: {dialogue.name}, drawn by the run's seed{passed}")
             break
         else:
-            notes.append(f"{table}: none, for all {too_long:,} dialogues are longer than the model's window")
+            notes.append(f"{table}: none: of {counted(too_long, 'dialogue')}, each is longer than the model's window")
     return ScoreTables.of(frames, [f"{TOLD}; {cases.names}", *notes] if notes else [], grids=frames)
 
 

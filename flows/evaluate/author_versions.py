@@ -10,7 +10,7 @@ from flows.construct.engine import Family
 from flows.construct.evaluation import Authorship, Version
 from flows.project.project import Project
 from schemas.annotation import Annotation
-from schemas.base import Record
+from schemas.base import Record, counted
 from schemas.errors import WrongInput
 
 
@@ -42,7 +42,8 @@ def author_versions(
             f"--by-author: nobody wrote for the same record of {name} as somebody else yet; `annotation.overlap_first` "
             "says how many go to two people: push, let them write, and pull"
         )
-    notes = [f"{left_out} versions are no item as they stand, or reject their record: left out"] if left_out else []
+    what = "no item as they stand, or a rejection of their record"
+    notes = [f"left out: {counted(left_out, 'version')} ({what})"] if left_out else []
     versions = [
         Version(key, by, row)
         for key in sorted(shared)[:limit]

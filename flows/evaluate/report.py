@@ -24,6 +24,7 @@ from data.whole_file import whole_file
 from flows.report.svg import drawing, grid, grid_line, heat, stack, text
 from flows.report.template import style, template
 from flows.scoring.tables import ALL_LEVELS, ScoreTables, Unit, in_words, measured
+from schemas.base import counted
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
 WIDTH, HEIGHT = 640, 280
@@ -241,7 +242,7 @@ def show_tables(
             table.add_row(escape(str(row)), *cells)
         console.print(table)
         if len(frame) > LINES_SHOWN:
-            console.print(f"and {len(frame) - LINES_SHOWN:,} lines more; the page has all of them")
+            console.print(f"and {counted(len(frame) - LINES_SHOWN, 'more line')}; the page has all of them")
     for note in notes:
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
     grids = f", and {len(result.grids)} heatmaps" if result.grids else ""

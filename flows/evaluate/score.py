@@ -30,6 +30,7 @@ from flows.project.output_files import open_build
 from flows.project.project import Project
 from flows.scoring.metrics import METRICS
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, tally, told_beside
+from schemas.base import counted
 from schemas.errors import WrongInput, nearest
 from schemas.prediction import Prediction
 
@@ -179,8 +180,8 @@ def counted_before(path: Path, rows: int, weighs: LikelihoodModel | None) -> Cou
     before = _counted(path)
     if rows < before.rows and isinstance(weighs, LocalModel):
         raise WrongInput(
-            f"{path}: has predictions on {before.rows:,} rows, whose place those on {rows:,} would take, and what a "
-            "local model weighed is kept nowhere else; move the file away, or ask about as many rows"
+            f"{path}: has predictions on {counted(before.rows, 'row')}, whose place those on {rows:,} would take, and "
+            "what a local model weighed is kept nowhere else; move the file away, or ask about as many rows"
         )
     return before
 
@@ -189,9 +190,9 @@ def _tell_replaced(console: Console, path: Path, before: Counted) -> None:
     """Print a warning if fewer predictions replaced more."""
     now = _counted(path)
     if now.rows < before.rows:
-        change = f"predictions on {now.rows:,} rows take the place of those on {before.rows:,}"
+        change = f"predictions on {counted(now.rows, 'row')} take the place of those on {before.rows:,}"
     elif now.predictions < before.predictions:
-        change = f"{now.predictions:,} predictions take the place of {before.predictions:,}"
+        change = f"now there are {counted(now.predictions, 'prediction')} in place of {before.predictions:,}"
     else:
         return
     warning = f"{path}: {change}, whose answers stay in the cache: asked for again, they cost nothing"
@@ -200,7 +201,7 @@ def _tell_replaced(console: Console, path: Path, before: Counted) -> None:
 
 def tell_left(console: Console, path: Path, before: int, what: str) -> None:
     """Print that the budget left nothing to write to a file, which had `before` rows."""
-    outcome = f"the {before:,} rows of before stay there, with their tables" if before else "nothing is written"
+    outcome = f"what was there stays, {counted(before, 'row')}, with the tables" if before else "nothing is written"
     warning = f"{path}: nothing was {what} before the budget was spent; {outcome}"
     console.print(f"[yellow]{escape(warning)}[/]", soft_wrap=True)
 

@@ -32,6 +32,7 @@ from flows.project.project import Project
 from flows.run.estimate import Estimate, EstimateLine, summed
 from flows.run.summary import print_estimate
 from flows.run.terminal import Terminal
+from schemas.base import counted
 from schemas.errors import Failed, WrongInput
 
 
@@ -88,7 +89,7 @@ def _evaluate_rows(
                 progress.update(task, completed=done, total=total)
                 if log.due():
                     asked = usage.calls + usage.cached
-                    console.print(f"  {label}: {done:,} of {total:,} rows, {asked:,} calls")
+                    console.print(f"  {label}: {done:,} of {total:,} rows, {counted(asked, 'call')}")
 
             stopped = _write_predictions(project, family, model, weighs, rows, path, show, usage)
             if attention and isinstance(weighs, LocalModel):
@@ -99,8 +100,8 @@ def _evaluate_rows(
     if not isinstance(stopped, NothingAnswered):
         write_note(project, family, model, rows, path)
     messages = [
-        f"{len(rows):,} of {rows.built:,} rows were asked about",
-        f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache, money: {money(usage)}",
+        f"{len(rows):,} of {counted(rows.built, 'row')} asked about",
+        f"{path}: {_calls(usage)}, money: {money(usage)}",
         *map(escape, notes),
     ]
 
@@ -180,7 +181,7 @@ def _evaluate_in_dialogues(
         project.close()
     if stopped is not None:
         asked.cost_usd = project.models.budget.spent_usd  # with what was in flight at the stop
-    messages.append(f"{asked.calls:,} calls, {asked.cached:,} answers from the cache, money: {money(asked)}")
+    messages.append(f"{_calls(asked)}, money: {money(asked)}")
     output = stem.with_name(f"{stem.name}.tables.json")
     title = f"{project.config.name}: {family.name} on {model}"
     show_tables(console, result, result.notes, output.with_suffix(".html"), title, output, messages)
@@ -272,7 +273,7 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
         stopped = spent
     finally:
         project.close()
-    messages = [f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache"]
+    messages = [f"{path}: {_calls(usage)}"]
     title = f"{project.config.name}: {name} by author, on {model}"
 
     def compare() -> None:
@@ -281,3 +282,7 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
         show_tables(console, result, [*notes, *result.notes], path.with_suffix(".html"), title, messages=messages)
 
     score_answered(console, project, path, before, stopped, compare)
+
+
+def _calls(usage: Usage) -> str:
+    return f"{counted(usage.calls, 'call')}, {counted(usage.cached, 'answer')} from the cache"

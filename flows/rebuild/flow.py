@@ -32,6 +32,7 @@ from flows.release.flow import release
 from flows.release.ready import check_rebuild
 from flows.release.version import RELEASES
 from flows.run.flow import build
+from schemas.base import counted
 from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest
 
@@ -98,7 +99,7 @@ def _people(project: Project, built: BuildManifest, listener: ProgressListener |
         done.missed.append(f"what is new was not handed out: {error}")
         return built
     new = sum(queue.imported + queue.revived for queue in pushed.queues)
-    done.told.append(f"{new:,} new tasks" if new else "no new task")
+    done.told.append(counted(new, "new task") if new else "no new task")
     done.told += pushed.shortages
     return built
 

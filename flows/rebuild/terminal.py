@@ -25,6 +25,7 @@ from flows.rebuild.finished import rebuild_finished
 from flows.release.version import AS_BEFORE, Prepared, withdrawn_in_words
 from flows.run.summary import print_estimate
 from flows.run.terminal import Terminal
+from schemas.base import counted
 
 SHOWN = 20
 """Most stages that a preview lists."""
@@ -154,7 +155,7 @@ def _print_stages(console: Console, stages: tuple[StageRef, ...]) -> None:
     for ref in stages[:SHOWN]:
         console.print(f"would run: {ref}")
     if len(stages) > SHOWN:
-        console.print(f"and {len(stages) - SHOWN} stages more")
+        console.print(f"and {counted(len(stages) - SHOWN, 'more stage')}")
 
 
 def collect_garbage(out: Path | None, keep: int, *, dry_run: bool) -> None:
@@ -172,6 +173,6 @@ def collect_garbage(out: Path | None, keep: int, *, dry_run: bool) -> None:
         if not dry_run:
             remove(store, stages.unneeded)
     what = "would free" if dry_run else "freed"
-    console.print(f"{what} {freed}: {len(stages.unneeded):,} stages; {len(stages.needed):,} are needed")
+    console.print(f"{what} {freed}: {counted(len(stages.unneeded), 'stage')}; needed: {len(stages.needed):,}")
     if stages.at_work:
-        console.print(f"{len(stages.at_work):,} stages stay because they were written to within a day")
+        console.print(f"kept since written to within a day: {counted(len(stages.at_work), 'stage')}")

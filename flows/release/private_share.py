@@ -36,7 +36,7 @@ from flows.families import family_names, load_family
 from flows.language.phrase_finder import PhraseFinder
 from flows.project.output_files import accepted_files
 from flows.project.project import Project
-from schemas.base import content_hash, texts_in
+from schemas.base import content_hash, counted, texts_in
 from schemas.errors import WrongInput
 
 SECRET = "TOUCHSTONE_HELD_OUT_SECRET"  # noqa: S105 - the name of a variable
@@ -166,8 +166,8 @@ class PrivateShare:
         count = sum(config.held_out for config in newest.manifest.configs)
         if count and not (kept / DATA).is_dir():
             raise WrongInput(
-                f"{kept}: no such folder, but version {version} kept {count:,} rows private there; bring it here: "
-                "without it they could be published"
+                f"{kept}: no such folder, but version {version} kept {counted(count, 'row')} private there; bring it "
+                "here: without it what is private could be published"
             )
         drawn_by = self._drawn_by()
         if drawn_by is not None and drawn_by != fingerprint(secret.get_secret_value()):

@@ -18,6 +18,7 @@ from flows.construct.embed import Embedder
 from flows.release.private_share import DRAWN_BY
 from flows.release.verification import prove_rows, unproved
 from flows.release.version import PRIVATE
+from schemas.base import counted
 from schemas.errors import WrongInput
 from schemas.release import ReleasedConfig, ReleasedFile
 
@@ -88,14 +89,15 @@ def proved_in_words(version: PrivateRows) -> Iterator[str]:
     """Yield, for each configuration of rows without faults, what is proved about it, and what is not."""
     lacking = unproved(version.whole())
     for config in version.configs:
-        checked = f"{config.held_out:,} private rows: number, columns, keys, canary and ids are right, none is public"
+        rows = counted(config.held_out, "private row")
+        checked = f"{rows}: number, columns, keys, canary and ids are right, none is public"
         if inputs := lacking.get(f"{config.family}-{config.part}"):
             claims = (
                 f"not proved is what they claim: that takes {', '.join(inputs)}, which an earlier touchstone did not "
                 f"keep here; `touchstone verify {config.family}` proves the rows of the build"
             )
         else:
-            claims = f"what they claim is proved, beside the {config.rows:,} public rows"
+            claims = f"what they claim is proved, beside {counted(config.rows, 'public row')}"
         yield f"{config.name}: {checked}; {claims}"
 
 
@@ -109,7 +111,7 @@ def _faults(version: PrivateRows) -> Iterator[str]:
         private = _read(version.folder, version.files(config))
         public = {key for keys in keys_in(version.public.folder, config.files) for key in keys if key in private.keys}
         if private.keys.total() != config.held_out:
-            yield f"{config.name}: {private.keys.total():,} private rows, expected {config.held_out:,}"
+            yield f"{config.name}: {counted(private.keys.total(), 'private row')}, expected {config.held_out:,}"
         for key, count in sorted(private.keys.items()):
             if count > 1:
                 yield f"{config.name}: key {key} stands in the private rows twice"

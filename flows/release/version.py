@@ -36,7 +36,7 @@ from flows.release.private_share import PrivateShare
 from flows.release.rows import GatheredConfig, look_through, write_configs, write_verification_inputs
 from flows.release.scorers import shipped_scorer, write_scorers
 from flows.release.verification import prove
-from schemas.base import content_hash, visible
+from schemas.base import content_hash, counted, visible
 from schemas.errors import Failed, Stopped, WrongInput
 from schemas.manifest import BuildManifest
 from schemas.release import Baseline, MadeCard
@@ -338,7 +338,7 @@ def _withdrawn(before: Release | None, configs: Iterable[GatheredConfig]) -> dic
 
 def withdrawn_in_words(withdrawn: Mapping[str, int]) -> str:
     """Return configurations with their numbers of rows, on one line."""
-    return ", ".join(f"{name} ({rows:,} {'row' if rows == 1 else 'rows'})" for name, rows in withdrawn.items())
+    return ", ".join(f"{name} ({counted(rows, 'row')})" for name, rows in withdrawn.items())
 
 
 def _with_manifest(facts: CardFacts, **changed: Any) -> CardFacts:
@@ -389,7 +389,7 @@ def _evaluation(built: BuildManifest, configured: FamilyBuild) -> list[object]:
 
 def _why_nothing(gated: Iterable[Gated], configs: Iterable[GatheredConfig]) -> str:
     if private := sum(config.rows.held_out for config in configs):
-        return f"all {private:,} rows that may be are in the private share; lower `release.held_out`"
+        return f"all that may be, {counted(private, 'row')}, is in the private share; lower `release.held_out`"
     reasons: Counter[str] = Counter()
     for part in gated:
         reasons.update(part.reasons)

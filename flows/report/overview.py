@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from flows.construct.engine import Family
 from flows.report.funnel import step_label
 from flows.report.texts import clip
+from schemas.base import counted
 from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt, total_usage
 
 
@@ -34,7 +35,7 @@ def notes(manifest: BuildManifest, makers: Sequence[str], asks: Iterable[tuple[s
     """Return (subject, note) of what a reader should know first. `asks` names the parts that ask people."""
     first: list[tuple[str, str]] = []
     if manifest.limit is not None:
-        first.append(("pilot", f"only {manifest.limit:,} records for each source were drawn, to try things out"))
+        first.append(("pilot", f"drawn from each source: {counted(manifest.limit, 'record')} only, to try things out"))
     if list(makers) == ["rules"]:
         first.append(
             (

@@ -18,6 +18,7 @@ from flows.report.overview import facts, lede, money, notes, stage_notes, usage_
 from flows.report.records import RECORD_LINES, charts_of, compared_cells, drawn_records, example_view, refusals
 from flows.report.template import style, template
 from flows.report.texts import LISTED_CHARACTERS, clip, percent, width, words_of
+from schemas.base import counted
 from schemas.manifest import BuildManifest, PartManifest
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
@@ -209,5 +210,5 @@ def _bars(counts: Mapping[str, int]) -> tuple[BarView, ...]:
     ]
     if others := len(counts) - len(shown):
         rest = total - sum(bar.count for bar in bars)
-        bars.append(BarView(f"{others:,} other{'s' * (others != 1)}", rest, None, percent(rest, total)))
+        bars.append(BarView(f"{counted(others, 'other')}", rest, None, percent(rest, total)))
     return tuple(bars)

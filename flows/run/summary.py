@@ -18,6 +18,7 @@ from flows.project.models import rules_of
 from flows.project.project import Project
 from flows.project.settings import LOCAL, sample_path
 from flows.run.estimate import Estimate
+from schemas.base import counted
 from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt, sum_usage, total_usage
 
 DEFAULT_OUT = Path("out")
@@ -69,13 +70,14 @@ def print_summary(
     now, whole = total_usage(asked.values()), total_usage(usage_by_prompt(manifest.parts).values())
     if whole.cut_off:
         console.print(
-            f"[yellow]{whole.cut_off:,} answers ended at their limit of tokens; the report says to which prompts[/]",
+            f"[yellow]cut off at their limit of tokens: {counted(whole.cut_off, 'answer')}; "
+            "the report says to which prompts[/]",
             soft_wrap=True,
         )
     if now != whole:
         console.print(
-            f"calls, cache and money are of this run; the whole build took {whole.calls:,} model calls, "
-            f"{whole.cached:,} answers from the cache{f', {money(whole)}' if whole.cost_usd != 0 else ''}",
+            f"calls, cache and money are of this run; the whole build took {counted(whole.calls, 'model call')}, "
+            f"{counted(whole.cached, 'answer')} from the cache{f', {money(whole)}' if whole.cost_usd != 0 else ''}",
             soft_wrap=True,
         )
 
@@ -86,7 +88,7 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
     for part in manifest.parts:
         for file in part.files:
             if file.path.startswith("accepted/") and part.planned:
-                rows = f"{file.rows:,} row{'s' * (file.rows != 1)}"
+                rows = f"{counted(file.rows, 'row')}"
                 console.print(f"  {project.out / file.path}  ({rows})", soft_wrap=True)
     if any(part.waiting for part in manifest.parts):
         console.print("  [dim]rows that wait for people are in these files too, with `reviewed: false`[/]")

@@ -21,6 +21,7 @@ from flows.project.output_files import last_manifest, write_report
 from flows.project.project import Project
 from flows.run.estimate import estimate
 from flows.run.summary import one_item, print_estimate, print_next, print_summary, usage_by_prompt
+from schemas.base import counted
 from schemas.errors import Failed, WrongInput
 from schemas.manifest import StageManifest, UsageOfPrompt, total_usage
 
@@ -88,9 +89,9 @@ class Running:
     def counts(self) -> str:
         """Progress such as `37/120 calls`, or in pieces if the stage asks nothing."""
         if self.expected:
-            return f"{self.calls:,}/{max(self.calls, self.expected):,} calls"
+            return f"{self.calls:,}/{counted(max(self.calls, self.expected), 'call')}"
         pieces = f"{self.done:,}/{self.total:,}" if self.total else ""
-        return ", ".join(filter(None, (pieces, f"{self.calls:,} calls" if self.calls else "")))
+        return ", ".join(filter(None, (pieces, counted(self.calls, "call") if self.calls else "")))
 
 
 class Terminal(ProgressListener):

@@ -19,6 +19,7 @@ from flows.language.matter import matter_of, page_name, speaks_of
 from flows.language.other_names import names_of
 from flows.language.pointing import leans_on_what_is_asked, points_outside, question_points_outside, unlinked
 from flows.language.quotes import holds
+from schemas.base import counted
 from schemas.reeval import Edit, EnrichedCase, PassageRef, SwapCase
 from schemas.source import Passage
 
@@ -185,7 +186,7 @@ def _coherence_problems(row: SwapCase, language: Language, names: Sequence[str])
     answers = " ".join((row.original_answer, *names))
     beyond = sum(unexplained(row.language, edit.old, edit.new, answers, row.answer) for edit in edits)
     if beyond > min(MOST_UNEXPLAINED * len(_WORD.findall(row.original_evidence)), MOST_UNEXPLAINED_WORDS):
-        yield f"{beyond} words were changed that the new answer does not ask for"
+        yield f"changed without need by the new answer: {counted(beyond, 'word')}"
     if number := foreign_number(((edit.old, edit.new) for edit in edits), answers, row.answer):
         yield f"the number {number!r} changed, which neither answer has"
     if wrong := contradiction(row.language, row.evidence, row.original_answer, row.answer):

@@ -1,7 +1,7 @@
 """URAQ's records side by side: what follows from the original statement, and what from the manipulated statement."""
 
 from flows.construct.view import Line, Listing, View
-from schemas.base import Record
+from schemas.base import Record, counted
 from schemas.uraq import NEEDS, Conflict, EvaluationRow, StatementPair, UraqItem
 
 SIDES = ("original", "manipulated")
@@ -23,7 +23,7 @@ def view(record: Record) -> View:
             )
             return View(
                 title=record.question,
-                tags=(f"{record.hops} hop{'s' * (record.hops != 1)}", record.answer_type, record.manipulation),
+                tags=(f"{counted(record.hops, 'hop')}", record.answer_type, record.manipulation),
                 columns=SIDES,
                 lines=(
                     Line("statement", (record.original, record.manipulated)),
@@ -43,7 +43,7 @@ def view(record: Record) -> View:
                 ),
             )
         case EvaluationRow():
-            number = f"{record.n_contexts} context{'s' * (record.n_contexts != 1)}"
+            number = f"{counted(record.n_contexts, 'context')}"
             place = record.relevant_index
             relevant = "none" if place is None else f"no. {place + 1}: {record.contexts[place]}"
             return View(
