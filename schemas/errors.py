@@ -29,6 +29,18 @@ class Stopped(Failed):
     """The work stopped because somebody has to look first. Trying again changes nothing."""
 
 
+class Conflicts(Stopped):
+    """People and a new version changed the same things in different ways; each thing has a line of the message."""
+
+    def __init__(self, outcome: str, conflicts: Sequence[str]) -> None:
+        self.problems = (f"{outcome}; see to what follows, then run again", *conflicts)
+        super().__init__("\n".join(self.problems))
+        self._arguments = outcome, tuple(conflicts)
+
+    def __reduce__(self) -> tuple[type["Conflicts"], tuple[str, tuple[str, ...]]]:
+        return Conflicts, self._arguments
+
+
 def raise_all(problems: Sequence[str]) -> None:
     """Raise `WrongInput` with all the problems; return if there are none."""
     if problems:

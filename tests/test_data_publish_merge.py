@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from data.publish.merge import (
+    BOTH_BY_HAND,
     OWN_BEGIN,
     OWN_END,
+    WITH_VERSION,
     Changes,
     Conflict,
     changes,
@@ -49,7 +51,8 @@ def test_metadata_is_merged_key_by_key_in_the_order_of_the_new_version() -> None
     last = {"pretty_name": "sample", "size_categories": ["n<1K"], "license": "mit", "tags": ["benchmark"]}
     theirs = {"extra_gated_prompt": "Please.", **last, "pretty_name": "A sample", "license": None}
     new = {**last, "size_categories": ["1K<n<10K"], "task_categories": ["question-answering"]}
-    merged = merge_metadata(last, theirs, new)
+    merged, conflicts = merge_metadata(last, theirs, new, WITH_VERSION)
+    assert not conflicts
     assert merged == {
         "pretty_name": "A sample", "size_categories": ["1K<n<10K"], "tags": ["benchmark"],
         "task_categories": ["question-answering"], "extra_gated_prompt": "Please.",
@@ -58,20 +61,21 @@ def test_metadata_is_merged_key_by_key_in_the_order_of_the_new_version() -> None
 
 
 def test_lists_that_only_grew_grow_by_both() -> None:
-    merged = merge_metadata({"tags": ["a"]}, {"tags": ["legal", "a"]}, {"tags": ["a", "reeval"]})
-    assert merged == {"tags": ["a", "reeval", "legal"]}
-    with pytest.raises(
-        Conflict, match=r"`tags` was changed from \[\"a\"\] to \[\"b\"\] by hand and to \[\"a\", \"c\"\]"
-    ):
-        merge_metadata({"tags": ["a"]}, {"tags": ["b"]}, {"tags": ["a", "c"]})
+    merged = merge_metadata({"tags": ["a"]}, {"tags": ["legal", "a"]}, {"tags": ["a", "reeval"]}, WITH_VERSION)
+    assert merged == ({"tags": ["a", "reeval", "legal"]}, {})
+    merged, conflicts = merge_metadata({"tags": ["a"]}, {"tags": ["b"]}, {"tags": ["a", "c"]}, BOTH_BY_HAND)
+    assert merged == {"tags": ["b"]}, "what people wrote stands"
+    assert conflicts["tags"] == (
+        'README.md: `tags` was ["a"], is now ["b"] on the Hub and ["a", "c"] in the folder of the last version; write '
+        "the same value in both"
+    )
 
 
 def test_a_conflict_names_the_key_and_shows_no_more_than_a_line() -> None:
-    with pytest.raises(Conflict) as raised:
-        merge_metadata({}, {"license\n": "x" * 1000}, {"license\n": "mit"})
-    assert str(raised.value) == (
-        f'README.md: `license\\n` was changed from none to "{"x" * 59}… by hand and to "mit" by the new version; '
-        "give it the first or the last of these values, then run again"
+    _, conflicts = merge_metadata({}, {"license\n": "x" * 1000}, {"license\n": "mit"}, WITH_VERSION)
+    assert conflicts["license\n"] == (
+        f'README.md: `license\\n` was none, is now "{"x" * 59}… here and "mit" in the new version; '
+        "put it back here as it was, and the new value comes"
     )
 
 
@@ -79,7 +83,7 @@ def test_own_words_of_either_side_stand() -> None:
     assert merge_words(b"\n\n", b"\nMine.\n", b"\n\n") == b"\nMine.\n"
     assert merge_words(b"\n\n", None, b"\nHere.\n") == b"\nHere.\n"
     assert merge_words(b"\nMine.\n", None, b"\nMine.\n") == b"\n\n"
-    with pytest.raises(Conflict, match="your own words differ on the Hub and in the folder"):
+    with pytest.raises(Conflict, match="your own words were changed on the Hub, and otherwise in the folder"):
         merge_words(b"\n\n", b"\nMine.\n", b"\nOthers.\n")
 
 

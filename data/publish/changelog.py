@@ -153,6 +153,9 @@ def _beside(difference: Difference) -> Iterator[str]:
     alone = all(config.is_same for config in difference.configs) and not others
     if files := acted or (paths if alone else []):
         yield f"- Files: {_listed(files, OTHERS_SHOWN)}."
+    yield from (
+        f"- {kind[0].upper()}{kind[1:]}: {_listed(names, OTHERS_SHOWN)}." for kind, names in difference.by_hand.items()
+    )
 
 
 def _config(config: ConfigDifference) -> Iterator[str]:

@@ -91,6 +91,8 @@ class Difference:
     configs: Sequence[ConfigDifference]
     metadata: Sequence[str]
     """Other differences: files by path, and the manifest's statements."""
+    by_hand: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Kind of edit by people that the version keeps -> files, or parts of the card."""
 
     @property
     def bump(self) -> Bump | None:

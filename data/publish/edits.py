@@ -14,6 +14,8 @@ from data.checksum import checksum
 from data.publish.check import others_in
 from data.publish.folder import CARD, Release, is_inside
 from data.publish.merge import (
+    BOTH_BY_HAND,
+    Card,
     Changes,
     Conflict,
     merge,
@@ -52,8 +54,10 @@ class Branch:
 class Edits:
     """What people changed."""
 
-    place: str = ""
-    """Where the card was changed: a folder, or a dataset on the Hub."""
+    folder: str = ""
+    """That of the last version."""
+    on_hub: Mapping[str, str] = field(default_factory=dict)
+    """Key of the card's metadata that was changed on the Hub -> the dataset there."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """The card's metadata as they left it."""
     made: Mapping[str, Any] = field(default_factory=dict)
@@ -76,6 +80,10 @@ class Edits:
             key for key in {**self.made, **self.metadata} if self.made.get(key) != self.metadata.get(key)
         )  # fmt: skip
 
+    def card_of(self, key: str) -> str:
+        """Return where the card is in which people changed a key."""
+        return self.on_hub.get(key, self.folder)
+
     @property
     def digest(self) -> str:
         """A hash of the edits: the same before and after a version that keeps them."""
@@ -92,24 +100,29 @@ def edits_of(before: Release | None, branch: Branch | None = None) -> Edits:
     return edits if branch is None else _with_branch(edits, before, branch)
 
 
-def in_words(edits: Edits, branch: Branch | None) -> list[str]:
-    """Return a line on each kind of edit that a version keeps."""
-    beside = [path for path in branch.changed.added if path != CARD and path not in edits.files] if branch else []
-    lines = {
-        "kept on the Hub, not part of the release": beside,
+def kept_edits(edits: Edits) -> dict[str, list[str]]:
+    """Return kind of edit that a version keeps -> files, or parts of the card."""
+    kinds = {
         "added by hand, part of the release": [path for path in edits.files if path not in edits.bases],
         "edited by hand, kept": [path for path in edits.files if path in edits.bases],
-        f"edited by hand, kept in {CARD}": edits.keys,
+        f"edited by hand, kept in {CARD}": [*edits.keys, *(["own words"] if (edits.words or b"").strip() else [])],
     }
-    return [f"{kind}: {', '.join(map(visible, names))}" for kind, names in lines.items() if names]
+    return {kind: names for kind, names in kinds.items() if names}
 
 
-def put_files(edits: Edits, before: Release, folder: Path) -> dict[str, str]:
+def in_words(edits: Edits, branch: Branch | None) -> list[str]:
+    """Return a line on each kind of edit that a version keeps, or leaves on the Hub."""
+    beside = [path for path in branch.changed.added if path != CARD and path not in edits.files] if branch else []
+    kinds = {**({"kept on the Hub, not part of the release": beside} if beside else {}), **kept_edits(edits)}
+    return [f"{kind}: {', '.join(map(visible, names))}" for kind, names in kinds.items()]
+
+
+def put_files(edits: Edits, before: Release, folder: Path) -> tuple[dict[str, str], list[str]]:
     """Put the files that people added to the last version, or edited in it, into the next one, in `folder`.
 
-    Returns path -> SHA-256 of what was made in its place, empty for what they added. Raises `Conflict`.
+    Returns path -> SHA-256 of what was made in its place, empty for what they added; and a line on each conflict.
     """
-    made = {}
+    made, conflicts = dict[str, str](), list[str]()
     for path, theirs in edits.files.items():
         place, content = folder / path, edits.contents.get(path)
         new = checksum(place) if place.is_file() else None
@@ -117,10 +130,11 @@ def put_files(edits: Edits, before: Release, folder: Path) -> dict[str, str]:
             merged = merge(edits.bases.get(path), theirs, new)
         except Conflict:
             where = before.folder if content is None else "the Hub"
-            raise Conflict(
+            conflicts.append(
                 f"{where}: {visible(path)}: changed by hand, and this version has another file there; rename it if you "
-                "added it, or put it back as the release had made it, then run again"
-            ) from None
+                "added it, or put it back as the release had made it"
+            )
+            merged = theirs
         if merged == new:
             continue
         made[path] = new or ""
@@ -129,7 +143,7 @@ def put_files(edits: Edits, before: Release, folder: Path) -> dict[str, str]:
         else:
             with whole_bytes(place) as file, (before.folder / path).open("rb") as kept:
                 shutil.copyfileobj(kept, file)
-    return made
+    return made, conflicts
 
 
 def _edits_here(before: Release) -> Edits:
@@ -153,7 +167,7 @@ def _edits_here(before: Release) -> Edits:
                 f"{before.folder}/{visible(path)}: a release holds files with plain names alone; remove or rename it"
             )
     return Edits(
-        place=str(before.folder),
+        folder=str(before.folder),
         metadata=card.metadata,
         made=before.manifest.card.metadata or card.metadata,
         words=card.words,
@@ -170,17 +184,32 @@ def _with_branch(here: Edits, before: Release | None, branch: Branch) -> Edits:
     edits = here
     if CARD in branch.contents:
         try:
-            last, theirs = read_card(branch.last_card), read_card(branch.contents[CARD])
-            refuse_edited_text(last.text, theirs)
-            edits = replace(
-                here,
-                place=branch.repo,
-                metadata=merge_metadata(last.metadata, theirs.metadata, here.metadata),
-                words=merge_words(last.words, theirs.words, here.words),
-            )
-        except (Conflict, WrongInput) as error:
+            edits = _with_card(here, branch.repo, read_card(branch.last_card), read_card(branch.contents[CARD]))
+        except WrongInput as error:
             edits = replace(here, conflicts=[*here.conflicts, f"{branch.repo}: {error}"])
     return edits if before is None or branch.version is None else _with_files(edits, before, branch, branch.version)
+
+
+def _with_card(here: Edits, repo: str, last: Card, theirs: Card) -> Edits:
+    """Return the edits with those of the card on the Hub."""
+    metadata, in_keys = merge_metadata(last.metadata, theirs.metadata, here.metadata, BOTH_BY_HAND)
+    conflicts, words = [*in_keys.values()], theirs.words
+    try:
+        words = merge_words(last.words, theirs.words, here.words)
+    except Conflict as error:
+        conflicts.append(str(error))
+    try:
+        refuse_edited_text(last.text, theirs)
+    except Conflict as error:
+        conflicts.append(str(error))
+    keys = {**last.metadata, **theirs.metadata}
+    return replace(
+        here,
+        on_hub={key: repo for key in keys if last.metadata.get(key) != theirs.metadata.get(key)},
+        metadata=metadata,
+        words=words,
+        conflicts=[*here.conflicts, *(f"{repo}: {conflict}" for conflict in conflicts)],
+    )
 
 
 def _with_files(edits: Edits, before: Release, branch: Branch, version: ReleaseManifest) -> Edits:
@@ -195,10 +224,10 @@ def _with_files(edits: Edits, before: Release, branch: Branch, version: ReleaseM
             merged = merge(released[path], theirs, here)
         except Conflict:
             conflicts.append(
-                f"{branch.repo}: {visible(path)}: changed on the Hub and in {before.folder}; make one of the two as it "
-                "was, then run again"
+                f"{branch.repo}: {visible(path)}: changed on the Hub, and otherwise in {before.folder}; put one of "
+                "the two back as it was"
             )
-            continue
+            merged = theirs
         if merged is None:
             files.pop(path, None)
         elif merged != here:

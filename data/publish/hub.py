@@ -20,7 +20,7 @@ from data.publish.hub_repository import File, Repository
 from data.publish.merge import Conflict, changes, keeps_card, read_card
 from data.publish.version_number import is_version, parsed_version
 from schemas.base import visible
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Conflicts, Failed, WrongInput
 from schemas.release import ReleaseManifest
 
 
@@ -40,7 +40,7 @@ def publish(folder: Path, repo: str, version: str, *, message: str, private: boo
 
     Afterwards the repository has these files, and those that people put beside the last version. Raises `WrongInput`
     for an impossible name or version; `Failed` if the version already exists with other bytes, if it would undo what
-    somebody changed (`refuse_loss`) or somebody else commits meanwhile, if the Hub serves other bytes than were
+    somebody changed (`losses`) or somebody else commits meanwhile, if the Hub serves other bytes than were
     published, or if it refuses or does not answer.
     """
     number = parsed_version(version)
@@ -62,7 +62,8 @@ def publish(folder: Path, repo: str, version: str, *, message: str, private: boo
                 f"{repo}: {version} is earlier than {later[-1]}, which is published; publish a later version"
             )
         branch = _branch(hub, parent, tags)
-        refuse_loss(branch, release)
+        if lost := losses(branch, release):
+            raise Conflicts(f"{repo}: version {version} would undo what people changed", lost)
         gone = {file.path for file in branch.version.files} - ours.keys() if branch.version else ()
         commit = hub.commit(folder, ours, gone, parent, version, message)
     hub.read_back(commit, ours)
@@ -93,28 +94,34 @@ def look(repo: str, to: Path) -> Branch | None:
     return branch
 
 
-def refuse_loss(branch: Branch, release: Release) -> None:
-    """Raise `Conflict` if `release`, once it is published, would undo what people changed on the branch.
+def losses(branch: Branch, release: Release) -> list[str]:
+    """Return a line on each change by people on the branch that `release`, once it is published, would undo.
 
     Raises `Failed` if they changed it so lately that making the version again would keep it.
     """
+    lost = []
     new = {MANIFEST, *(file.path for file in release.manifest.files)}
     since = f"since version {branch.version.version}" if branch.version else ""
     theirs = {*branch.contents, *(branch.version.added if branch.version else ())}
     for path in (*branch.changed.edited, *branch.changed.deleted, *branch.changed.added):
         digest, name = branch.now.get(path), f"{branch.repo}: {visible(path)}"
         is_same = File.of(release.folder / path).is_at(digest) if path in new else digest is None
-        if is_same or (path in branch.contents and _is_merged(branch, path, release)):
+        try:
+            if is_same or (path in branch.contents and _is_merged(branch, path, release)):
+                continue
+        except (Conflict, WrongInput) as error:
+            lost.append(f"{branch.repo}: {error}")
             continue
         if path in theirs:
             raise Failed(f"{name}: changed on the Hub while {release.manifest.version} was made; run again")
         if path not in branch.changed.added:
             what = f"{'deleted' if digest is None else 'edited'} on the Hub {since}, and no release can keep that"
-            raise Conflict(f"{name}: {what}; put it back as that version has it, then run again")
-        if path in new:
-            raise Conflict(f"{name}: the release has a file of that name too; rename one of the two, then run again")
-        if is_reserved(path):
-            raise Conflict(f"{name}: added on the Hub where only a release writes; move it there, then run again")
+            lost.append(f"{name}: {what}; put it back as that version has it")
+        elif path in new:
+            lost.append(f"{name}: the release has a file of that name too; rename one of the two")
+        elif is_reserved(path):
+            lost.append(f"{name}: added on the Hub where only a release writes; move it elsewhere")
+    return lost
 
 
 def _is_merged(branch: Branch, path: str, release: Release) -> bool:
@@ -125,10 +132,7 @@ def _is_merged(branch: Branch, path: str, release: Release) -> bool:
         return sha256(content).hexdigest() == made
     last_card, new = read_card(branch.last_card), read_card((release.folder / CARD).read_bytes())
     metadata = (last.card.metadata if last else {}) or last_card.metadata
-    try:
-        return keeps_card(last_card, metadata, read_card(content), new)
-    except (Conflict, WrongInput) as error:
-        raise Conflict(f"{branch.repo}: {error}") from None
+    return keeps_card(last_card, metadata, read_card(content), new)
 
 
 def fetch(repo: str, version: str, to: Path) -> None:

@@ -1,7 +1,8 @@
 """Three-way merges: of the last version, what people made of it since, and the new version.
 
 What people changed and the new version did not is kept, and what the new version changed and people did not is taken.
-Where both changed the same thing in different ways, it is a `Conflict`, and nothing is merged. Pure functions.
+Where both changed the same thing in different ways, it is a conflict, for which what people made of it stands until it
+is told: who merges goes on, to tell all conflicts at once. Pure functions.
 """
 
 import json
@@ -15,7 +16,7 @@ import yaml
 
 from data.publish.folder import CARD, MANIFEST
 from schemas.base import visible
-from schemas.errors import Stopped, WrongInput
+from schemas.errors import WrongInput
 from schemas.release import ReleaseManifest
 
 OWN_BEGIN: Final = b"<!-- own words: begin -->"
@@ -28,10 +29,15 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The one in C is ten times as fast; a PyYAML that was built without libyaml lacks it."""
 _METADATA = re.compile(rb"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE | re.DOTALL)
 
+Sides = tuple[str, str, str]
+"""Where a value is that people wrote, where the other value is, and what to do."""
+WITH_VERSION: Final[Sides] = ("here", "in the new version", "put it back here as it was, and the new value comes")
+BOTH_BY_HAND: Final[Sides] = ("on the Hub", "in the folder of the last version", "write the same value in both")
+
 T = TypeVar("T")
 
 
-class Conflict(Stopped):
+class Conflict(Exception):  # noqa: N818 - names what happened
     """People and the new version changed the same thing in different ways."""
 
 
@@ -121,7 +127,7 @@ def own_words(readme: bytes) -> bytes | None:
     if start < 0 or end < start:
         raise WrongInput(
             f"{CARD}: one of the two comments around your own words is missing; put `{OWN_BEGIN.decode()}` before "
-            f"and `{OWN_END.decode()}` after them, then release again"
+            f"and `{OWN_END.decode()}` after them"
         )
     return readme[start + len(OWN_BEGIN) : end]
 
@@ -139,26 +145,36 @@ def written(metadata: Mapping[str, Any]) -> str:
     return text.strip()
 
 
-def merge_metadata(last: Mapping[str, Any], theirs: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the merged metadata, key by key; of two lists that only grew, with what was added to either.
+def merge_metadata(
+    last: Mapping[str, Any], theirs: Mapping[str, Any], new: Mapping[str, Any], sides: Sides
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the merged metadata, and key -> a line on its conflict; what people wrote (`theirs`) stands there.
 
-    Raises `Conflict`.
+    Of two lists that only grew, the merged one has what was added to either.
     """
-    keys = dict.fromkeys((*new, *theirs))
-    values = {key: _merge_value(key, last.get(key), theirs.get(key), new.get(key)) for key in keys}
-    return {key: value for key, value in values.items() if value is not None}
+    merged, conflicts = dict[str, Any](), dict[str, str]()
+    for key in dict.fromkeys((*new, *theirs)):
+        try:
+            value = _merge_value(key, last.get(key), theirs.get(key), new.get(key), sides)
+        except Conflict as error:
+            conflicts[key] = str(error)
+            value = theirs.get(key)
+        if value is not None:
+            merged[key] = value
+    return merged, conflicts
 
 
-def _merge_value(key: str, last: Any, theirs: Any, new: Any) -> Any:
+def _merge_value(key: str, last: Any, theirs: Any, new: Any, sides: Sides) -> Any:
     try:
         return merge(last, theirs, new)
     except Conflict:
         lists = (last or [], theirs, new)
         if all(isinstance(value, list) for value in lists) and all(item in theirs and item in new for item in lists[0]):
             return [*new, *(item for item in theirs if item not in new)]
+        theirs_by, new_by, advice = sides
         raise Conflict(
-            f"{CARD}: `{visible(key)}` was changed from {_shown(last)} to {_shown(theirs)} by hand and to "
-            f"{_shown(new)} by the new version; give it the first or the last of these values, then run again"
+            f"{CARD}: `{visible(key)}` was {_shown(last)}, is now {_shown(theirs)} {theirs_by} and "
+            f"{_shown(new)} {new_by}; {advice}"
         ) from None
 
 
@@ -169,8 +185,8 @@ def merge_words(last: bytes | None, theirs: bytes | None, new: bytes | None) -> 
         return new if merge(*texts) == texts[2] else theirs or b"\n\n"
     except Conflict:
         raise Conflict(
-            f"{CARD}: your own words differ on the Hub and in the folder; write them in one of the two as they should "
-            "be, and in the other as they were, then run again"
+            f"{CARD}: your own words were changed on the Hub, and otherwise in the folder of the last version; "
+            "write the same in both"
         ) from None
 
 
@@ -179,7 +195,7 @@ def refuse_edited_text(last: str, theirs: Card) -> None:
     if theirs.text != last:
         raise Conflict(
             f"{CARD}: its text was edited outside your own words; put your text between `{OWN_BEGIN.decode()}` and "
-            f"`{OWN_END.decode()}`, and the rest back as it was, then run again"
+            f"`{OWN_END.decode()}`, and the rest back as it was"
         )
 
 
@@ -192,7 +208,10 @@ def keeps_card(last: Card, made: Mapping[str, Any], theirs: Card, new: Card) -> 
     changed = [
         key for key in {**last.metadata, **theirs.metadata} if last.metadata.get(key) != theirs.metadata.get(key)
     ]
-    merged = (_merge_value(key, made.get(key), theirs.metadata.get(key), new.metadata.get(key)) for key in changed)
+    merged = (
+        _merge_value(key, made.get(key), theirs.metadata.get(key), new.metadata.get(key), WITH_VERSION)
+        for key in changed
+    )
     return (merge_words(last.words, theirs.words, new.words) or b"").strip() == (new.words or b"").strip() and all(
         value == new.metadata.get(key) for key, value in zip(changed, merged, strict=True)
     )

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from data.publish.changelog import summary
-from data.publish.merge import Conflict
 from flows.construct.progress import ProgressListener
 from flows.prefect_server.embedded import API
 from flows.project.gc import note_build
@@ -22,7 +21,7 @@ from flows.rebuild.changes import Rebuilt, asks_people, drift, note_rows, refuse
 from flows.release.outcome import Outcome, release_built
 from flows.release.ready import check_rebuild
 from flows.release.version import AS_BEFORE, RELEASES, NothingToRelease
-from schemas.errors import Stopped
+from schemas.errors import Conflicts, Stopped
 from schemas.manifest import BuildManifest
 
 
@@ -97,7 +96,7 @@ def release_rows(release: Callable[..., Outcome], out: Path, to: str | None, hub
     except NothingToRelease as error:
         done.told.append(str(error))
         return
-    except Conflict:
+    except Conflicts:
         raise
     except Stopped as error:
         options = [*(["--to", to] if to else []), *(["--hub", hub] if hub else [])]

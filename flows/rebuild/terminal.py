@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -26,6 +27,9 @@ from flows.release.version import AS_BEFORE, Prepared, withdrawn_in_words
 from flows.run.summary import print_estimate
 from flows.run.terminal import Terminal
 from schemas.base import counted
+
+if TYPE_CHECKING:
+    from flows.rebuild.preview import Preview
 
 SHOWN = 20
 """Most stages that a preview lists."""
@@ -116,22 +120,34 @@ def print_preview(config: Path, out: Path, to: Path | None, hub: str | None, *, 
         console.print("money: none, the models are free")
     else:
         print_estimate(outlook.estimate, console)
-    _print_release(console, outlook.release)
-    if outlook.stops:
-        console.print(f"[yellow]it would stop before anything goes to people or out: {escape(outlook.stops)}[/]",
-                      soft_wrap=True)  # fmt: skip
+    _print_release(console, outlook)
     console.print("[dim]nothing was done[/]")
 
 
-def _print_release(console: Console, release: Prepared | str | None) -> None:
+def _print_release(console: Console, outlook: "Preview") -> None:
+    release, reasons = outlook.release, []
+    if outlook.stops:
+        reasons.append(f"it would stop before anything goes to people or out: {outlook.stops}")
+    if isinstance(release, str):
+        reasons += release.splitlines()
+    elif release is not None and release.withdrawn:
+        gone = withdrawn_in_words(release.withdrawn)
+        reasons.append(f"it would stop before {gone} would be gone: `touchstone release` withdraws that")
+    due = f", although version {release.version} is due" if isinstance(release, Prepared) and release.is_new else ""
+    for place, reason in enumerate(reasons):
+        outcome = "  " if place else f"none{due}: "
+        console.print(f"[yellow]release: {outcome}{escape(reason)}[/]", soft_wrap=True)
     if release is None:
         console.print("release: known once the rows are")
-        return
-    if isinstance(release, str):
-        console.print(f"release: none: {escape(release)}", soft_wrap=True)
-        return
-    outcome = "would come" if release.is_new else "stays: nothing differs"
-    console.print(f"release: version {release.version} {outcome}, by the verdicts that are here")
+    elif isinstance(release, Prepared):
+        if not reasons:
+            outcome = "would come" if release.is_new else "stays: nothing differs"
+            console.print(f"release: version {release.version} {outcome}, by the verdicts that are here")
+        _print_version(console, release)
+
+
+def _print_version(console: Console, release: Prepared) -> None:
+    """Print what a version would have."""
     if release.difference is not None:
         console.print(f"release: {escape(summary(release.difference))}", highlight=False, soft_wrap=True)
     if release.as_before:
@@ -141,12 +157,6 @@ def _print_release(console: Console, release: Prepared | str | None) -> None:
     for name, reasons in release.held_back.items():
         for reason, count in reasons.items():
             console.print(f"release: {name}: {count:,} held back: {reason}", soft_wrap=True)
-    if release.withdrawn:
-        console.print(
-            f"[bold red]! release: it would stop before {escape(withdrawn_in_words(release.withdrawn))} would be gone: "
-            "`touchstone release` withdraws that[/]",
-            soft_wrap=True,
-        )
 
 
 def _print_stages(console: Console, stages: tuple[StageRef, ...]) -> None:

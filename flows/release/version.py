@@ -18,10 +18,10 @@ from data.publish.card_facts import CardFacts, ChangeCount
 from data.publish.changelog import changelog, summary
 from data.publish.check import damage_of
 from data.publish.diff import Difference, compare, next_version
-from data.publish.edits import Branch, Edits, edits_of, in_words, put_files
+from data.publish.edits import Branch, Edits, edits_of, in_words, kept_edits, put_files
 from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, files_in, read_release, write_manifest
-from data.publish.merge import Conflict, merge_metadata, read_card
-from data.publish.version_number import FIRST_VERSION, is_version, parsed_version
+from data.publish.merge import WITH_VERSION, merge_metadata, read_card
+from data.publish.version_number import FIRST_VERSION, bumped, is_version, parsed_version
 from data.sources.fingerprint import source_fingerprint
 from data.sources.spec import ATTRIBUTION
 from data.whole_file import write_whole
@@ -37,7 +37,7 @@ from flows.release.rows import GatheredConfig, look_through, write_configs, writ
 from flows.release.scorers import shipped_scorer, write_scorers
 from flows.release.verification import prove
 from schemas.base import content_hash, counted, visible
-from schemas.errors import Failed, Stopped, WrongInput
+from schemas.errors import Conflicts, Failed, Stopped, WrongInput
 from schemas.manifest import BuildManifest
 from schemas.release import Baseline, MadeCard
 
@@ -127,8 +127,8 @@ def prepare(
     Without `allow_unreviewed`, unreviewed rows are treated as in the previous version. What people changed in the
     previous version's folder, or on the Hub's `branch`, is carried over. Raises `WrongInput` for what the user has to
     decide (a licence, a version that is too low, verdicts that were not applied), `Failed` if the build has nothing to
-    release or cannot be proved, if another release is running in `to`, or if people changed what this version changes
-    too, and `Stopped` if a whole configuration of the previous version would disappear without `withdraw`.
+    release or cannot be proved, if another release is running in `to`, `Conflicts` if people changed what this version
+    changes too, and `Stopped` if a whole configuration of the previous version would disappear without `withdraw`.
     """
     check_current(project)
     with locked(to / LOCK, AT_WORK):
@@ -167,12 +167,10 @@ def _prepare(
         held_back = {config.name: config.held_back for config in before.manifest.configs}
         kept = in_words(edits, branch)
         return Prepared(before.folder, before.manifest.version, None, held_back, as_before=as_before, kept=kept)
-    if edits.conflicts:
-        raise Conflict(edits.conflicts[0])
     if before is not None:
-        _refuse_damaged(before)
+        _refuse_damaged(before, edits)
     _remove_begun(to)  # left by a killed run
-    draft = _Draft(project, to, repo, before, branch, edits, allowed, private)
+    draft = _Draft(project, to, repo, before, branch, edits, allowed, private, [*edits.conflicts])
     gated, configs = draft.write_rows()
     withdrawn = _withdrawn(before, configs)
     if withdrawn and not withdraw:
@@ -182,6 +180,8 @@ def _prepare(
     scores, left_out = baselines_of(project, draft.folder, configs)
     facts, difference = draft.write_the_rest(gated, configs, scores)
     number = next_version(difference, version)
+    if number is None and draft.conflicts and before is not None:
+        number = bumped(before.manifest.version, "patch")
     held_back = {config.rows.name: config.rows.held_back for config in configs}
     faults = tuple(fault for part in gated for fault in part.faults)
     if number is None:
@@ -208,11 +208,11 @@ def _refuse_another_dataset(project: Project, to: Path, before: Release | None) 
         )
 
 
-def _refuse_damaged(before: Release) -> None:
-    if (fault := next(damage_of(before), None)) is not None:
-        raise Failed(
-            f"{before.folder}: {visible(fault)}; the next version is compared with it: restore it as it was released"
-        )
+def _refuse_damaged(before: Release, edits: Edits) -> None:
+    """Raise `Conflicts` if the version is not as it was released: the next one is compared with it."""
+    if faults := [f"{before.folder}: {visible(fault)}; restore it as it was released" for fault in damage_of(before)]:
+        outcome = f"{before.folder}: no next version can be made: this one is not as it was released"
+        raise Conflicts(outcome, [*edits.conflicts, *faults])
 
 
 @dataclass(frozen=True)
@@ -227,6 +227,8 @@ class _Draft:
     edits: Edits
     allow_unreviewed: bool
     private: PrivateShare
+    conflicts: list[str]
+    """A line on each thing that people and this version changed in different ways; here it is as people made it."""
 
     @property
     def folder(self) -> Path:
@@ -264,7 +266,8 @@ class _Draft:
         number = before.manifest.version if before else FIRST_VERSION
         write_scorers(project, folder, configs, self.repo, number)
         facts = card_facts(project, folder, configs, self.repo, self.canary, gated, baselines)
-        made = put_files(self.edits, before, folder) if before is not None else {}
+        made, conflicts = put_files(self.edits, before, folder) if before is not None else ({}, [])
+        self.conflicts.extend(conflicts)
         files = tuple(
             file.model_copy(update={"made": made[file.path]} if file.path in made else {}) for file in files_in(folder)
         )
@@ -274,18 +277,13 @@ class _Draft:
         difference = compare(before, release, folder / CHANGES)
         if before is not None and (more := set(_edited(before)) - {*difference.metadata}):
             difference = replace(difference, metadata=tuple(sorted((*difference.metadata, *more))))
-        return _with_manifest(facts, inputs=inputs), difference
+        return _with_manifest(facts, inputs=inputs), replace(difference, by_hand=kept_edits(edits_of(release)))
 
     def write_card(self, facts: CardFacts) -> CardFacts:
-        """Write the card with what people changed in the previous one. Returns the facts with what was made of it.
-
-        Raises `Conflict`.
-        """
+        """Write the card with what people changed in the previous one. Returns the facts with what was made of it."""
         edits, made = self.edits, card_metadata(facts)
-        try:
-            metadata = merge_metadata(edits.made, edits.metadata, made)
-        except Conflict as error:
-            raise Conflict(f"{edits.place}: {error}") from None
+        metadata, conflicts = merge_metadata(edits.made, edits.metadata, made, WITH_VERSION)
+        self.conflicts.extend(f"{edits.card_of(key)}: {conflict}" for key, conflict in conflicts.items())
         content = render_card(facts, metadata, edits.words)
         write_whole(self.folder / CARD, content)
         return _with_manifest(facts, card=MadeCard(metadata=made, text=read_card(content).text))
@@ -313,14 +311,18 @@ class _Draft:
         facts = self.write_card(facts.model_copy(update={"manifest": manifest, **told}))
         release = Release(self.folder, write_manifest(self.folder, facts.manifest))
         if self.branch is not None:
-            from data.publish.hub import refuse_loss
+            from data.publish.hub import losses
 
-            refuse_loss(self.branch, release)
+            self.conflicts.extend(losses(self.branch, release))
+        if self.conflicts:
+            outcome = f"version {number} is due, and is not made: people changed by hand what it changes too"
+            raise Conflicts(outcome, list(dict.fromkeys(self.conflicts)))
         # Nothing is released that could not be verified from a download.
         if fault := next(prove(release, self.project.embedder), None):
             advice = "look into it, and report it"
             if fault.startswith(f"{CARD}: ") and self.edits.keys:
-                advice = f"its metadata was edited by hand; correct it ({self.edits.place}), then run again"
+                places = ", ".join(sorted({self.edits.card_of(key) for key in self.edits.keys}))
+                advice = f"its metadata was edited by hand; correct it ({places}), then run again"
             raise Failed(f"{self.folder}: {fault}; no version was made: {advice}")
         self.private.write_fingerprint(self.to / PRIVATE / PREPARED)
         private = self.to / PRIVATE / number
