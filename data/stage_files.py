@@ -275,13 +275,7 @@ class Stage(Generic[R]):
 
     def record_keys(self) -> Iterator[str]:
         """Yield the keys of all records, without reading the rest of them."""
-        for shard in self.manifest.shards:
-            if shard.kept and shard.rows is None:
-                path = self.files.kept(shard)
-                yield from (orjson.loads(line)["key"] for line in self.files.lines(path, shard.kept_sha256))
-            elif shard.kept:
-                with self.files.reading(self.files.kept(shard)) as file:
-                    yield from (values["key"] for values in read_columns(file, ["key"]))
+        return (values["key"] for values in self.columns(["key"]))
 
     def mentioning(self, names: Collection[str]) -> Iterator[R]:
         """Yield the records that have one of these ids or keys somewhere, without parsing the others."""
@@ -298,9 +292,13 @@ class Stage(Generic[R]):
                     yield from self._rows(shard, place, place + 1)
 
     def columns(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-        """Yield some fields of all records of a stage of Parquet files, as plain values."""
+        """Yield some fields of all records as plain values, without checking them as records."""
         for shard in self.manifest.shards:
-            if shard.kept:
+            if shard.kept and shard.rows is None:
+                for line in self.files.lines(self.files.kept(shard), shard.kept_sha256):
+                    values = orjson.loads(line)
+                    yield {name: values[name] for name in names}
+            elif shard.kept:
                 with self.files.reading(self.files.kept(shard)) as file:
                     yield from read_columns(file, names)
 

@@ -415,7 +415,7 @@ def test_limits_are_told_and_how_certain_a_score_on_few_rows_is() -> None:
     )
     limits = card.partition("## Known limits")[2].partition("###")[0]
     assert "- Contexts are false on purpose.\n" in limits
-    assert "by up to ±5 points (95 %) on the 400 rows of `uraq-evaluation`" in limits
+    assert "by up to ±5 points (95 %) on `uraq-evaluation` with its 400 rows" in limits
     assert "uncertain" not in rendered()
 
 

@@ -17,6 +17,7 @@ from flows.rebuild.changes import (
     drift,
     note_rows,
     rows_before,
+    stages_before,
     too_many,
 )
 from schemas.errors import Failed
@@ -62,8 +63,9 @@ def test_the_limit_is_what_may_still_change() -> None:
 
 def test_the_rows_of_the_last_rebuild_lie_beside_the_build(tmp_path: Path) -> None:
     assert rows_before(tmp_path) is None
-    note_rows(tmp_path, NOW)
+    note_rows(tmp_path, NOW, ["uraq/items/prescreen-0", "uraq/evaluation/arrange_contexts-1"])
     assert drift(rows_before(tmp_path) or {}, NOW) == ()
+    assert stages_before(tmp_path) == ("uraq/items/prescreen-0", "uraq/evaluation/arrange_contexts-1")
     (tmp_path / REBUILT).write_text("PAR1")
     with pytest.raises(Failed, match=r"\.rebuilt\.parquet: damaged; remove it"):
         rows_before(tmp_path)
@@ -76,7 +78,8 @@ def test_the_rows_that_an_earlier_version_noted_are_read(tmp_path: Path) -> None
     assert before is not None
     assert drift(before, BEFORE) == ()
     assert [str(one) for one in drift(before, NOW)] == ["uraq-items: 1 added, 1 changed, 1 removed"]
-    note_rows(tmp_path, NOW)
+    assert stages_before(tmp_path) is None
+    note_rows(tmp_path, NOW, ())
     assert not noted.exists()
     assert drift(rows_before(tmp_path) or {}, NOW) == ()
     (tmp_path / REBUILT).unlink()

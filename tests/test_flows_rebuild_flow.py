@@ -151,6 +151,8 @@ def test_a_changed_row_is_previewed_limited_and_released(tmp_path: Path, hub: Hu
     assert not changed(before, written(tmp_path)), "a preview writes nothing"
     for _ in range(2):  # what is built by the first is no excuse for the second
         fails(rebuild(tmp_path, "--hub", REPO, **on(hub)), "schedule.max_changed_items allows 3")
+    after = succeeds(rebuild(tmp_path, "--preview"))
+    assert re.findall(r"^uraq-evaluation: (\d+) changed because (.*): ", after, re.MULTILINE) == reasons
     assert (versions(tmp_path), list(hub.repos[REPO].tags)) == (["1.0.0"], ["1.0.0"])
     dataset(tmp_path, schedule={"max_changed_items": 300})
     (tmp_path / "facts.jsonl").write_bytes(facts(ANOTHER, without=1))

@@ -2,8 +2,8 @@
 
 Rows are compared by their identity (`id`) and by the part that people see (`view_hash`), before verdicts are applied:
 people need not look again at their own changes. Only the rows of parts that ask people or are released count. The rows
-of the last complete rebuild are in `.rebuilt.parquet` beside the build, 16 bytes for each. The first rebuild of an
-output folder has nothing to compare with, and no limit.
+of the last complete rebuild are in `.rebuilt.parquet` beside the build, 16 bytes for each, with the names of its
+stages, which tell why rows changed. The first rebuild of an output folder has nothing to compare with, and no limit.
 """
 
 from array import array
@@ -31,6 +31,7 @@ from schemas.manifest import BuildManifest
 REBUILT = ".rebuilt.parquet"
 REBUILT_BEFORE = ".rebuilt.json"
 """The same as a mapping, by earlier versions of Touchstone."""
+_STAGES = b"stages"
 _COLUMNS = {"part": pa.string(), "key": pa.uint64(), "state": pa.uint64()}
 
 
@@ -169,9 +170,16 @@ def rows_before(out: Path) -> Rows | None:
         raise Failed(f"{path}: damaged; remove it, and the next rebuild counts as the first, without limit") from error
 
 
-def note_rows(out: Path, rows: Rows) -> None:
-    """Store the rows of a complete rebuild, each part as a row group."""
-    schema = pa.schema(_COLUMNS)
+def stages_before(out: Path) -> tuple[str, ...] | None:
+    """Return the folders of the stages of the last complete rebuild in the store; None if it did not note them."""
+    path = out / REBUILT
+    noted = (pq.read_schema(path).metadata or {}).get(_STAGES) if path.is_file() else None
+    return None if noted is None else tuple(noted.decode().split())
+
+
+def note_rows(out: Path, rows: Rows, stages: Iterable[str]) -> None:
+    """Store the rows of a complete rebuild, each part as a row group, and the folders of its stages."""
+    schema = pa.schema(_COLUMNS, metadata={_STAGES: " ".join(stages)})
     path = out / REBUILT
     with whole_bytes(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
         for name, states in rows.items():

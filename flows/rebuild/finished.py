@@ -12,7 +12,7 @@ from pathlib import Path
 from data.publish.changelog import summary
 from flows.construct.progress import ProgressListener
 from flows.prefect_server.embedded import API
-from flows.project.gc import note_build
+from flows.project.gc import note_build, stages_of_build
 from flows.project.locks import building, one_rebuild
 from flows.project.output_files import REPORT, last_manifest, remember, write_output_files, write_report
 from flows.project.project import Project
@@ -49,7 +49,7 @@ def rebuild_finished(
         done = Rebuilt(built, None, began=began)
         compare_rows(project, done)
         release_rows(release_built, out, str(to) if to else None, hub, done)
-        note_rows(out, rows_of(project, built))
+        note_rows(out, rows_of(project, built), stages_of_build(built))
     return done
 
 

@@ -22,6 +22,7 @@ from flows.annotate.server import connect_configured
 from flows.construct.progress import ProgressListener
 from flows.construct.reviewed import is_current
 from flows.prefect_server.flow_runs import engine
+from flows.project.gc import stages_of_build
 from flows.project.locks import one_rebuild
 from flows.project.output_files import last_manifest, open_built
 from flows.project.project import COPIES, Project
@@ -65,7 +66,7 @@ def rebuild(
         if asks_people(project):
             done.built = _people(project, built, listener, done)
         release_rows(release, folder, to, hub, done)
-        note_rows(folder, rows_of(project, done.built))
+        note_rows(folder, rows_of(project, done.built), stages_of_build(done.built))
     if done.missed:
         raise Incomplete(done)
     return done

@@ -10,7 +10,7 @@ import sqlite3
 import statistics
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -30,11 +30,23 @@ from flows.construct.people import People
 from flows.construct.reviewed import judged_keys
 from flows.construct.stages import SOURCE, StageRef
 from flows.llm.rules import Rules
+from flows.project.gc import stages_of_build
 from flows.project.output_files import last_manifest, write_output_files
 from flows.project.project import COPIES, EMBEDDINGS, Project
 from flows.project.released import released_stages
 from flows.project.settings import load_config
-from flows.rebuild.changes import Drift, Rows, RowStates, drift, matters, row_state, rows_before, rows_of, too_many
+from flows.rebuild.changes import (
+    Drift,
+    Rows,
+    RowStates,
+    drift,
+    matters,
+    row_state,
+    rows_before,
+    rows_of,
+    stages_before,
+    too_many,
+)
 from flows.rebuild.reasons import Reason, why_changed
 from flows.release.version import PRIVATE, RELEASES, Prepared, look_at, prepare, versions_in
 from flows.run.estimate import Estimate, estimate
@@ -83,7 +95,7 @@ class Preview:
     """True if `drift` compares rows; otherwise it compares source records."""
     drift: tuple[Drift, ...]
     reasons: tuple[Reason, ...] | None
-    """Why rows changed; None if it is not known, because something was built since the last rebuild."""
+    """Why rows changed; None if it is not known, because the last rebuild did not note its stages."""
     tasks: tuple[Tasks, ...] | None
     """None if they are not known before a model is asked."""
     estimate: Estimate
@@ -122,17 +134,14 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview
     models = [model for configured in project.build.families.values() for model in configured.models.values()]
     exact = not missing or all(isinstance(model, Rules) for model in models)
     money = estimate(project, lambda ref: ref in missing)
-    before, since = _before(project)
+    before, stages, since = _before(project)
     if exact:
         _borrow_embeddings(project, state)
         runner_here(project, project.build).run(missing)
         differing = drift(before, _rows(project))
         to_review = [sorted_hashes(()), *(keys for rows in differing for keys in (rows.added, rows.changed))]
         tasks = tuple(_tasks(project, np.sort(np.concatenate(to_review))))
-        built = last_manifest(project.out)
-        reasons = None  # the rows of a build after the last rebuild are not those that are compared
-        if built is None or not drift(before, rows_of(project, built)):
-            reasons = tuple(why_changed(project, built, differing)) if built is not None else ()
+        reasons = None if stages is None else tuple(why_changed(project, stages, differing))
     else:
         differing, tasks, reasons = tuple(_sources(project, store, missing)), None, ()
     return Preview(
@@ -220,14 +229,17 @@ def _rows(project: Project) -> Rows:
     return states
 
 
-def _before(project: Project) -> tuple[Rows, str]:
-    """Return the rows to compare with, and their origin: the last rebuild, else the last build, else none."""
+def _before(project: Project) -> tuple[Rows, Sequence[str] | None, str]:
+    """Return the rows to compare with, the stages that they are of, and their origin.
+
+    This is the last rebuild, else the last build, else none.
+    """
     if (rows := rows_before(project.out)) is not None:
-        return rows, "the last rebuild"
+        return rows, stages_before(project.out), "the last rebuild"
     built = last_manifest(project.out)
     if built is not None:
-        return rows_of(project, built), "the last build"
-    return {}, "nothing: there is no build yet"
+        return rows_of(project, built), stages_of_build(built), "the last build"
+    return {}, (), "nothing: there is no build yet"
 
 
 def _sources(project: Project, store: Store, missing: tuple[StageRef, ...]) -> Iterator[Drift]:

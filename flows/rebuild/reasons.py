@@ -2,24 +2,22 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
 
-from data.publish.reading import read_batches
 from data.seen import Hashes, place_of, sorted_hashes, text_of
+from data.stage_files import Stage
 from flows.construct.engine import Family, Part
-from flows.construct.files_step import FilesStep
 from flows.project.project import Project
 from flows.rebuild.changes import Drift
 from schemas.base import canonical_json, content_hash
-from schemas.manifest import BuildManifest
 
 PROMPTED = "another prompt, template or model makes them"
 MADE_OF = "the source or the item that they are made of changed"
 DRAWN = "what they draw from a pool changed or is gone"
+GONE = "of something that is not known: the stages of the last rebuild are gone from the store"
 
 
 SHOWN = 5
@@ -40,26 +38,30 @@ class Reason:
         return f"{self.part}: {len(self.keys):,} changed because {self.reason}: {shown}{more}"
 
 
-def why_changed(project: Project, before: BuildManifest, differing: Iterable[Drift]) -> Iterator[Reason]:
+def why_changed(project: Project, before: Iterable[str], differing: Iterable[Drift]) -> Iterator[Reason]:
     """Yield the reasons of changed rows, part by part; each row has one, the first that is true of it.
 
-    `project` is the new build, whose output folder has the files of the build `before`.
+    `project` is the new build. `before` are the folders of the stages before, which its history finds in the store.
     """
     drifts = {drift.part: drift.changed for drift in differing}
+    folders = {folder.rpartition("-")[0]: folder for folder in before if project.build.history.has(folder)}
     for family, part in project.build.parts():
         changed = drifts.get(f"{family.name}-{part.name}", sorted_hashes(()))
         if not len(changed):
             continue
-        new_version = _new_version(project, before, family, part)
-        old = _Provenance(changed, _old_provenance(project.out, before, family, part))
+        reason = _new_version(project, folders, family, part)
+        folder = folders.get(f"{family.name}/{part.name}/{part.steps[-1].name}")
+        if folder is None:
+            reason = reason or GONE
+        old = _Provenance(changed, _provenance(project.build.history.read(folder, part.item)) if folder else ())
         numbers: dict[str, int] = {}
         """Reason -> its number."""
         reasons = np.full(len(changed), -1, np.int16)
-        for key, now in _new_provenance(project, family, part):
+        for key, now in _provenance(project.build.sifted(family, part)):
             if (place := place_of(key, changed)) is not None:
-                reasons[place] = numbers.setdefault(new_version or old.reason(place, now), len(numbers))
-        for reason, number in numbers.items():
-            yield Reason(f"{family.name}-{part.name}", reason, changed[reasons == number])
+                reasons[place] = numbers.setdefault(reason or old.reason(place, now), len(numbers))
+        for told, number in numbers.items():
+            yield Reason(f"{family.name}-{part.name}", told, changed[reasons == number])
 
 
 class _Provenance:
@@ -93,34 +95,17 @@ def _hash_of(parents: Iterable[str]) -> int:
     return int(content_hash(list(parents)), 16)
 
 
-def _new_version(project: Project, before: BuildManifest, family: Family, part: Part) -> str | None:
-    """Return which steps of the part's line have another version than in the build before; None if none has."""
-    versions = {
-        (stage.family, stage.part, stage.step): stage.version for built in before.parts for stage in built.stages
-    }
-    changed = [
-        f"{maker.name} · {step.name.replace('_', ' ')} ({was} → {step.version})"
-        for maker in family.with_makers([part.name])
-        for step in maker.steps
-        if (was := versions.get((family.name, maker.name, step.name), step.version)) != step.version
-    ]
+def _new_version(project: Project, folders: Mapping[str, str], family: Family, part: Part) -> str | None:
+    """Return which steps of the part's line have another version than in the stages before; None if none has."""
+    changed = []
+    for maker in family.with_makers([part.name]):
+        for step in maker.steps:
+            folder = folders.get(f"{family.name}/{maker.name}/{step.name}")
+            was = project.build.history.read(folder, maker.item).manifest.version if folder else step.version
+            if was != step.version:
+                changed.append(f"{maker.name} · {step.name.replace('_', ' ')} ({was} → {step.version})")
     return f"their steps have other versions: {', '.join(changed)}" if changed else None
 
 
-def _old_provenance(
-    out: Path, before: BuildManifest, family: Family, part: Part
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    built = before.part(family.name, part.name)
-    for file in built.files if built else ():
-        if file.path.startswith("sifted/") and (out / file.path).is_file():
-            for batch in read_batches(out / file.path, ["key", "provenance"]):
-                yield from ((row["key"], row["provenance"]) for row in batch.rows())
-
-
-def _new_provenance(project: Project, family: Family, part: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    sifted = project.build.sifted(family, part)
-    if isinstance(part.steps[-1], FilesStep):
-        yield from ((row["key"], row["provenance"]) for row in sifted.columns(["key", "provenance"]))
-        return
-    for record in sifted:
-        yield record.key, record.provenance.model_dump(mode="json")
+def _provenance(stage: Stage[Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    return ((row["key"], row["provenance"]) for row in stage.columns(["key", "provenance"]))

@@ -100,8 +100,8 @@ def print_preview(config: Path, out: Path, to: Path | None, hub: str | None, *, 
             soft_wrap=True,
         )
     _print_drift(console, outlook.drift, outlook.since)
-    if outlook.reasons is None:
-        console.print("why rows changed is not known: something was built here since the last rebuild")
+    if outlook.reasons is None and outlook.drift:
+        console.print("why rows changed is not known: an earlier touchstone rebuilt here; the next rebuild notes it")
     for reason in outlook.reasons or ():
         console.print(escape(str(reason)), highlight=False, soft_wrap=True)
     if outlook.tasks is None:

@@ -124,7 +124,7 @@ def note(folder: Path) -> None:
     before, now = changes.rows_before(folder / "out"), changes.rows_of(project, project.manifest)
     if before is not None:
         changes.drift(before, now)
-    changes.note_rows(folder / "out", now)
+    changes.note_rows(folder / "out", now, ())
 
 
 def preview(folder: Path) -> None:
