@@ -297,10 +297,13 @@ def test_a_preview_says_what_is_kept_and_what_stands_against_the_next_version(hu
         ["kept on the Hub, not part of the release: eval.yaml", "added by hand, part of the release: notes.md"],
     )
     hub.somebody_commits(REPO, DATA, None)
+    card = first / "releases" / "1.0.0" / "README.md"
+    card.write_bytes(card.read_bytes().replace(b"# sayings", b"# sayings\n\nMine."))
     due, *conflicts = str(told()).splitlines()
     assert due.startswith("version 1.1.0 is due, and is not made")
     assert [line.partition(";")[0] for line in conflicts] == [
-        f"{REPO}: {DATA}: deleted on the Hub since version 1.0.0, and no release can keep that"
+        f"{card}: its text was edited outside your own words",
+        f"{REPO}: {DATA}: deleted on the Hub since version 1.0.0, and no release can keep that",
     ]
 
 

@@ -148,7 +148,8 @@ def _beside(difference: Difference) -> Iterator[str]:
     # The task of a new or removed configuration comes and goes with it.
     tasks = tuple(f"-{config.name}.yaml" for config in difference.configs if config.is_new or config.is_gone)
     paths = [path for path in difference.metadata if not path.startswith(f"{MANIFEST}: ")]
-    acted = [path for path in paths if not path.startswith(FOLLOW) and not path.endswith(tasks)]
+    by_hand = {name for names in difference.by_hand.values() for name in names}
+    acted = [path for path in paths if not path.startswith(FOLLOW) and not path.endswith(tasks) and path not in by_hand]
     others = facts or any(config.licence or config.held_back for config in difference.configs)
     alone = all(config.is_same for config in difference.configs) and not others
     if files := acted or (paths if alone else []):

@@ -160,9 +160,9 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview
 
 def _release(project: Project, folder: Path, to: Path, repo: str | None, pins: Pins) -> Prepared | str:
     """Return the version that the temporary build gives, from a trial release in the temporary folder."""
+    out, trial = folder / "out", folder / "releases"
     try:
-        built = _finished(project, folder / "out", pins)
-        trial = folder / "releases"
+        built = _finished(project, out, pins)
         (trial / PRIVATE).mkdir(parents=True)
         for version in versions_in(to):
             (trial / version.name).symlink_to(version.resolve(), target_is_directory=True)
@@ -170,7 +170,7 @@ def _release(project: Project, folder: Path, to: Path, repo: str | None, pins: P
                 (trial / PRIVATE / version.name).symlink_to(private.resolve(), target_is_directory=True)
         return prepare(built, trial, repo=repo, branch=look_at(repo, trial))
     except (Failed, WrongInput) as error:
-        return str(error)
+        return str(error).replace(str(trial), str(to)).replace(str(out), str(project.out))
 
 
 def _finished(project: Project, out: Path, pins: Pins) -> Project:
