@@ -125,7 +125,7 @@ def test_the_command_says_what_it_proved(tmp_path: Path) -> None:
     before = contents(tmp_path / "out" / "releases")
     done = touchstone("verify", "release", "out/releases/private/1.0.0", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("what they claim is proved, beside the") == 2
+    assert done.stdout.count("what they claim is proved, beside ") == 2
     assert done.stdout.splitlines()[-1].endswith(" private rows, 0 faults")
     assert contents(tmp_path / "out" / "releases") == before
     (tmp_path / "out" / "releases" / "private" / "1.0.0" / "data" / "uraq-items" / "test.parquet").unlink()
