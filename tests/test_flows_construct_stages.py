@@ -1,6 +1,7 @@
 """The engine: what runs, what is counted, what is kept over a kill."""
 
 import asyncio
+import pickle
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -86,7 +87,8 @@ async def test_a_step_cannot_read_what_it_does_not_declare(
     with pytest.raises(Undeclared) as raised:
         await run_all(with_step(toy_build(tmp_path, WORDS), "words", each(whisper)))
     problem = f"reads the {what}, which the step does not declare; declare it with {declaration}"
-    assert str(raised.value) == f"toy words · whisper: {problem}"
+    from_a_worker = pickle.loads(pickle.dumps(raised.value))
+    assert str(from_a_worker) == str(raised.value) == f"toy words · whisper: {problem}"
 
 
 async def test_a_step_may_read_the_only_source_of_its_part(tmp_path: Path) -> None:

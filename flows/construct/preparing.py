@@ -64,7 +64,7 @@ class _Declared(dict[str, V]):
         self._ref, self._kind, self._declaration = ref, kind, declaration
 
     def __missing__(self, name: str) -> V:
-        raise Undeclared(str(self._ref), f"the {self._kind} {name}", self._declaration)
+        raise Undeclared.by(str(self._ref), f"the {self._kind} {name}", self._declaration)
 
 
 class _NoEmbedder:
@@ -74,7 +74,7 @@ class _NoEmbedder:
         self._ref = ref
 
     def __getattr__(self, name: str) -> Any:
-        raise Undeclared(str(self._ref), "the embedder", "embeds=True")
+        raise Undeclared.by(str(self._ref), "the embedder", "embeds=True")
 
 
 def _declared_settings(build: Build, ref: StageRef, step: Step) -> FamilySettings:

@@ -13,8 +13,10 @@ from schemas.errors import Failed
 class Undeclared(Failed):
     """A step reads what it does not declare: its records would not be made again if that changed."""
 
-    def __init__(self, step: str, what: str, declaration: str) -> None:
-        super().__init__(f"{step}: reads {what}, which the step does not declare; declare it with {declaration}")
+    @classmethod
+    def by(cls, step: str, what: str, declaration: str) -> Self:
+        """Return the error for a step."""
+        return cls(f"{step}: reads {what}, which the step does not declare; declare it with {declaration}")
 
 
 class FamilySettings(BaseModel):
@@ -39,7 +41,7 @@ class FamilySettings(BaseModel):
 
         def __getattr__(self, name: str) -> Any:
             if name in type(self).model_fields:
-                raise Undeclared(self._reader, f"the setting {name}", f"settings=[{name!r}]")
+                raise Undeclared.by(self._reader, f"the setting {name}", f"settings=[{name!r}]")
             return super().__getattr__(name)
 
 
