@@ -61,7 +61,8 @@ def test_a_worker_where_something_differs_refuses(tmp_path: Path) -> None:
 async def test_workers_share_the_money_that_is_left_as_they_come_and_go(tmp_path: Path) -> None:
     """1 dollar was spent before the command, 2 by its first worker: of 8, each of two workers has 3."""
     config = write_config(tmp_path, store=str(tmp_path / "store"), budget_usd=8, families={"uraq": URAQ})
-    project = Project(config, tmp_path / "out", share=None)
+    project = Project(config, tmp_path / "out")
+    project.models.share = None
     project.models.cache.put("before", Completion("", "answer", 1, 1, 1.0))
     assert project.models.left_usd() == 8
     first = opened(project)

@@ -35,9 +35,10 @@ _log = logging.getLogger(__name__)
 class Models:
     """The models that a configuration names. Each is opened when it is first used."""
 
-    def __init__(self, path: Path, config: Config, share: Share | None = WHOLE) -> None:
-        """Several processes have a `share` of the limits and the money each; None: nothing is asked before `take`."""
-        self._path, self._config, self._share = path, config, share
+    def __init__(self, path: Path, config: Config) -> None:
+        self._path, self._config = path, config
+        self.share: Share | None = WHOLE
+        """What this process, of several, has of the limits and the money; None: nothing is asked before `take`."""
         self._sharing = threading.Lock()
         self._endpoints: dict[bytes, Endpoint] = {}
         self._begun_usd: float | None = None
@@ -61,7 +62,7 @@ class Models:
     @cached_property
     def budget(self) -> Budget:
         """The money that one command may spend; with several processes, this one's share."""
-        left = None if self._share is None else self._share.left_usd
+        left = None if self.share is None else self.share.left_usd
         return Budget(self._config.budget_usd if left is None else left)
 
     def left_usd(self) -> float | None:
@@ -86,7 +87,7 @@ class Models:
         call is in flight. Call it on the event loop of the models.
         """
         with self._sharing:
-            self._share = None
+            self.share = None
             limits = [endpoint.limits for endpoint in self.endpoints]
         room = share if self._config.budget_usd is None else None
         await asyncio.gather(*(limit.hold(room) for limit in limits))
@@ -94,7 +95,7 @@ class Models:
     async def take(self, share: Share) -> None:
         """Go on with a share of the limits and the money. Call it on the event loop of the models."""
         with self._sharing:
-            self._share = share
+            self.share = share
             if "budget" in self.__dict__ and share.left_usd is not None:
                 self.budget.ceiling_usd = self.budget.spent_usd + share.left_usd
             for endpoint in self.endpoints:
@@ -144,7 +145,7 @@ class Models:
                     concurrency=settings.concurrency,
                     requests_per_minute=settings.requests_per_minute,
                     tokens_per_minute=settings.tokens_per_minute,
-                    share=self._share,
+                    share=self.share,
                 )
                 self._endpoints[key] = Endpoint(
                     settings, self.cache, prices=self.prices, budget=self.budget, limits=limits, tell=self.tell

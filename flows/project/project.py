@@ -21,7 +21,7 @@ from flows.construct.embedding_cache import CachedEmbedder
 from flows.construct.engine import Family
 from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, FamilyBuild
-from flows.llm.limits import WHOLE, Share
+from flows.llm.limits import Share
 from flows.llm.model import BudgetSpent, Prompt, with_templates
 from flows.llm.paid import DRAIN_S
 from flows.project.model_loop import ModelLoop
@@ -50,7 +50,6 @@ class Project:
         config: Path,
         out: Path,
         limit: int | None = None,
-        share: Share | None = WHOLE,
         built: BuildManifest | None = None,
         store: str | None = None,
         pins: Pins | None = None,
@@ -60,7 +59,6 @@ class Project:
 
         A `store` alone replaces the configured store and its cache. Sources that others can change are read at
         `pins`, by default those of the configuration. `history` has the dataset's releases, by default the store's.
-        Of several processes, each has a `share` of the models' limits; None: it gets one by `take_share`.
         """
         self.config_path = config
         self.config: Config = load_config(config) if built is None else built_config(config, built, store)
@@ -77,7 +75,7 @@ class Project:
         """Processes that the shards of a stage are shared among."""
         self.built = built
         self._history = history
-        self.models = Models(config, self.config, share)
+        self.models = Models(config, self.config)
         self.loop = ModelLoop()
         """The event loop that all model calls share."""
         self._verdicts: dict[tuple[str, str], Mapping[str, Verdict]] = {}
@@ -270,8 +268,8 @@ def _reopened(run_id: str, config: Path, out: Path, limit: int | None) -> Projec
                 oldest = next(iter(_opened))
                 _opened.pop(oldest).close()
                 _shares.pop(oldest, None)
-            project = Project(config, out, limit, _shares.get(run_id))
-            project.run_id = run_id
+            project = Project(config, out, limit)
+            project.run_id, project.models.share = run_id, _shares.get(run_id)
             _opened[run_id] = project
         return _opened[run_id]
 

@@ -101,7 +101,7 @@ def build(config: str, out: str, limit: int | None = None, listener: ProgressLis
     """Build every configured family into `out`."""
     project = Project(Path(config), Path(out), limit)
     if project.config.runner == "dask":
-        project = Project(Path(config), Path(out), limit, share=None)
+        project.models.share = None  # until the workers that there are have shared the limits
     stages = project.build
     try:
         with building(project.state), _workers_of(project) as workers:
