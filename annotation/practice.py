@@ -91,7 +91,8 @@ def feedback(task: Task, annotation: Annotation, rubric: Rubric) -> str:
     lines = []
     for ask in rubric.asks:
         if ask.name in task.right_answers:
-            answer, right = annotation.answers.get(ask.name, "nothing"), task.right_answers[ask.name]
-            text = f"{answer} is right." if answer == right else f"you chose {answer}; the right answer is {right}."
-            lines.append(f"{ask.question} {text[0].upper()}{text[1:]}")
+            answer, correct = annotation.answers.get(ask.name), task.right_answers[ask.name]
+            given = f"Your answer was “{answer}”." if answer else "You gave no answer."
+            wrong = f"{given} The correct answer is “{correct}”."
+            lines.append(f"{ask.question} {f'Your answer “{answer}” is correct.' if answer == correct else wrong}")
     return "\n".join([*lines, f"Why: {task.why}"] if task.why else lines)

@@ -128,7 +128,7 @@ def test_what_was_practised_wrongly_is_shown_again_with_the_feedback() -> None:
     first, again = (practice_for("a", practice, answers, RUBRIC) for answers in ([], given))
     assert [one.key for one in first] == [one.key for one in again] == [one.key for one in practice]
     assert [one.id != other.id for one, other in zip(first, again, strict=True)] == [True, False, False, False, False]
-    assert "the right answer is yes" in str(again[0].shown["feedback"])
+    assert "The correct answer is “yes”." in str(again[0].shown["feedback"])
     assert "It says so." in str(again[0].shown["feedback"])
     assert practice_for("b", practice, given, RUBRIC) == first
     assert {one.rubric for one in first} == {practice_rubric(RUBRIC).name}
@@ -137,10 +137,12 @@ def test_what_was_practised_wrongly_is_shown_again_with_the_feedback() -> None:
 def test_feedback_says_what_is_right_and_why() -> None:
     one = task(1, "no", why="The sentence with the answer is not there.")
     assert feedback(one, judged(one.id, "a", "yes"), RUBRIC) == (
-        "Does it support the answer? You chose yes; the right answer is no.\n"
+        "Does it support the answer? Your answer was “yes”. The correct answer is “no”.\n"
         "Why: The sentence with the answer is not there."
     )
-    assert feedback(one, judged(one.id, "a", "no"), RUBRIC).startswith("Does it support the answer? No is right.\n")
+    assert feedback(one, judged(one.id, "a", "no"), RUBRIC).startswith(
+        "Does it support the answer? Your answer “no” is correct.\n"
+    )
 
 
 def test_a_suggestion_left_as_it_stood_needs_a_reason() -> None:

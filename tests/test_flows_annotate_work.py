@@ -347,7 +347,7 @@ def test_practice_comes_first_and_who_fails_the_known_items_is_set_aside(bench: 
     assert bench.queue(JUDGED.name, "a2") == []
     told = [row["data"]["shown_feedback"] for row in bench.queue(practice, "a2") if not row["total_annotations"]]
     assert told
-    assert all("the right answer is no" in text for text in told)
+    assert all("The correct answer is “no”." in text for text in told)
     bench.do_all(practice, "a2", lambda data: {"decision": answers[data["shown_text"]]})
     pull(project, client)
     push(project, client)
