@@ -62,6 +62,7 @@ def review_of(rubric: Rubric, guideline: str = "") -> Rubric:
             for part in parts
         ),
         writes=(*corrected, comment),
+        for_all=ACCEPT,
     )
 
 

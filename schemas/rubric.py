@@ -118,6 +118,7 @@ class Rubric(Frozen):
     asks: tuple[Choice, ...] = ()
     writes: tuple[Written, ...] = ()
     marks: tuple[Marked, ...] = ()
+    for_all: str = Field("", description="Option that can be chosen for all questions at once")
     listed: str = Field(
         "", description="Name of the shown text that identifies tasks in a list (of a dialogue, its last turn); by "
         "default the first"
@@ -158,6 +159,8 @@ class Rubric(Frozen):
                 raise ValueError(f"rubric {self.name}: a name occurs twice among {', '.join(names)}")
         if not asks + made:
             raise ValueError(f"rubric {self.name}: it asks nothing")
+        if self.for_all and (lacking := [ask.name for ask in self.asks if self.for_all not in ask.options]):
+            raise ValueError(f"rubric {self.name}: {self.for_all} is not an option of {lacking[0]}")
         texts = {text.name for text in self.shows if text.kind == "text"}
         alone = texts - {text.name for text in self.shows if text.beside is not None}
         references: tuple[tuple[Iterable[str | None], Iterable[str], str], ...] = (

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from annotation.label_studio.accounts import Owner, read_owner
-from annotation.label_studio.config import QUESTION, guideline_page, hotkeys, label_config
+from annotation.label_studio.config import FOR_ALL, QUESTION, guideline_page, hotkeys, label_config
 from annotation.label_studio.sync import KEY, VIEW, Queue, QueuedTask, push_queue
 from annotation.label_studio.task_data import data_fields, task_data
 from annotation.practice import practice_for, practice_of, practice_rubric
@@ -184,9 +184,12 @@ def forms_after() -> Iterator[Form]:
             yield Form(practice_rubric(rubric), guideline, *practice_for("a1", [practice], [failed], rubric))
 
 
+FORMS = {form.rubric.name: form for form in (*forms(), *forms_after())}
+
+
 def result(rubric: Rubric, answers: Mapping[str, str], spans: Mapping[str, list[tuple[int, int]]] | None = None) -> Any:
     """What Label Studio exports of these answers."""
-    choices = {one.name for one in rubric.asks}
+    choices = {one.name for one in rubric.asks} | {FOR_ALL}
     rows: list[dict[str, Any]] = [
         {"from_name": name, "to_name": "shown-x", "type": "choices", "value": {"choices": [text]}, "origin": "manual"}
         if name in choices

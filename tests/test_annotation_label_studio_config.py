@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from annotation.label_studio.answers import Answers, Unusable, answers_of
-from annotation.label_studio.config import QUESTION, guideline_page, hotkeys, label_config
+from annotation.label_studio.config import FOR_ALL, QUESTION, guideline_page, hotkeys, label_config
 from annotation.label_studio.task_data import (
     EDGE_CHARACTERS,
     LISTED,
@@ -19,29 +19,26 @@ from annotation.label_studio.task_data import (
     task_data,
 )
 from annotation.practice import practice_rubric
-from annotation.review import review_of, revision_of
+from annotation.review import judging_of, review_of, revision_of
 from flows.families.lveval.rubric import KEYWORDS
 from flows.families.reeval.rubric import SUPPORT
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Turn, Written
 from tests.forms import (
     AUTHORING,
     AUTHORING_TASK,
+    FORMS,
     HOSTILE,
     HOSTILE_TASK,
     PAGE,
     WRITTEN,
     Form,
     close_guideline,
-    forms,
-    forms_after,
     log_in,
     make,
     open_form,
     result,
 )
 from tests.label_studio import Served
-
-FORMS = {form.rubric.name: form for form in (*forms(), *forms_after())}
 
 
 def one(name: str, kind: str, value: Any) -> Any:
@@ -94,7 +91,8 @@ def test_a_form_holds_together(form: Form) -> None:
     controls = [tag for tag in named if tag.tag in ("Choices", "TextArea", "Labels")]
     assert {tag.get("toName") for tag in controls} <= objects
     asked = {one.name for part in (form.rubric.asks, form.rubric.writes, form.rubric.marks) for one in part}
-    assert {tag.get("name") for tag in controls} == {*asked, QUESTION}
+    for_all = {FOR_ALL} if form.rubric.for_all else set()
+    assert {tag.get("name") for tag in controls} == {*asked, *for_all, QUESTION}
     values = [tag.get("value", "") for tag in tags]
     assert {one[1:] for one in values if one.startswith(("$shown_", "$draft_", "$note_"))} == {
         name for name in task_data(form.rubric, form.task) if name.startswith(("shown_", "draft_", "note_"))
@@ -107,7 +105,7 @@ def test_every_option_has_a_key_of_its_own(form: Form) -> None:
     assert (
         len(set(keys.values()))
         == len(keys)
-        == sum(len(one.options) for one in form.rubric.asks) + len(form.rubric.marks)
+        == sum(len(one.options) for one in form.rubric.asks) + len(form.rubric.marks) + bool(form.rubric.for_all)
     )
     tags = list(Xml.fromstring(label_config(form.rubric)).iter())
     assert sorted(tag.get("hotkey", "") for tag in tags if tag.tag in ("Choice", "Label")) == sorted(keys.values())
@@ -120,10 +118,23 @@ def test_up_to_four_questions_have_a_row_of_the_keyboard_each() -> None:
     assert [keys["following", one] for one in "12345"] == list("asdfg")
 
 
+def keys_of(rubric: Rubric) -> list[str]:
+    """The keys of each question's options."""
+    keys = hotkeys(rubric)
+    return ["".join(keys[ask.name, option] for option in ask.options) for ask in rubric.asks]
+
+
+def test_the_parts_of_a_review_have_a_column_of_the_keyboard_each_and_one_key_accepts_all() -> None:
+    review = review_of(AUTHORING)
+    assert keys_of(review) == ["1qa", "2ws", "3ed", "4rf", "5tg"]
+    assert hotkeys(review)[FOR_ALL, "accept"] == "0"
+    assert keys_of(judging_of(AUTHORING)) == ["1q", "2w", "3e", "4r", "5t"]
+
+
 def test_more_questions_follow_each_other_and_none_is_broken_across_rows() -> None:
-    keys = hotkeys(review_of(AUTHORING))
-    decisions = [[keys[ask.name, option] for option in ask.options] for ask in review_of(AUTHORING).asks]
-    assert decisions == [list("123"), list("456"), list("789"), list("qwe"), list("rty")]
+    asks = tuple(Choice(name=f"q{number}", question="?", options=("a", "b", "c")) for number in range(6))
+    rubric = Rubric(name="r", version=1, guideline="g.md", shows=(Shown(name="a"),), asks=asks)
+    assert keys_of(rubric) == ["123", "456", "789", "qwe", "rty", "iop"]
 
 
 def test_keys_that_are_used_up_are_not_given_twice() -> None:
@@ -234,6 +245,14 @@ def test_a_passage_is_cut_around_its_answer() -> None:
     assert len(shown) < MOST_CHARACTERS + 250
 
 
+def test_all_speakers_but_one_are_set_apart() -> None:
+    turns = [Turn(speaker=speaker, text="Yes?") for speaker in ("User", "Bot", "User", "Expert")]
+    shown = task_data(
+        AUTHORING, AUTHORING_TASK.model_copy(update={"shown": {**AUTHORING_TASK.shown, "dialogue": tuple(turns)}})
+    )["shown_dialogue"]
+    assert [turn.get("start") for turn in shown] == [0, None, 0, 0]
+
+
 def test_a_long_dialogue_keeps_its_last_turns() -> None:
     turns = tuple(Turn(speaker="Bot", text=f"{number} " + "x" * 20_000) for number in range(9))
     shown = task_data(
@@ -325,6 +344,24 @@ def test_marked_stretches_come_in_the_order_of_the_text_and_are_the_field_that_t
     assert handed.answers == {"decision": "edit", "keywords": "spring 1931 北京大学"}
 
 
+def test_an_option_for_all_questions_answers_those_without_an_answer() -> None:
+    form = FORMS[f"{AUTHORING.name}-review"]
+    data, decisions = task_data(form.rubric, form.task), [ask.name for ask in form.rubric.asks]
+    accepted = answers_of(form.rubric, result(form.rubric, {FOR_ALL: "accept"}), data)
+    assert accepted.answers == dict.fromkeys(decisions, "accept")
+    mixed = answers_of(form.rubric, result(form.rubric, {FOR_ALL: "accept", "RECF_decision": "reject"}), data)
+    assert mixed.answers == {**accepted.answers, "RECF_decision": "reject"}
+    with pytest.raises(Unusable, match="unknown option: for-all: reject"):
+        answers_of(form.rubric, result(form.rubric, {FOR_ALL: "reject"}), data)
+    with pytest.raises(Unusable, match="unknown answer: for-all"):
+        answers_of(AUTHORING, result(AUTHORING, {**WRITTEN, FOR_ALL: "yes"}), task_data(AUTHORING, AUTHORING_TASK))
+
+
+def test_an_option_for_all_questions_is_one_of_each() -> None:
+    with pytest.raises(ValidationError, match="accept is not an option of decision"):
+        AUTHORING.model_validate({**dict(AUTHORING), "for_all": "accept"})
+
+
 @pytest.mark.parametrize("span", [(0, 99), (5, 5), (-1, 3)])
 def test_a_stretch_beside_the_text_is_named(span: tuple[int, int]) -> None:
     with pytest.raises(Unusable, match="unknown stretch: keywords"):
@@ -383,7 +420,7 @@ async def test_an_author_and_a_reviewer_fill_their_forms_and_their_answers_come_
     await open_form(page, label_studio, project)
     await close_guideline(page)
     assert await page.locator("textarea[name=KGUG]").is_hidden()
-    for key in "157qt":  # accept, fix, accept, accept, fix
+    for key in "1w34t":  # accept, fix, accept, accept, fix
         await page.keyboard.press(key)
     await page.fill("textarea[name=KGUG]", "Ringo Starr was born in 1940.")
     assert await page.input_value("textarea[name=COEX]") == WRITTEN["COEX"]

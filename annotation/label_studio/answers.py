@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from annotation.label_studio.config import QUESTION, deciding_question, hidden_boxes
+from annotation.label_studio.config import FOR_ALL, QUESTION, deciding_question, hidden_boxes
 from schemas.base import Frozen
 from schemas.rubric import Marked, Rubric
 
@@ -37,15 +37,18 @@ class Unusable(ValueError):  # noqa: N818 - a finding about what somebody submit
 def answers_of(rubric: Rubric, annotation: Mapping[str, Any], data: Mapping[str, Any]) -> Answers:
     """Return the answers in an exported annotation; `data` is that of its task.
 
-    The server does not enforce the form, so everything is checked here. Texts are stripped; those in hidden boxes do
-    not count. Marked spans that correct a field of the record are its text as well. A suggestion is untouched if it
-    comes back unchanged. A required text may be missing, since the form allows a full box to be emptied: it goes back
-    to its author (`annotation/settle.py`).
+    The server does not enforce the form, so everything is checked here. What is chosen for all questions is the answer
+    to those without one. Texts are stripped; those in hidden boxes do not count. Marked spans that correct a field of
+    the record are its text as well. A suggestion is untouched if it comes back unchanged. A required text may be
+    missing, since Label Studio's own page takes an emptied box for a full one: it goes back to its author
+    (`annotation/settle.py`).
 
     Raises `Unusable`.
     """
     answers, spans = _read(rubric, annotation, data)
     question = answers.pop(QUESTION, "")
+    if for_all := answers.pop(FOR_ALL, ""):
+        answers = {ask.name: for_all for ask in rubric.asks} | answers
     hidden = hidden_boxes(rubric, answers)
     answers = {name: text for name, text in answers.items() if text and name not in hidden}
     marks = {name: tuple(text for _, _, text in sorted(places)) for name, places in spans.items()}
@@ -92,6 +95,8 @@ def _read(
 ) -> tuple[dict[str, str], dict[str, list[tuple[int, int, str]]]]:
     """Return the options and texts by name, and the marked spans by name."""
     options = {ask.name: ask.options for ask in rubric.asks}
+    if rubric.for_all:
+        options[FOR_ALL] = (rubric.for_all,)
     writes = {write.name for write in rubric.writes} | {QUESTION}
     marks = {mark.name: mark for mark in rubric.marks}
     answers: dict[str, str] = {}

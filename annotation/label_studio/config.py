@@ -16,8 +16,14 @@ from schemas.rubric import Choice, Marked, Rubric, Shown, Written
 
 QUESTION = "question-to-engineer"
 """The box that every form has. No rubric's name has a hyphen."""
+FOR_ALL = "for-all"
+"""The choice of one option for all questions."""
+FOR_ALL_KEY = "0"
+ALL_PARTS = "All parts at once"
 KEYBOARD = ("1234567890", "qwertyiop", "asdfgjkl", "zxcvbnm")
 """The keys that choose, row by row. `u` and `h` are Label Studio's own."""
+COLUMNS = 5
+"""So many keys of each row, from the left, stand below each other."""
 MARK_COLOUR = "#ffd166"
 STYLE = Path(__file__).with_name("form.css").read_text(encoding="utf-8")
 """It fits the form on a page and hides what annotators do not need: times of a dialogue that has none, a filter of
@@ -25,23 +31,38 @@ speakers, the panels of regions. A task opened from the table has a bar of tabs 
 these elements differently, they are visible, no more."""
 # Label Studio shows it in a dialog: in a paragraph that keeps line breaks, with no lines around table cells.
 GUIDELINE_STYLE = Path(__file__).with_name("guideline.css").read_text(encoding="utf-8")
-# Label Studio saves choices as they are made, but a text only after Shift+Enter in its box.
+# By itself, Label Studio saves choices as they are made, but a text only after Shift+Enter in its box. The project's
+# own server saves texts as well (`page/`): its pages show what has the class `kept`, all others what has `unkept`.
 SAVING = """
-<p>Your texts are saved when you submit. If you leave the page or skip the task before, a text is lost unless you
-pressed <kbd>Shift</kbd> + <kbd>Enter</kbd> in its box. To ask the engineer and go on: write your question, press
-<kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip. A skipped task comes back to you.</p>
+<p class="kept">Your texts are saved as you type. To ask the engineer and go on: write your question, then skip.</p>
+<p class="unkept">Your texts are saved when you submit. If you leave the page or skip the task before, a text is lost
+unless you pressed <kbd>Shift</kbd> + <kbd>Enter</kbd> in its box. To ask the engineer and go on: write your question,
+press <kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip.</p>
+<p>A skipped task comes back to you, with its boxes as they were at first.</p>
 """
-HELP = "* required · Shift+Enter in a box saves a draft · Ctrl+Enter outside submits · guideline: Instructions"
+HELP = {
+    "kept": "* required · texts are saved as you type · Ctrl+Enter submits · guideline: Instructions",
+    "unkept": "* required · Shift+Enter in a box saves a draft · Ctrl+Enter outside submits · guideline: Instructions",
+}
 
 
 def hotkeys(rubric: Rubric) -> dict[tuple[str, str], str]:
     """Return the key of each option, by (question's name, option), and of each kind of mark, by (name, "").
 
-    Each question has a row of the keyboard if there are enough rows. Otherwise they follow each other, and none is
-    split across rows. A key is given once; options without a key are chosen with the mouse.
+    If there are more questions than options, and all have the same, each option has a row of the keyboard and each
+    question a column: the keys of the third question are 3, e and d. Else each question has a row if there are enough.
+    Otherwise they follow each other, and none is split across rows. A key is given once; options without a key are
+    chosen with the mouse.
     """
     groups = [(ask.name, ask.options) for ask in rubric.asks] + [(mark.name, ("",)) for mark in rubric.marks]
-    keys: dict[tuple[str, str], str] = {}
+    keys = {(FOR_ALL, rubric.for_all): FOR_ALL_KEY} if rubric.for_all else {}
+    options = groups[0][1] if groups else ()
+    if all(others == options for _, others in groups) and len(options) < len(groups) <= COLUMNS:
+        return keys | {
+            (name, option): row[column]
+            for column, (name, _) in enumerate(groups)
+            for row, option in zip(KEYBOARD, options, strict=False)
+        }
     row_each = len(groups) <= len(KEYBOARD) and all(
         len(options) <= len(row) for (_, options), row in zip(groups, KEYBOARD, strict=False)
     )
@@ -88,7 +109,10 @@ class _Form:
         for text in rubric.shows:
             if text.beside is None:
                 self._show(shown, text)
-        _note(asked, HELP)
+        for when, line in HELP.items():
+            _note(_view(asked, when), line)
+        if rubric.for_all:
+            self._ask_for_all(asked)
         for ask in rubric.asks:
             self._ask(asked, ask)
             for write in rubric.writes:
@@ -126,6 +150,12 @@ class _Form:
         if key:
             label.set("hotkey", key)
 
+    def _ask_for_all(self, parent: Xml.Element) -> None:
+        block = _view(parent, "block form-row")
+        _title(block, ALL_PARTS)
+        choices = Xml.SubElement(block, "Choices", name=FOR_ALL, toName=self.about, choice="single", layout="inline")
+        self._option(choices, FOR_ALL, self.rubric.for_all)
+
     def _ask(self, parent: Xml.Element, ask: Choice) -> None:
         block = _view(parent, "block")
         _title(block, f"{ask.question} *")
@@ -138,10 +168,15 @@ class _Form:
             block, "Choices", name=ask.name, toName=self.about, choice="single-radio", layout="inline", required="true",
             requiredMessage=_plain(f"Not answered yet: {ask.question}"),
         )  # fmt: skip
+        if self.rubric.for_all:  # Label Studio neither asks for what is hidden nor submits it
+            _visible_when(choices, "choice-unselected", FOR_ALL, (self.rubric.for_all,))
         for option in ask.options:
-            choice = Xml.SubElement(choices, "Choice", value=_plain(option), alias=option)
-            if key := self.keys.get((ask.name, option)):
-                choice.set("hotkey", key)
+            self._option(choices, ask.name, option)
+
+    def _option(self, choices: Xml.Element, name: str, option: str) -> None:
+        choice = Xml.SubElement(choices, "Choice", value=_plain(option), alias=option)
+        if key := self.keys.get((name, option)):
+            choice.set("hotkey", key)
 
     def _write(self, parent: Xml.Element, write: Written) -> None:
         block = _view(parent, "block")
@@ -149,9 +184,9 @@ class _Form:
         # Label Studio asks for a required text only while its box is visible.
         if (question := deciding_question(self.rubric, write.name)) is not None:
             needed = True
-            _visible_when(block, "choice-selected", question, question.fixes)
+            _visible_when(block, "choice-selected", question.name, question.fixes)
         elif write.required and (question := rejecting_question(self.rubric)):
-            _visible_when(block, "choice-unselected", question, question.rejects)
+            _visible_when(block, "choice-unselected", question.name, question.rejects)
         title = _title(block, write.title + (" *" if needed else ""))
         _note(title, f"$note_{write.name}")
         box = self._box(block, write.name, write.lines, write.hint)
@@ -179,11 +214,11 @@ def _text(parent: Xml.Element, text: Shown) -> None:
     Xml.SubElement(_view(parent, "box"), "Paragraphs" if text.kind == "dialogue" else "Text", attributes)
 
 
-def _visible_when(block: Xml.Element, when: str, ask: Choice, options: Sequence[str]) -> None:
-    """Show the block only while one of the options is chosen, or none of them."""
-    block.set("visibleWhen", when)
-    block.set("whenTagName", ask.name)
-    block.set("whenChoiceValue", ",".join(options))
+def _visible_when(element: Xml.Element, when: str, choices: str, options: Sequence[str]) -> None:
+    """Show the element only while one of the options is chosen, or none of them."""
+    element.set("visibleWhen", when)
+    element.set("whenTagName", choices)
+    element.set("whenChoiceValue", ",".join(options))
 
 
 def _title(parent: Xml.Element, text: str) -> Xml.Element:
@@ -233,22 +268,28 @@ def guideline_page(rubric: Rubric, guideline: str) -> str:
 def _keys(rubric: Rubric) -> str:
     """Return the keys of the form as a table, in the form's order."""
     keys = hotkeys(rubric)
-    rows = [
-        (ask.question, [(keys[ask.name, option], option) for option in ask.options if (ask.name, option) in keys])
+    rows = [("", ALL_PARTS, [(FOR_ALL_KEY, rubric.for_all)])] if rubric.for_all else []
+    rows += [
+        ("", ask.question, [(keys[ask.name, option], option) for option in ask.options if (ask.name, option) in keys])
         for ask in rubric.asks
     ]
     rows += [
-        (mark.title, [(keys[mark.name, ""], "then draw over the words")])
+        ("", mark.title, [(keys[mark.name, ""], "then draw over the words")])
         for mark in rubric.marks
         if (mark.name, "") in keys
     ]
-    rows += [("Submit", [("Ctrl + Enter", "outside a box")]), ("Skip the task", [("Ctrl + Space", "outside a box")])]
-    rows += [("Save a box as a draft", [("Shift + Enter", "in it")])]
+    rows += [
+        ("kept", "Submit", [("Ctrl + Enter", "")]),
+        ("unkept", "Submit", [("Ctrl + Enter", "outside a box")]),
+        ("", "Skip the task", [("Ctrl + Space", "outside a box")]),
+        ("unkept", "Save a box as a draft", [("Shift + Enter", "in it")]),
+    ]
     cells = "".join(
-        f"<tr><td>{escape(what)}</td><td>"
+        (f'<tr class="{when}">' if when else "<tr>")
+        + f"<td>{escape(what)}</td><td>"
         + "".join(f'<span class="key"><kbd>{escape(key)}</kbd> {escape(does)}</span>' for key, does in how)
         + "</td></tr>"
-        for what, how in rows
+        for when, what, how in rows
         if how
     )
     # Label Studio adds a table body if there is none, and the next push would see a changed guideline.

@@ -46,6 +46,8 @@ LEAST_FREE = 1_000_000
 """With fewer bytes free, a disk is called full."""
 NOWHERE = "http://127.0.0.1:9"
 """A proxy that does not exist (RFC 863, the discard port)."""
+PAGE = Path(__file__).resolve().with_name("page")
+"""Our settings for the server, which add to its pages what keeps the texts that people type."""
 LOCK, LOG, PORT, DATA, DATABASE = "server.pid", "server.log", "port", "data", "label_studio.sqlite3"
 
 
@@ -222,6 +224,8 @@ def _environment(folder: Path, programs: Path, owner: Owner) -> Mapping[str, str
         "PATH": f"{programs.resolve()}:/usr/local/bin:/usr/bin:/bin",
         "HOME": str(home),  # it writes a file with an identifier there
         "LANG": "C.UTF-8",
+        "DJANGO_SETTINGS_MODULE": "touchstone_settings",
+        "PYTHONPATH": str(PAGE),
         "LABEL_STUDIO_BASE_DATA_DIR": str((folder / DATA).resolve()),
         "LABEL_STUDIO_USERNAME": owner.email,
         "LABEL_STUDIO_PASSWORD": owner.password,

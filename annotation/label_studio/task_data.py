@@ -69,18 +69,23 @@ def _listed(text: str | tuple[Turn, ...]) -> str:
     return line if len(line) <= LISTED_CHARACTERS else f"{line[: LISTED_CHARACTERS - 1]}…"
 
 
-def _turns(turns: tuple[Turn, ...]) -> list[dict[str, str]]:
-    """Return a dialogue for Label Studio; if it is too long, the last turns, which matter most."""
-    kept: list[Turn] = []
+def _turns(turns: tuple[Turn, ...]) -> list[dict[str, Any]]:
+    """Return a dialogue for Label Studio; if it is too long, the last turns, which matter most.
+
+    All speakers but one have a start, so that the form can indent their turns: they are told apart by it alone.
+    """
+    first = min((turn.speaker for turn in turns), default="")
+    kept: list[dict[str, Any]] = []
     left = MOST_CHARACTERS
     for turn in reversed(turns):
         text = cut(turn.text)
         left -= len(text)
         if left < 0:
-            kept.append(Turn(speaker="[…]", text=f"{len(turns) - len(kept)} earlier turns are left out here"))
+            kept.append({"speaker": "[…]", "text": f"{len(turns) - len(kept)} earlier turns are left out here"})
             break
-        kept.append(Turn(speaker=turn.speaker, text=text))
-    return [{"speaker": turn.speaker, "text": turn.text} for turn in reversed(kept)]
+        start = {} if turn.speaker == first else {"start": 0}
+        kept.append({"speaker": turn.speaker, "text": text, **start})
+    return kept[::-1]
 
 
 def cut(text: str, around: str = "") -> str:

@@ -1,0 +1,15 @@
+"""Label Studio's settings, with the template in this folder over its own of the same name, which all its pages extend.
+
+`DJANGO_SETTINGS_MODULE` names this module, and `PYTHONPATH` this folder (`annotation/label_studio/server.py`).
+"""
+
+import os
+from pathlib import Path
+
+# Label Studio's settings ask Django for settings before they are complete: those that are there by then must do.
+os.environ["DJANGO_SETTINGS_MODULE"] = "label_studio.core.settings.label_studio"
+
+from label_studio.core.settings.label_studio import *  # noqa: F403 - Django reads every name
+from label_studio.core.settings.label_studio import TEMPLATES
+
+TEMPLATES[0]["DIRS"].insert(0, str(Path(__file__).parent))

@@ -1,0 +1,327 @@
+"""The page that people work on, in a real browser: what they type is kept, what they read is legible, a few keys do."""
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from annotation.label_studio.config import HELP, QUESTION
+from tests.forms import AUTHORING, FORMS, PAGE, WRITTEN, Form, close_guideline, log_in, make, open_form
+from tests.label_studio import Served
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+BOXES = ("KGIR", "KGUG", "RECF", "IECF", "COEX")
+TEXTS = {name: WRITTEN[name] for name in BOXES}
+LEGIBLE = 4.5
+"""The least contrast of a text with what is behind it (WCAG 2.2, 1.4.3)."""
+
+
+class Desk:
+    """Somebody at a form."""
+
+    def __init__(self, page: Any, server: Served, project: int) -> None:
+        self.page, self.server, self.project = page, server, project
+        self.warnings: list[str] = []
+        page.on("dialog", self._accept)
+
+    @classmethod
+    async def at(cls, server: Served, browser: Any, form: Form) -> "Desk":
+        """Open a task of the form."""
+        page = await browser.new_page(viewport=PAGE)
+        await log_in(page, server)
+        desk = cls(page, server, make(server, form))
+        await desk.open()
+        return desk
+
+    async def _accept(self, dialog: Any) -> None:
+        self.warnings.append(dialog.type)
+        await dialog.accept()
+
+    async def open(self) -> None:
+        """Open the queue's next task."""
+        await open_form(self.page, self.server, self.project)
+        await close_guideline(self.page)
+
+    def box(self, name: str) -> Any:
+        """A box; once its text is taken up, Label Studio gives it a longer name."""
+        return self.page.locator(f"textarea[name='{name}'], textarea[name^='{name}:']")
+
+    async def type(self, name: str, text: str) -> None:
+        """Replace the text of a box, with the mouse and the keyboard."""
+        await self.box(name).click()
+        await self.page.keyboard.press("Control+A")
+        await self.page.keyboard.type(text)
+
+    async def texts(self, *names: str) -> dict[str, str]:
+        return {name: await self.box(name).input_value() for name in names or BOXES}
+
+    async def stored(self, act: Callable[[], Awaitable[None]]) -> dict[str, str]:
+        """Do what submits or skips; what the server has then, by name."""
+        async with self.page.expect_response(
+            lambda answer: "/annotations" in answer.url and answer.request.method == "POST"
+        ) as answer:
+            await act()
+        assert (await answer.value).status == 201
+        (row,) = self.server.client.export(self.project)
+        results = row["annotations"][-1]["result"]
+        return {one["from_name"]: next(iter(one["value"].values()))[0] for one in results}
+
+    async def refused(self) -> str:
+        """What the page says is missing, once it is closed."""
+        dialog = self.page.locator(".ant-modal-confirm")
+        said = str(await dialog.inner_text())
+        await self.page.keyboard.press("Escape")
+        await dialog.wait_for(state="detached")
+        return said
+
+
+def drafted(answer: Any) -> bool:
+    """Whether an answer of the server is that a draft is saved."""
+    return "/drafts" in answer.url and answer.request.method in ("POST", "PATCH") and answer.ok
+
+
+# ---- what is typed is kept ----
+
+
+async def test_texts_outlive_a_reload_and_a_link_and_unsaved_ones_warn(label_studio: Served, browser: Any) -> None:
+    desk = await Desk.at(label_studio, browser, FORMS[AUTHORING.name])
+    for name, text in TEXTS.items():
+        await desk.type(name, text)
+    await desk.page.reload()
+    assert desk.warnings == ["beforeunload"], "the last text was still being typed"
+    await desk.open()
+    assert await desk.texts() == TEXTS
+
+    # A link within the page asks nothing: the text is saved as its box is left.
+    await desk.type("RECF", "Ringo Starr drums.")
+    await desk.page.get_by_role("link", name="Projects").first.click()
+    await desk.page.wait_for_url(re.compile(r"/projects\b(?!.*labeling)"))
+    await desk.open()
+    assert (await desk.texts())["RECF"] == "Ringo Starr drums."
+
+    # After a pause nothing is unsaved, and nothing warns.
+    async with desk.page.expect_response(drafted):
+        await desk.type("IECF", "George Harrison sang.")
+    desk.warnings.clear()
+    await desk.open()
+    assert desk.warnings == []
+    assert (await desk.texts())["IECF"] == "George Harrison sang."
+
+
+async def test_a_pause_in_typing_does_not_disturb_it(label_studio: Served, browser: Any) -> None:
+    desk = await Desk.at(label_studio, browser, FORMS[AUTHORING.name])
+    await desk.type("KGUG", "Ringo Starr in 1940.")
+    for _ in " in 1940.":
+        await desk.page.keyboard.press("ArrowLeft")
+    async with desk.page.expect_response(drafted):
+        await desk.page.keyboard.type(" was")
+    await desk.page.keyboard.type(" born")
+    await desk.page.keyboard.press("Tab")
+    await desk.page.keyboard.type("He drums.")
+    assert await desk.texts("KGUG", "RECF") == {"KGUG": "Ringo Starr was born in 1940.", "RECF": "He drums."}
+
+
+async def test_a_question_typed_before_a_skip_is_asked(label_studio: Served, browser: Any) -> None:
+    desk = await Desk.at(label_studio, browser, FORMS[AUTHORING.name])
+    await desk.type("KGUG", "He was born.")
+    await desk.type(QUESTION, "Is Pete Best an entity?")
+    skip = desk.page.get_by_role("button", name="Skip")
+    assert await desk.stored(skip.click) == {"KGUG": "He was born.", QUESTION: "Is Pete Best an entity?"}
+    (row,) = label_studio.client.export(desk.project)
+    assert row["annotations"][-1]["was_cancelled"]
+    assert row["drafts"] == [], "or the question would be asked again"
+
+
+async def test_control_and_enter_submit_inside_a_box(label_studio: Served, browser: Any) -> None:
+    desk = await Desk.at(label_studio, browser, FORMS[AUTHORING.name])
+    await desk.page.keyboard.press("1")
+    for name in ("KGUG", "RECF", "IECF"):
+        await desk.type(name, TEXTS[name])
+    # A box that is emptied is not written, and a text is kept after the page has refused to submit as well.
+    async with desk.page.expect_response(drafted):
+        await desk.page.keyboard.press("Control+A")
+        await desk.page.keyboard.press("Delete")
+    await desk.page.keyboard.press("Control+Enter")
+    assert "Not written yet: 4. IECF" in await desk.refused()
+    async with desk.page.expect_response(drafted):
+        await desk.type("IECF", TEXTS["IECF"])
+    await desk.open()
+    await desk.type("COEX", TEXTS["COEX"])
+    stored = await desk.stored(lambda: desk.page.keyboard.press("Control+Enter"))
+    assert stored == {**TEXTS, "decision": "yes", "KGIR": "George Harrison played lead guitar."}
+
+
+async def test_texts_that_cannot_be_saved_warn_and_can_be_submitted(label_studio: Served, browser: Any) -> None:
+    desk = await Desk.at(label_studio, browser, FORMS[AUTHORING.name])
+    await desk.page.route("**/api/**/drafts*", lambda route: route.abort())
+    await desk.page.keyboard.press("1")
+    async with desk.page.expect_event("requestfailed"):
+        await desk.type("KGUG", TEXTS["KGUG"])
+    await desk.page.unroute("**/api/**/drafts*")
+    await desk.page.reload()
+    assert desk.warnings == ["beforeunload"]
+    await desk.open()
+    assert (await desk.texts())["KGUG"] == TEXTS["KGUG"], "the warning gave it time"
+    await desk.page.route("**/api/**drafts**", lambda route: route.abort())
+    for name, text in TEXTS.items():
+        await desk.type(name, text)
+    assert await desk.stored(lambda: desk.page.keyboard.press("Control+Enter")) == {**TEXTS, "decision": "yes"}
+
+
+async def test_another_server_says_how_a_text_is_kept_there(label_studio: Served, browser: Any) -> None:
+    desk = await Desk.at(label_studio, browser, FORMS[AUTHORING.name])
+    instructions = desk.page.get_by_role("button", name="Instructions")
+    assert HELP["kept"] in await desk.page.inner_text(".form-asked")
+    assert HELP["unkept"] not in await desk.page.inner_text(".form-asked")
+    await instructions.click()
+    assert "Your texts are saved as you type." in await desk.page.inner_text(".guideline")
+    assert "outside a box" not in (await desk.page.inner_text(".guideline")).partition("Skip")[0]
+
+    async def plain(route: Any) -> None:
+        """Label Studio's own page."""
+        answer = await route.fetch()
+        text = re.sub(r"<script[^>]*>// Keeps what people type.*?</script>", "", await answer.text(), flags=re.S)
+        await route.fulfill(response=answer, body=text)
+
+    await desk.page.route(f"**/projects/{desk.project}/data*", plain)
+    await desk.open()
+    assert HELP["unkept"] in await desk.page.inner_text(".form-asked")
+    assert HELP["kept"] not in await desk.page.inner_text(".form-asked")
+    await instructions.click()
+    assert "a text is lost unless you" in await desk.page.inner_text(".guideline")
+    await close_guideline(desk.page)
+    await desk.type("KGUG", TEXTS["KGUG"])
+    async with desk.page.expect_response(drafted):
+        await desk.page.keyboard.press("Shift+Enter")
+    await desk.type("RECF", TEXTS["RECF"])
+    await desk.page.keyboard.press("Control+Enter")
+    assert label_studio.client.export(desk.project)[0]["annotations"] == []
+    await desk.open()
+    assert await desk.texts("KGUG", "RECF") == {"KGUG": TEXTS["KGUG"], "RECF": ""}
+    assert desk.warnings == []
+
+
+# ---- what is read is legible ----
+
+CONTRASTS = """() => {
+    const colours = (text) => text.match(/[\\d.]+/g).map(Number);
+    const light = (colour) => colour.slice(0, 3).map((part) => part / 255)
+        .map((part) => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, part, place) => sum + part * [0.2126, 0.7152, 0.0722][place], 0);
+    const behind = (element) => {
+        const colour = colours(getComputedStyle(element).backgroundColor);
+        return colour[3] === 0 ? behind(element.parentElement) : colour;
+    };
+    const contrast = (element, part) => {
+        const style = getComputedStyle(element, part), back = behind(element);
+        let [colour, alpha] = [colours(style.color), Number(style.opacity)];
+        for (let one = element; one; one = one.parentElement) alpha *= Number(getComputedStyle(one).opacity);
+        if (colour.length === 4) alpha *= colour[3];
+        colour = colour.slice(0, 3).map((part, place) => part * alpha + back[place] * (1 - alpha));
+        const [less, more] = [light(colour), light(back)].sort((a, b) => a - b);
+        return (more + 0.05) / (less + 0.05);
+    };
+    const all = (selector, part) => [...document.querySelectorAll(selector)].filter((one) => one.offsetParent)
+        .map((one) => contrast(one, part));
+    return {
+        placeholders: all(".form-asked textarea", "::placeholder"),
+        names: all(".lsf-paragraphs [class*=dialoguename--]"),
+        turns: all(".lsf-paragraphs [class*=dialoguetext--]"),
+        notes: all(".form-note h5, .form-note h1, .form-note *:not(:has(*))"),
+    };
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_hints_notes_and_speakers_are_legible(label_studio: Served, browser: Any, theme: str) -> None:
+    desk = await Desk.at(label_studio, browser, FORMS[AUTHORING.name])
+    await desk.page.evaluate("(theme) => document.documentElement.setAttribute('data-color-scheme', theme)", theme)
+    await desk.page.wait_for_timeout(500)  # colours fade
+    for what, contrasts in (await desk.page.evaluate(CONTRASTS)).items():
+        assert contrasts, what
+        assert min(contrasts) >= LEGIBLE, what
+
+
+async def test_speakers_are_told_apart_by_where_their_turns_stand(label_studio: Served, browser: Any) -> None:
+    desk = await Desk.at(label_studio, browser, FORMS[AUTHORING.name])
+    turns = await desk.page.evaluate(
+        """() => [...document.querySelectorAll(".lsf-paragraphs [class*=phrase--]")].map((turn) =>
+            [turn.querySelector("[class*=dialoguename--]").textContent, turn.getBoundingClientRect().left])"""
+    )
+    assert [speaker for speaker, _ in turns] == ["User", "Bot", "User", "Bot", "User"]
+    lefts = {name: {left for speaker, left in turns if speaker == name} for name in ("User", "Bot")}
+    assert [len(places) for places in lefts.values()] == [1, 1]
+    assert min(lefts["User"]) - max(lefts["Bot"]) > 30
+    assert not await desk.page.locator("[aria-label=play]").first.is_visible()
+
+
+# ---- a few clicks and keys do it ----
+
+
+class Counted(Desk):
+    """Somebody whose clicks and keys are counted, but for those that type a text."""
+
+    count = 0
+
+    async def click(self, element: Any) -> None:
+        self.count += 1
+        await element.click()
+
+    async def press(self, *keys: str) -> None:
+        for key in keys:
+            self.count += 1
+            await self.page.keyboard.press(key)
+
+
+async def test_an_authoring_takes_seven_clicks_and_the_texts(label_studio: Served, browser: Any) -> None:
+    desk = await Counted.at(label_studio, browser, FORMS[AUTHORING.name])
+    await desk.click(desk.page.locator("label:has(input[name='yes'])"))
+    for name, text in TEXTS.items():
+        await desk.click(desk.box(name))
+        await desk.page.evaluate("() => document.activeElement.select()")
+        await desk.page.keyboard.type(text)
+    submit = desk.page.get_by_test_id("bottombar-submit-button")
+    assert await desk.stored(lambda: desk.click(submit)) == {**TEXTS, "decision": "yes"}
+    assert desk.count == 7
+
+
+async def test_an_authoring_takes_at_most_thirteen_keys_and_the_texts(label_studio: Served, browser: Any) -> None:
+    desk = await Counted.at(label_studio, browser, FORMS[AUTHORING.name])
+    await desk.press("1")
+    for name, text in TEXTS.items():
+        while not await desk.page.evaluate("(name) => document.activeElement.name?.startsWith(name)", name):
+            await desk.press("Tab")
+        await desk.page.evaluate("() => document.activeElement.select()")
+        await desk.page.keyboard.type(text)
+    assert await desk.stored(lambda: desk.press("Control+Enter")) == {**TEXTS, "decision": "yes"}
+    assert desk.count <= 13
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "stored"),
+    [
+        (f"{AUTHORING.name}-review", ("0", "Control+Enter"), {"for-all": "accept"}),
+        (
+            f"{AUTHORING.name}-review",
+            ("1", "2", "d", "4", "5", "Control+Enter"),
+            {f"{name}_decision": "reject" if name == "RECF" else "accept" for name in BOXES},
+        ),
+        ("reeval-support", ("1", "w", "Control+Enter"), {"readable": "yes", "supports": "no"}),
+    ],
+    ids=["review, all accepted", "review, part by part", "judgement"],
+)
+async def test_a_review_or_a_judgement_takes_a_key_for_each_answer(
+    label_studio: Served, browser: Any, name: str, keys: tuple[str, ...], stored: dict[str, str]
+) -> None:
+    desk = await Counted.at(label_studio, browser, FORMS[name])
+    assert await desk.stored(lambda: desk.press(*keys)) == stored
+
+
+async def test_what_is_accepted_at_once_is_not_fixed(label_studio: Served, browser: Any) -> None:
+    desk = await Desk.at(label_studio, browser, FORMS[f"{AUTHORING.name}-review"])
+    await desk.page.keyboard.press("w")
+    await desk.type("KGUG", "He was born in 1940.")
+    await desk.page.locator("label:has(input[name='accept'])").first.click()
+    await desk.box("KGUG").wait_for(state="hidden")
+    assert await desk.stored(lambda: desk.page.keyboard.press("Control+Enter")) == {"for-all": "accept"}
