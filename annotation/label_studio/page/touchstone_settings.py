@@ -1,6 +1,7 @@
 """Label Studio's settings, with the template in this folder over its own of the same name, which all its pages extend.
 
-`DJANGO_SETTINGS_MODULE` names this module, and `PYTHONPATH` this folder (`annotation/label_studio/server.py`).
+This folder is no package of ours: the server that `touchstone label-studio up` starts has it on its `PYTHONPATH`, and
+this module as its `DJANGO_SETTINGS_MODULE`.
 """
 
 import os
