@@ -144,7 +144,7 @@ def test_hashes_seen_before_are_known_over_many_batches(monkeypatch: pytest.Monk
     hashes, records = Seen(), [statement(number) for number in range(500)]
     for record in records:
         assert hashes.get(record.key) is None
-        hashes.add(record.key, record.id)
+        hashes.add({record.key: record.id})
     assert [hashes.get(record.key) for record in records] == [record.id for record in records]
     assert hashes.get(statement(500).key) is None
     assert hashes.known([record.key for record in [*records, statement(500)]]) == {

@@ -217,6 +217,7 @@ class _Door(Generic[S]):
         records = [None if reason else self._record(entry) for entry, reason in zip(entries, reasons, strict=True)]
         contents = self._contents.known([record.id for record in records if record is not None])
         ids = self._ids.known([record.key for record in records if record is not None])
+        admitted: dict[str, str] = {}
         for entry, reason, record in zip(entries, reasons, records, strict=True):
             if record is None:
                 self._drop(entry, content_hash(self._place, entry.id), reason, None)
@@ -225,11 +226,11 @@ class _Door(Generic[S]):
             elif (first := ids.get(record.key)) is not None:
                 self._drop(entry, record.id, "duplicate id", first)
             else:
-                contents[record.id] = ids[record.key] = record.id
-                self._contents.add(record.id, record.id)
-                self._ids.add(record.key, record.id)
+                contents[record.id] = ids[record.key] = admitted[record.key] = record.id
                 self.kept += 1
                 yield record
+        self._contents.add({id_: id_ for id_ in admitted.values()})
+        self._ids.add(admitted)
 
     def _record(self, entry: Entry) -> S:
         values = {

@@ -8,13 +8,14 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
 from pydantic import ValidationError
 
 from data.seen import Hashes, Seen, places_of, sorted_hashes, text_of
-from data.sources import read_source
+from data.sources import AT_ONCE, read_source
 from data.stage_files import LongTextShardWriter, ShardWriter, StageFiles, new_mark
 from flows.construct.counting import AccountingError, finish
 from flows.construct.engine import Context, Drop, RecordStep, SetContext, SetStep, Slot
@@ -282,19 +283,22 @@ def run_source(build: Build, ref: StageRef) -> StageManifest:
     seen = Seen()
     with writer:
         for spec in specs:
-            for record in read_source(spec, part.source, writer.drop):  # type: ignore[type-var]
-                first = seen.get(record.key) if several else None
-                if first is not None and first != record.id:
-                    raise WrongInput(
-                        f"{spec.path}: another source of format {spec.format} is called {spec.name} too and has "
-                        "other rows of the same ids; give one of the files another name"
-                    )
-                if first is not None:
-                    writer.drop(Drop("row of a source that was read before", related_id=first).of(record, SOURCE))
-                    continue
+            records = read_source(spec, part.source, writer.drop)  # type: ignore[type-var]
+            while some := list(islice(records, AT_ONCE)):
+                first = seen.known([record.key for record in some]) if several else {}
+                for record in some:
+                    if record.key not in first:
+                        writer.keep(record)
+                    elif record.id == first[record.key]:
+                        drop = Drop("row of a source that was read before", related_id=record.id)
+                        writer.drop(drop.of(record, SOURCE))
+                    else:
+                        raise WrongInput(
+                            f"{spec.path}: another source of format {spec.format} is called {spec.name} too and has "
+                            "other rows of the same ids; give one of the files another name"
+                        )
                 if several:
-                    seen.add(record.key, record.id)
-                writer.keep(record)
+                    seen.add({record.key: record.id for record in some if record.key not in first})
     return finish(build, ref, writer.finish({}), planned=writer.kept + writer.dropped, notes=())
 
 
