@@ -24,7 +24,7 @@ def verify_pairs(rows: Iterable[UtterancePair], ctx: VerifyContext) -> Iterator[
 def verify_authored(rows: Iterable[Authored], ctx: VerifyContext) -> Iterator[Fault]:
     """Each has the dialogue of its pair of utterances, and its distractors break no rule."""
     seen: set[str] = set()
-    pairs = {pair.id: pair for pair in ctx.rows("utterances")}
+    pairs = ctx.rows_by("utterances", lambda pair: pair.id)
     for row in rows:
         problems = [*_twice(row, seen), *_dialogue_problems(row)]
         pair = next((pairs[parent] for parent in row.provenance.parents if parent in pairs), None)
@@ -52,7 +52,7 @@ def verify_authored(rows: Iterable[Authored], ctx: VerifyContext) -> Iterator[Fa
 def verify_items(rows: Iterable[CharpEvalItem], ctx: VerifyContext) -> Iterator[Fault]:
     """Six different options, with the response at the place that the row gives; both subsets of each dialogue."""
     seen: set[str] = set()
-    authored = {record.key: record for record in ctx.rows("distractors")}
+    authored = ctx.rows_by("distractors", lambda record: record.key)
     by_dialogue: dict[str, dict[str, CharpEvalItem]] = {}
     for row in rows:
         problems = [*_twice(row, seen), *_option_problems(row)]

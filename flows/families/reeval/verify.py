@@ -60,7 +60,7 @@ def verify_swaps(rows: Iterable[SwapCase], ctx: VerifyContext) -> Iterator[Fault
 def verify_enriched(rows: Iterable[EnrichedCase], ctx: VerifyContext) -> Iterator[Fault]:
     """Both expansions hold the answer and its support among three other pages' passages on the matter."""
     seen: set[str] = set()
-    stock = {passage.id: passage for passage in ctx.rows("passages")}
+    stock = ctx.rows_by("passages", lambda passage: passage.id)
     stream = iter(rows)
     while batch := list(islice(stream, EMBEDDED_AT_ONCE)):
         far = _far_passages([row for row in batch if row.language in MOST_WORDS], ctx)

@@ -36,8 +36,8 @@ def verify_protocol(rows: Iterable[ProtocolSettings], ctx: VerifyContext) -> Ite
 
 def verify_dialogues(rows: Iterable[RefutationDialogue], ctx: VerifyContext) -> Iterator[Fault]:
     """Each dialogue has the turns of its protocol, on its seed; every model met the same focus at the same place."""
-    seeds = {seed.key: seed for seed in ctx.rows("seeds")}
-    tasks = {seed.query: seed.task for seed in seeds.values()}
+    seeds = ctx.rows_by("seeds", lambda seed: seed.key)
+    by_query = ctx.rows_by("seeds", lambda seed: seed.query)
     seen: set[object] = set()
     focuses: dict[tuple[str, str, int], tuple[str, str]] = {}
     for row in rows:
@@ -51,7 +51,7 @@ def verify_dialogues(rows: Iterable[RefutationDialogue], ctx: VerifyContext) -> 
         problems += _turn_problems(row, ctx.settings.rounds)
         problems += _refutation_problems(row)
         between = [turn.text for turn in row.turns if turn.role == "user" and turn.kind == "unrelated"]
-        if any(tasks.get(query, row.task) == row.task for query in between):
+        if any(query not in by_query or by_query[query].task == row.task for query in between):
             problems.append("an unrelated query is no seed's of another task")
         if len(set(between)) < len(between):
             problems.append("an unrelated query is put twice")
@@ -102,7 +102,7 @@ def _refutation_problems(row: RefutationDialogue) -> Iterator[str]:
 
 def verify_ratings(rows: Iterable[Rating], ctx: VerifyContext) -> Iterator[Fault]:
     """Each rating is the last in its explanation, and shows the texts of its dialogue."""
-    dialogues = {dialogue.id: dialogue for dialogue in ctx.rows("dialogues")}
+    dialogues = ctx.rows_by("dialogues", lambda dialogue: dialogue.id)
     seen: set[object] = set()
     for row in rows:
         slot = row.dialogue, row.evaluator, row.aspect, row.refutation_number, row.answer_number

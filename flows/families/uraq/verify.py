@@ -77,11 +77,11 @@ def _can_both_be_true(original: str, manipulated: str) -> bool:
 
 def verify_items(rows: Iterable[UraqItem], ctx: VerifyContext) -> Iterator[Fault]:
     """The steps are as many as declared and end in the answers; the answers fit type and question."""
-    pairs = {(pair.original, pair.manipulated) for pair in ctx.rows("statements")}
+    pairs = ctx.rows_by("statements", lambda pair: f"{pair.original}\n{pair.manipulated}")
     seen: set[str] = set()
     for item in rows:
         yield from _repeated(item, seen)
-        if (item.original, item.manipulated) not in pairs:
+        if f"{item.original}\n{item.manipulated}" not in pairs:
             yield Fault(id=item.id, problem="its pair is not among the statements")
         if item.hops != len(item.steps) or item.hops not in ctx.settings.hops:
             yield Fault(id=item.id, problem=f"{item.hops} hops declared, {len(item.steps)} steps written out")

@@ -134,7 +134,6 @@ class Origins:
     facts: Mapping[str, list[str]]
     rules: Mapping[str, set[tuple[str, str]]]
     marked: frozenset[str]  # the pairs whose answer has keywords
-    sources: Mapping[str, list[tuple[str, str]]]  # id and checksum of a pair's documents
     needed: Mapping[str, Sequence[Rule]]
     """The rules of a pair without a known conflict: none may be missing."""
 
@@ -153,19 +152,14 @@ class Origins:
                 harmful = {conflict.old for conflict in record.conflicts}
                 needed[record.pair_id] = [rule for rule in record.rules if rule.old not in harmful]
         marked = frozenset(record.pair_id for record in ctx.rows("keywords"))
-        pairs = {pair.id: pair for pair in ctx.rows("pairs")}
-        sources = {
-            pair.id: [(document.id, sha256(document.text)) for document in pair.documents] for pair in pairs.values()
-        }
-        return cls(pairs, facts, rules, marked, sources, needed)
+        return cls(ctx.rows_by("pairs", lambda pair: pair.id), facts, rules, marked, needed)
 
     def problems(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
         """Yield where a row, its replacements undone, disagrees with the other parts; nothing if there are none."""
-        if not self.pairs:
-            return
         pair = self.pairs.get(row.pair_id)
         if pair is None:
-            yield f"its pair {row.pair_id} is not among the pairs"
+            if self.pairs:
+                yield f"its pair {row.pair_id} is not among the pairs"
             return
         rules = [(rule.old, rule.new) for rule in row.replacements]
         if strange := [rule for rule in rules if rule not in self.rules.get(pair.id, ())]:
@@ -186,7 +180,9 @@ class Origins:
             yield "its confusing facts are not those of its pair"
         if bool(row.answer_keywords) != (pair.id in self.marked):
             yield "its pair has keywords" if pair.id in self.marked else "its pair has no keywords"
-        if [(source.id, source.sha256) for source in row.sources] != self.sources[pair.id]:
+        if [(source.id, source.sha256) for source in row.sources] != [
+            (document.id, sha256(document.text)) for document in pair.documents
+        ]:
             yield "its source documents are not those of its pair"
 
 

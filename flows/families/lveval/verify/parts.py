@@ -91,13 +91,14 @@ def verify_conflicts(rows: Iterable[RuleConflicts], ctx: VerifyContext) -> Itera
     If people's decisions are there, they distinguish a rule that people left out from a lost rule, and a pair whose
     rules people rejected from a missing pair.
     """
-    proposed = {proposal.pair_id: proposal for proposal in ctx.rows("replacements")}
+    proposed = ctx.rows_by("replacements", lambda proposal: proposal.pair_id)
+    is_known = bool(proposed)
     verdicts = ctx.verdicts("conflicts") if ctx.verdicts is not None else None
     pairs = set()
     for row in rows:
         pairs.add(row.pair_id)
         before = proposed.get(row.pair_id)
-        if proposed and (before is None or before.id not in row.provenance.parents):
+        if is_known and (before is None or before.id not in row.provenance.parents):
             problem = "it was not made from its pair's rules in 'replacements' as they stand there"
             yield Fault(id=row.id, problem=problem)
         elif before is not None and verdicts is not None and not is_corrected(row, verdicts):

@@ -1,0 +1,35 @@
+"""The rows of other parts that a verifier looks up."""
+
+import tracemalloc
+from collections.abc import Iterator
+
+from flows.construct.verification import RowsOnDisk, VerifyContext
+from schemas.base import Provenance
+from tests.toy import NoEmbedder, Word
+
+
+def word(number: int, text: str) -> Word:
+    return Word(key=f"{number:016x}", text=text, upper=text.upper(), provenance=Provenance(seed=1))
+
+
+def test_rows_on_disk_are_found_by_name_as_in_memory() -> None:
+    words = [word(number, text) for number, text in enumerate(("one", "two", "one", "three"))]
+    context = VerifyContext(None, NoEmbedder(), {"words": words}.__getitem__)
+    by_text, in_memory = context.rows_by("words", lambda row: row.text), {row.text: row for row in words}
+    assert dict(by_text) == in_memory
+    assert list(by_text) == list(in_memory)
+    assert (len(by_text), by_text["one"].key, "four" in by_text) == (3, words[2].key, False)
+    assert not RowsOnDisk(())
+
+
+def test_rows_that_are_looked_up_are_not_in_memory() -> None:
+    def words() -> Iterator[tuple[str, Word]]:
+        return ((str(number), word(number, f"{number} {'x' * 2000}")) for number in range(1000))
+
+    tracemalloc.start()
+    try:
+        rows = RowsOnDisk(words())
+        assert rows["7"].text[:3] == "7 x"
+        assert tracemalloc.get_traced_memory()[1] < 2**19
+    finally:
+        tracemalloc.stop()
