@@ -316,8 +316,8 @@ def test_published_rows_are_read_as_they_are_and_become_items(tmp_path: Path) ->
     }  # fmt: skip
     assert all(one.distractors == figure for one in items)
     assert [faults(project, part.name) for part in FAMILY.parts] == [[], [], []]
-    assert WRITE_UTTERANCES.tasks(rows(project, "utterances"), 7) == []
-    assert WRITE_DISTRACTORS.tasks(rows(project, "distractors"), 7) == []
+    assert list(WRITE_UTTERANCES.tasks(rows(project, "utterances"), 7)) == []
+    assert list(WRITE_DISTRACTORS.tasks(rows(project, "distractors"), 7)) == []
     summary = part_summary(project.build, FAMILY, FAMILY.part("distractors"))
     assert (summary.kept, summary.waiting) == (2, 0)
     changed = rows(project, "distractors")[0].revised(COEX="Practice makes perfect.")

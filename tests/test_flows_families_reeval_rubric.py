@@ -79,6 +79,15 @@ def test_sampling_is_seeded_and_the_cases_order_does_not_matter() -> None:
     assert validation_tasks(shuffled, drawn, 1, SMALL) == validation_tasks(CASES, drawn, 1, SMALL)
 
 
+def test_of_cases_that_show_the_same_the_first_by_key_is_asked_about() -> None:
+    first, second = (
+        [swapped(number, key=f"{name}{number:04}", question="Who built it?", evidence=f"Bo Berg built it in {number}.")
+         for number in range(50)] for name in "ab"
+    )  # fmt: skip
+    for cases in ([*first, *second], [*second, *first], [*second[:25], *first, *second[25:]]):
+        assert [task.item_key[0] for task in tasks(cases, 1, SMALL)] == ["a"] * 20
+
+
 def test_more_cases_leave_the_smaller_sample_among_them() -> None:
     few = {task.id for task in tasks(CASES[:30], 1, SMALL)}
     many = {task.id for task in tasks(CASES, 1, SMALL) if task.sample == "category1"}

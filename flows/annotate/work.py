@@ -134,7 +134,7 @@ def _work(parts: Sequence[PartRecords], project: Project) -> Work:
     gold: list[Task] = []
     programs: list[Annotation] = []
     for _, part, _, records in parts:
-        made = part.tasks(records, seed)
+        made = list(part.tasks(records, seed))
         tasks += made
         gold += part.gold(records, made, seed) if part.gold else ()
         programs += part.programs(records, made)

@@ -1,10 +1,11 @@
 """The people that a part needs, and their tasks."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from flows.construct.embed import Embedder
+from flows.construct.records import Records
 from flows.llm.model import Problem
 from schemas.annotation import Annotation, Finding
 from schemas.rubric import Rubric, Task, Turn, task_of
@@ -16,11 +17,11 @@ class People:
 
     rubric: Rubric
     share: Literal["every", "sample"]
-    tasks: Callable[[Iterable[Any], int], Sequence[Task]]
-    """(sifted records, run seed): the tasks, each once."""
+    tasks: Callable[[Records[Any], int], Iterable[Task]]
+    """(sifted records, run seed): the tasks, each once; where there may be millions, one at a time."""
     fields: tuple[str, ...] = ()
     """The fields of a record that its task shows as they are."""
-    gold: Callable[[Iterable[Any], Sequence[Task], int], Sequence[Task]] | None = None
+    gold: Callable[[Records[Any], Sequence[Task], int], Sequence[Task]] | None = None
     """(sifted records, their tasks, run seed): tasks with known answers, which show who judges well."""
     unfit: Callable[[Any], Problem] = lambda record: None
     """Returns why a record is not valid with people's changes; None if it is valid."""
@@ -30,7 +31,7 @@ class People:
     """The rubric for reviewing an author's work; None if it counts without a review."""
     needed: Callable[[Any], bool] | None = None
     """Returns whether a record waits for people; None if every record does."""
-    programs: Callable[[Iterable[Any], Sequence[Task]], Iterable[Annotation]] = lambda records, tasks: ()
+    programs: Callable[[Records[Any], Sequence[Task]], Iterable[Annotation]] = lambda records, tasks: ()
     """(sifted records, their tasks): programs' answers, `by` their names, to compare with people's."""
 
 
@@ -66,8 +67,8 @@ def every(
             left_out=left_out(record),
         )
 
-    def tasks(records: Iterable[Any], seed: int) -> list[Task]:
-        return [task(record) for record in records if needed is None or needed(record)]
+    def tasks(records: Iterable[Any], seed: int) -> Iterator[Task]:
+        return (task(record) for record in records if needed is None or needed(record))
 
     return People(rubric, "every", tasks, fields, unfit=unfit, checks=checks, review=review, needed=needed)
 
@@ -79,10 +80,10 @@ def in_words(value: Any) -> str:
 
 def sample(
     rubric: Rubric,
-    tasks: Callable[[Iterable[Any], int], Sequence[Task]] | None = None,
-    gold: Callable[[Iterable[Any], Sequence[Task], int], Sequence[Task]] | None = None,
+    tasks: Callable[[Records[Any], int], Iterable[Task]] | None = None,
+    gold: Callable[[Records[Any], Sequence[Task], int], Sequence[Task]] | None = None,
     *,
-    programs: Callable[[Iterable[Any], Sequence[Task]], Iterable[Annotation]] = lambda records, tasks: (),
+    programs: Callable[[Records[Any], Sequence[Task]], Iterable[Annotation]] = lambda records, tasks: (),
 ) -> People:
     """Ask people to judge a sample; records that they reject are held back.
 

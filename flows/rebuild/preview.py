@@ -13,7 +13,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +25,6 @@ from flows.annotate.work import read_annotations
 from flows.construct.arrivals import History
 from flows.construct.engine import Family, Part
 from flows.construct.files_step import FilesStep
-from flows.construct.people import People
 from flows.construct.reviewed import judged_keys
 from flows.construct.stages import SOURCE, StageRef
 from flows.llm.rules import Rules
@@ -57,8 +55,6 @@ from schemas.rubric import Task
 
 USUAL_MINUTES = 2.0
 """Minutes assumed for a task while nobody has done one of its kind: a guess, until it is measured."""
-TASKS_AT_ONCE = 1024
-"""Tasks of a part that are in memory, where people see every record."""
 
 
 @dataclass(frozen=True)
@@ -285,15 +281,4 @@ def _unjudged(project: Project, family: Family, part: Part) -> Iterator[Task]:
     """Yield the tasks of a part on records that have no verdict in their present state."""
     assert part.people is not None
     sifted, judged = project.build.sifted(family, part), judged_keys(project.build, family, part)
-    for records in _asked_together(part.people, sifted):
-        yield from (task for task in part.people.tasks(records, project.config.seed) if task.item_key not in judged)
-
-
-def _asked_together(people: People, sifted: Iterable[Record]) -> Iterator[Iterable[Record]]:
-    """Yield the records of a part whose tasks depend on each other: where people see every record, a few at a time."""
-    if people.share == "sample":
-        yield sifted
-        return
-    records = iter(sifted)
-    while some := list(islice(records, TASKS_AT_ONCE)):
-        yield some
+    yield from (task for task in part.people.tasks(sifted, project.config.seed) if task.item_key not in judged)

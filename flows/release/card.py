@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel
 
 from data.parquet import arrow_fields
@@ -30,6 +31,7 @@ from data.publish.licences import licences_of
 from data.publish.reading import read_released
 from data.publish.rows import ADDED, BOOKKEEPING, UNREVIEWED_ALLOWED, ReleasedRows
 from data.publish.version_number import FIRST_VERSION
+from data.seen import sorted_hashes
 from data.sources import DATA_SETS, name_of
 from data.sources.spec import ATTRIBUTION
 from data.whole_file import write_whole
@@ -339,7 +341,7 @@ def _reviews(
                 f"{project.out}/verdicts/{family.name}-{part.name}.jsonl: `by` or `reviewed_by` is no code such as a1; "
                 "write codes there, for they stand in the card"
             )
-        shown = len({task.item_key for task in part.people.tasks(sifted, built.seed)})
+        shown = len(np.unique(sorted_hashes(task.item_key for task in part.people.tasks(sifted, built.seed))))
         decided = Counter(verdict.decision for verdict in counted)
         yield ReviewFacts(
             title=rubric.title or rubric.name, rubric=rubric.name, version=rubric.version,

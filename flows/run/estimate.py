@@ -8,9 +8,13 @@ yields, lengths and calls for each record are used instead. A stage that would n
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from data.seen import sorted_hashes
 from flows.construct.engine import Family, Part, RecordStep, Step
 from flows.construct.files_step import FilesStep
 from flows.construct.preparing import calls_of_a_record
@@ -245,11 +249,11 @@ def _incoming(build: Build, family: Family, part: Part, pilot: Sequence[StageMan
         if stage.fingerprint == build.fingerprint(ref):
             return stage.kept
     assert isinstance(part.source, type)
-    keys: set[str] = set()  # a source that is listed twice, as for two tasks, counts once
-    for spec in specs:
-        records: Iterator[Record] = read_source(spec, part.source, lambda dropped: None)  # type: ignore[type-var]
-        keys.update(record.key for record in records)
-    return len(keys)
+    records: Iterator[Record] = chain.from_iterable(
+        read_source(spec, part.source, lambda dropped: None)  # type: ignore[type-var]
+        for spec in specs
+    )
+    return len(np.unique(sorted_hashes(record.key for record in records)))  # a source that is listed twice counts once
 
 
 def _line(

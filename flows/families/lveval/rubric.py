@@ -1,6 +1,6 @@
 """The forms in which people revise facts, rules, conflicts, keywords and the blacklist (sections 3.2.2 to 3.3)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from flows.families.lveval.answer_keywords import keywords_problem
 from flows.families.lveval.confusing_facts import fact_problem
@@ -112,13 +112,11 @@ referring to the context". The answer is shown: without it nobody knows whether 
 RUBRICS = (BLACKLIST, ANSWERABLE)  # the rubrics of no part
 
 
-def answerable_tasks(pairs: Iterable[Pair], seed: int) -> list[Task]:
-    """Return the questions of MultiFieldQA, each with its first answer (appendix A)."""
-    return [
-        task_of(pair, ANSWERABLE, {"question": pair.question, "answer": pair.answers[0]})
-        for pair in pairs
-        if BY_NAME[pair.dataset].unknown
-    ]
+def answerable_tasks(pairs: Iterable[Pair], seed: int) -> Iterator[Task]:
+    """Yield the questions of MultiFieldQA, each with its first answer (appendix A)."""
+    for pair in pairs:
+        if BY_NAME[pair.dataset].unknown:
+            yield task_of(pair, ANSWERABLE, {"question": pair.question, "answer": pair.answers[0]})
 
 
 def unfit_fact(record: ConfusingFact) -> Problem:

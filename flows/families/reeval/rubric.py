@@ -1,7 +1,6 @@
 """ReEval's human evaluation (section 4.3): is the perturbed evidence readable, and does it support the answer?"""
 
 import heapq
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from flows.language import language_of
@@ -51,18 +50,23 @@ Case = SwapCase | EnrichedCase
 def tasks(cases: Iterable[Case], seed: int, rubric: Rubric = SUPPORT) -> list[Task]:
     """The samples of finished cases; all of them, if there are fewer than a sample's size.
 
-    The run seed and the cases' keys decide, not their order.
+    The run seed and the cases' keys decide, not their order. In memory are twice as many tasks as are drawn.
     """
-    drawn: dict[str, dict[str, Task]] = defaultdict(dict)
-    for case in sorted(cases, key=_place):
+    sizes = {sample.name: sample.size for sample in rubric.samples}
+    drawn: dict[str, dict[str, Task]] = {sample: {} for sample in sizes}
+
+    def first(sample: str) -> list[Task]:
+        return heapq.nsmallest(sizes[sample], drawn[sample].values(), key=_order(seed, sample))
+
+    for case in cases:
         for sample, evidence in _perturbed(case).items():
             task = _task(case, sample, evidence, case.answer, rubric)
-            drawn[sample].setdefault(task.id, task)
-    return [
-        task
-        for sample in rubric.samples
-        for task in heapq.nsmallest(sample.size, drawn[sample.name].values(), key=_order(seed, sample.name))
-    ]
+            same = drawn[sample].setdefault(task.id, task)
+            if (task.item_key, task.item_id) < (same.item_key, same.item_id):
+                drawn[sample][task.id] = task
+            if len(drawn[sample]) > 2 * sizes[sample]:
+                drawn[sample] = {task.id: task for task in first(sample)}
+    return [task for sample in sizes for task in first(sample)]
 
 
 def validation_tasks(cases: Iterable[Case], sampled: Sequence[Task], seed: int, rubric: Rubric = SUPPORT) -> list[Task]:

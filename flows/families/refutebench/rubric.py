@@ -1,8 +1,10 @@
 """RefuteBench 2.0's meta-evaluation (section 4.4): refutations, and the answers to them, as people rate them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
+from flows.construct.records import Records
 from schemas.annotation import Annotation
 from schemas.base import content_hash, key_of
 from schemas.refutebench import RATINGS, Rating
@@ -53,7 +55,17 @@ for the third with the new answer as well (4.4.2), in two rounds. We ask for all
 to answer the first two before reading the new answer."""
 
 
-def tasks(ratings: Iterable[Rating], seed: int, rubric: Rubric = REFUTE_RATING) -> list[Task]:
+class _Candidate(NamedTuple):
+    """A rating that people may be asked about; of those that show the same, the first one is taken."""
+
+    evaluator: str
+    key: str
+    model: str
+    samples: tuple[str, ...]
+    """The samples that it may be drawn for."""
+
+
+def tasks(ratings: Records[Rating], seed: int, rubric: Rubric = REFUTE_RATING) -> list[Task]:
     """The samples, each drawn from what those before it left; all of it if there is less.
 
     They depend on the run seed and on what is shown, not on the ratings' order nor on the evaluators. The evaluated
@@ -62,28 +74,32 @@ def tasks(ratings: Iterable[Rating], seed: int, rubric: Rubric = REFUTE_RATING) 
     The paper leaves open which protocol the first refutations belong to. Ours are of transient dialogues: the
     persistent refutation of a seed criticises the same answer for the same thing, and differs in "from now on".
     """
-    candidates: dict[str, Rating] = {}
-    for rating in sorted(filter(_rates_next_answer, ratings), key=lambda rating: (rating.evaluator, rating.key)):
-        candidates.setdefault(_task(rating, "", rubric).id, rating)
-    drawn: list[Task] = []
+    candidates: dict[str, _Candidate] = {}
+    for rating in filter(_rates_next_answer, ratings):
+        shown = _task(rating, "", rubric).id
+        samples = tuple(sample.name for sample in rubric.samples if _belongs(rating, sample.name))
+        candidate = _Candidate(rating.evaluator, rating.key, rating.model, samples)
+        candidates[shown] = min(candidate, candidates.get(shown, candidate))
+    sample_of: dict[str, str] = {}
+    """By key of the rating, in the order of the tasks."""
     for sample in rubric.samples:
         by_model: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        for shown, rating in candidates.items():
-            if _belongs(rating, sample.name):
-                by_model[rating.model].append((content_hash(seed, sample.name, shown), shown))
+        for shown, candidate in candidates.items():
+            if sample.name in candidate.samples:
+                by_model[candidate.model].append((content_hash(seed, sample.name, shown), shown))
         in_turn = sorted(
             (turn, *entry) for drawn_of_model in by_model.values() for turn, entry in enumerate(sorted(drawn_of_model))
         )
-        drawn += [_task(candidates.pop(shown), sample.name, rubric) for *_, shown in in_turn[: sample.size]]
-    return drawn
+        sample_of |= {candidates.pop(shown).key: sample.name for *_, shown in in_turn[: sample.size]}
+    drawn = {rating.key: _task(rating, sample_of[rating.key], rubric) for rating in ratings if rating.key in sample_of}
+    return [drawn[key] for key in sample_of]
 
 
-def evaluators_ratings(ratings: Iterable[Rating], sampled: Sequence[Task]) -> Iterator[Annotation]:
+def evaluators_ratings(ratings: Records[Rating], sampled: Sequence[Task]) -> Iterator[Annotation]:
     """Each evaluator's ratings of the answers that people rate (section 4.4.2)."""
-    rated = list(filter(_rates_next_answer, ratings))
-    by_key = {rating.key: rating for rating in rated}
-    asked = {_place(by_key[task.item_key]): task for task in sampled}
-    for rating in rated:
+    by_key = {task.item_key: task for task in sampled}
+    asked = {_place(rating): by_key[rating.key] for rating in ratings if rating.key in by_key}
+    for rating in filter(_rates_next_answer, ratings):
         if (task := asked.get(_place(rating))) is not None:
             answers = {FOLLOWING: str(rating.rating)}
             yield Annotation(task=task.id, key=task.key, rubric=task.rubric, version=task.version, by=rating.evaluator,
