@@ -6,15 +6,17 @@ single dialogue is held is in `conversation.py`; which dialogues and ratings the
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
+from itertools import islice
 from typing import NamedTuple
 
 from flows.construct.dedupe import deduplicate
 from flows.construct.embed import Embedder
 from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
 from flows.construct.records import Records, with_first
+from flows.construct.rows_on_disk import RowsOnDisk
 from flows.families.refutebench.conversation import MOST_TRIES, SAME_ABOVE, Conversation
 from flows.families.refutebench.plan import dialogues_of, style_in
 from flows.families.refutebench.prompts import RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask, rating_of
@@ -111,16 +113,18 @@ async def choose_seeds(seeds: Records[Seed], ctx: SetContext[RefuteBenchSettings
     """
     wanted = ctx.settings.seeds_per_task
     queries: dict[str, Seed] = {}
-    by_task: dict[str, list[Seed]] = defaultdict(list)
+    by_key = RowsOnDisk((seed.key, seed) for seed in seeds)
+    by_task: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for seed in seeds:
-        by_task[seed.task].append(seed)
+        by_task[seed.task].append((content_hash(ctx.step.seed, seed.id), seed.key))
     for task in TASKS:
-        ordered = sorted(by_task[task], key=lambda seed: (content_hash(ctx.step.seed, seed.id), seed.key))
-        ordered = list(_each_text_once(_without(queries, ordered, ctx), ctx))
+        ordered = _SeedsOnDisk(by_key, [key for _, key in sorted(by_task.pop(task, ()))])
+        ordered = _SeedsOnDisk(by_key, [seed.key for seed in _without(queries, ordered, ctx)])
+        ordered = _SeedsOnDisk(by_key, [seed.key for seed in _each_text_once(ordered, ctx)])
         taken = wanted
         while True:
-            near = _near_duplicates(ordered[:taken], ctx.step.embedder)
-            missing = wanted - (len(ordered[:taken]) - len(near))
+            near = _near_duplicates(list(islice(ordered, taken)), ctx.step.embedder)
+            missing = wanted - (min(taken, len(ordered)) - len(near))
             if missing <= 0 or taken >= len(ordered):
                 break
             taken += missing
@@ -132,19 +136,35 @@ async def choose_seeds(seeds: Records[Seed], ctx: SetContext[RefuteBenchSettings
                 yield seed
             else:
                 ctx.drop(seed, Drop("more than are wanted", value=place + 1))
-        if ordered and missing > 0:
+        if len(ordered) and missing > 0:
             ctx.note(f"{task}: {wanted - missing} seeds; {wanted} are wanted")
 
 
-def _without(queries: Mapping[str, Seed], seeds: Sequence[Seed], ctx: SetContext[RefuteBenchSettings]) -> list[Seed]:
+class _SeedsOnDisk:
+    """Seeds in an order of their own."""
+
+    def __init__(self, by_key: Mapping[str, Seed], keys: Sequence[str]) -> None:
+        self._by_key, self._keys = by_key, keys
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[Seed]:
+        return map(self._by_key.__getitem__, self._keys)
+
+
+def _without(
+    queries: Mapping[str, Seed], seeds: Iterable[Seed], ctx: SetContext[RefuteBenchSettings]
+) -> Iterator[Seed]:
     """The seeds whose query is not that of another task's seed."""
     for seed in seeds:
         if (same := queries.get(seed.query)) is not None:
             ctx.drop(seed, Drop("query of another task", seed.query[:200], related_id=same.id))
-    return [seed for seed in seeds if seed.query not in queries]
+        else:
+            yield seed
 
 
-def _each_text_once(seeds: Sequence[Seed], ctx: SetContext[RefuteBenchSettings]) -> Iterator[Seed]:
+def _each_text_once(seeds: Records[Seed], ctx: SetContext[RefuteBenchSettings]) -> Iterator[Seed]:
     for seed, first in with_first(seeds, lambda seed: " ".join(seed.text.lower().split()), ctx.step.arrival):
         if first is None:
             yield seed

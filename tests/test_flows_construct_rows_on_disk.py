@@ -1,9 +1,10 @@
-"""The rows of other parts that a verifier looks up."""
+"""Rows that are looked up by name, as a verifier does."""
 
 import tracemalloc
 from collections.abc import Iterator
 
-from flows.construct.verification import RowsOnDisk, VerifyContext
+from flows.construct.rows_on_disk import RowsOnDisk
+from flows.construct.verification import VerifyContext
 from schemas.base import Provenance
 from tests.toy import NoEmbedder, Word
 

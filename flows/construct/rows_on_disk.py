@@ -1,0 +1,34 @@
+"""Rows that are looked up by name, in a temporary file."""
+
+import pickle
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+
+class RowsOnDisk(Mapping[str, Any]):
+    """Rows by name in a temporary file, each read when it is looked up: millions of them take no memory."""
+
+    def __init__(self, rows: Iterable[tuple[str, Any]]) -> None:
+        """`rows` are given with their names. Of several with the same name, the last counts."""
+        self._file = sqlite3.connect("")  # one without a name is temporary
+        self._file.execute("PRAGMA journal_mode = OFF")
+        self._file.execute("CREATE TABLE rows (name TEXT, row BLOB)")
+        self._file.executemany("INSERT INTO rows VALUES (?, ?)", ((name, pickle.dumps(row)) for name, row in rows))
+        self._file.execute("CREATE INDEX names ON rows (name)")  # at once is quicker than row by row
+
+    def __getitem__(self, name: str) -> Any:
+        found = self._file.execute("SELECT row FROM rows WHERE name = ? ORDER BY rowid DESC LIMIT 1", (name,))
+        if (values := found.fetchone()) is None:
+            raise KeyError(name)
+        return pickle.loads(values[0])  # noqa: S301 - nobody else writes the file
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for (name,) in self._file.execute("SELECT name FROM rows GROUP BY name ORDER BY MIN(rowid)"))
+
+    def __len__(self) -> int:
+        (count,) = self._file.execute("SELECT COUNT(DISTINCT name) FROM rows").fetchone()
+        return int(count)
+
+    def __del__(self) -> None:
+        self._file.close()
