@@ -241,15 +241,14 @@ def test_what_was_not_reviewed_stands_at_the_top() -> None:
     )
     top = unreviewed.partition("## Load")[0]
     assert (
-        "> **Released without full review.** Of the 20 rows people accepted 1 as they were and 2 as they wrote or "
-        "corrected them. 5 more were for people to judge, and no one has: they were released unreviewed, and their "
-        "`decision` is `unreviewed_allowed`. The other 12 are of kinds that people judge a sample of, or not at all: "
-        "their `decision` is null.\n" in top
+        "> **Released without full review.** Of 20 rows, people accepted 1 unchanged, and wrote or corrected 2. "
+        "Released unreviewed, though for people to judge: 5, with `decision` `unreviewed_allowed`. The rest (12) is of "
+        "kinds that people judge a sample of, or not at all: its `decision` is null.\n" in top
     )
     assert "**A pilot.**" in top
     assert "[!WARNING]" not in rendered()
     every = rendered(manifest=manifest(released(reviewed=15), allowed_unreviewed=True), configs=(about(let_through=5),))
-    assert "their `decision` is `unreviewed_allowed`.\n" in every
+    assert "5, with `decision` `unreviewed_allowed`.\n" in every
 
 
 def test_how_people_reviewed_and_what_a_sample_rejected() -> None:
@@ -278,9 +277,9 @@ def test_records_that_people_judge_are_told_from_the_rows_made_of_them() -> None
     )
     assert (
         "of `charpeval-distractors`:\neach of 6 records is for people to judge.\nJudged: 3; to be judged: 3. "
-        "Accepted as they were: 0; corrected: 3; rejected: 0 (0.0%).\nThe 6 released rows of "
-        "`charpeval-hcharp`, `charpeval-echarp` are made from these records, and one record may give several; 6 of the "
-        "rows count as reviewed.\n" in card
+        "Accepted as they were: 0; corrected: 3; rejected: 0 (0.0%).\nMade from these "
+        "records, and released in `charpeval-hcharp`, `charpeval-echarp`: 6 rows. One record may give several. Counted "
+        "as reviewed: 6.\n" in card
     )
 
 

@@ -55,7 +55,7 @@ def test_the_limit_is_what_may_still_change() -> None:
     assert too_many(config(3), differing) is None
     assert too_many(config(None), differing) is None
     assert too_many(config(2), differing) == (
-        "3 rows changed since the last rebuild (uraq-items: 1 added, 1 changed, 1 removed), and "
+        "rows that differ from the last rebuild: 3 (uraq-items: 1 added, 1 changed, 1 removed), and "
         "schedule.max_changed_items allows 2"
     )
     assert too_many(config(0), ()) is None

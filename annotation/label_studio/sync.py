@@ -180,7 +180,9 @@ def _retire_doubles(client: Client, queue: Queue, project: ProjectInfo, pushed: 
     for row in spare:
         _retire(client, queue, row)
     pushed.retired += len(spare)
-    pushed.notes += [f"{len(spare)} tasks came from another push at the same time; they are retired"] if spare else []
+    pushed.notes += (
+        [f"retired, since another push made them at the same time: {counted(len(spare), 'task')}"] if spare else []
+    )
 
 
 def withdraw(client: Client, name: str, project: ProjectInfo) -> PushedQueue:

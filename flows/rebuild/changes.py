@@ -24,7 +24,7 @@ from flows.construct.engine import Part
 from flows.project.project import Project
 from flows.project.settings import LOCAL, Config
 from flows.release.version import Prepared
-from schemas.base import content_hash, counted
+from schemas.base import content_hash
 from schemas.errors import Failed, Stopped
 from schemas.manifest import BuildManifest
 
@@ -203,7 +203,7 @@ def too_many(config: Config, differing: tuple[Drift, ...]) -> str | None:
     if most is None or total <= most:
         return None
     return (
-        f"{counted(total, 'row')} changed since the last rebuild ({'; '.join(map(str, differing))}), and "
+        f"rows that differ from the last rebuild: {total:,} ({'; '.join(map(str, differing))}), and "
         f"schedule.max_changed_items allows {most:,}"
     )
 
