@@ -20,7 +20,7 @@ from flows.rebuild.changes import (
     stages_before,
     too_many,
 )
-from schemas.errors import Failed
+from schemas.errors import Conflicts, Failed
 from schemas.manifest import BuildManifest
 
 
@@ -93,3 +93,11 @@ def test_what_could_not_be_done_is_said_at_the_end_with_what_was() -> None:
     error = Incomplete(Rebuilt(built, None, missed=["nothing was pulled: it is down"]))
     assert str(error) == "nothing was pulled: it is down; all else is done: see to that, then rebuild again"
     assert pickle.loads(pickle.dumps(error)).rebuilt == error.rebuilt
+
+
+def test_conflicts_are_the_same_in_another_process() -> None:
+    error = Conflicts("version 1.1.0 is due", ["README.md: one", "README.md: two"])
+    assert error.problems == (
+        "version 1.1.0 is due; see to what follows, then run again", "README.md: one", "README.md: two"
+    )  # fmt: skip
+    assert pickle.loads(pickle.dumps(error)).problems == error.problems

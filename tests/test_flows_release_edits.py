@@ -231,6 +231,17 @@ def test_an_untagged_commit_is_tagged_whatever_somebody_put_on_it(hub: HubServer
     assert served(hub)["more.yaml"] == EVAL
 
 
+def test_a_version_that_waits_to_be_published_is_named_by_a_conflict(hub: HubServer, first: Path) -> None:
+    build(first, NEXT)
+    hub.faults.append(Fault("POST .*/commit/", times=10**6, status=503))
+    with pytest.raises(Failed):
+        run(first, hub=REPO)
+    hub.faults.clear()
+    edit_card(hub, lambda card: card.replace(b"# sayings", b"# sayings\n\nMine."))
+    said = declines("version 1.1.0 is made, and cannot be published; see to what follows", first, hub)
+    assert said.splitlines()[1].startswith(f"{REPO}: README.md: its text was edited outside your own words")
+
+
 def test_another_machine_finishes_what_was_committed_and_keeps_the_edits_in_it(hub: HubServer, first: Path) -> None:
     there = first / "there"
     (there / "releases").mkdir(parents=True)

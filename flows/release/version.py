@@ -163,9 +163,11 @@ def _prepare(
     inputs = _inputs(project, repo, edits, allow_unreviewed=allowed)
     is_same = before is not None and before.manifest.inputs == inputs and version in (None, before.manifest.version)
     is_pending = before is not None and branch is not None and before.manifest.version not in branch.tags
-    if before is not None and is_same and not (edits.conflicts and is_pending):
+    kept = in_words(edits, branch)
+    if before is not None and is_same:
+        if edits.conflicts and is_pending:
+            raise Conflicts(f"version {before.manifest.version} is made, and cannot be published", edits.conflicts)
         held_back = {config.name: config.held_back for config in before.manifest.configs}
-        kept = in_words(edits, branch)
         return Prepared(before.folder, before.manifest.version, None, held_back, as_before=as_before, kept=kept)
     if before is not None:
         _refuse_damaged(before, edits)
@@ -186,7 +188,6 @@ def _prepare(
     faults = tuple(fault for part in gated for fault in part.faults)
     if number is None:
         assert before is not None
-        kept = in_words(edits, branch)
         return Prepared(before.folder, before.manifest.version, None, held_back, faults, as_before, {}, kept, left_out)
     write_scorers(project, draft.folder, configs, repo, number)
     made = draft.finish(facts, difference, number)
@@ -293,16 +294,9 @@ class _Draft:
         older = self.before.folder / CHANGELOG if self.before else None
         text = changelog(difference, number, older.read_text(encoding="utf-8") if older and older.exists() else "")
         write_whole(self.folder / CHANGELOG, text.encode())
+        counts = ("added", "changed", "removed", "bookkeeping", "comparable", "before")
         changes = [
-            ChangeCount(
-                config=config.name,
-                added=config.added,
-                changed=config.changed,
-                removed=config.removed,
-                bookkeeping=config.bookkeeping,
-                comparable=config.comparable,
-                before=config.before,
-            )
+            ChangeCount(config=config.name, **{name: getattr(config, name) for name in counts})
             for config in difference.configs
             if not config.is_same
         ]
