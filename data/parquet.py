@@ -12,10 +12,8 @@ from pathlib import Path
 from types import UnionType
 from typing import IO, Any, Literal, Union, get_args, get_origin
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from data.checksum import checksum
@@ -222,8 +220,7 @@ class _HashingFile:
 class LongTextWriter:
     """Writes rows of a type to a Parquet file; `long` names the field whose text is passed as UTF-8 bytes.
 
-    The long texts of a row group are gathered in one buffer that every group reuses: allocating that much memory
-    anew takes longer than copying.
+    The long texts of a row group stay where they are: each is a chunk of its column.
     """
 
     def __init__(self, file: IO[bytes], model: type[BaseModel], long: str) -> None:
@@ -233,18 +230,15 @@ class LongTextWriter:
         self._out = pa.BufferedOutputStream(pa.PythonFile(self._hashing, "w"), WRITTEN_AT_ONCE)
         self._writer = pq.ParquetWriter(self._out, self._schema, **long_text_options(self._schema, long))
         self._rows: list[Mapping[str, Any]] = []
-        self._texts: NDArray[np.uint8] = np.empty(GROUP_BYTES, np.uint8)
-        self._ends = [0]
+        self._texts: list[bytes] = []
+        self._size = 0
 
     def write(self, row: Mapping[str, Any], text: bytes) -> None:
         """Write a row: all its other fields as JSON values, and the long text."""
-        start, end = self._ends[-1], self._ends[-1] + len(text)
-        if end > len(self._texts):
-            self._texts = np.concatenate((self._texts, np.empty(end, np.uint8)))
-        self._texts[start:end] = np.frombuffer(text, np.uint8)
         self._rows.append(row)
-        self._ends.append(end)
-        if end >= GROUP_BYTES:
+        self._texts.append(text)
+        self._size += len(text)
+        if self._size >= GROUP_BYTES:
             self._flush()
 
     def close(self) -> str:
@@ -258,16 +252,17 @@ class LongTextWriter:
         if not self._rows:
             return
         columns = [
-            self._long_column() if field.name == self._long
+            pa.chunked_array([_one_text(text) for text in self._texts]) if field.name == self._long
             else pa.array([row[field.name] for row in self._rows], field.type)
             for field in self._schema
         ]  # fmt: skip
         self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
-        self._rows, self._ends = [], [0]
+        self._rows, self._texts, self._size = [], [], 0
 
-    def _long_column(self) -> pa.StringArray:
-        ends = np.array(self._ends, np.int32)
-        return pa.StringArray.from_buffers(len(self._rows), pa.py_buffer(ends), pa.py_buffer(self._texts))
+
+def _one_text(text: bytes) -> pa.StringArray:
+    """An array of one text, in the memory in which it is."""
+    return pa.StringArray.from_buffers(1, pa.array([0, len(text)], pa.int32()).buffers()[1], pa.py_buffer(text))
 
 
 def long_text_options(schema: pa.Schema, long: str) -> dict[str, Any]:
