@@ -211,6 +211,17 @@ def test_near_duplicates_are_found_by_what_they_share() -> None:
     assert not len(none)
 
 
+def test_what_a_text_repeats_is_one_fingerprint_and_case_and_white_space_are_none() -> None:
+    once = text(random.Random(3), "en", 9).encode()
+    loose = b"\t" + once.upper().replace(b" ", b" \r\n ") + b"\x0b"
+    marks, owners = fingerprints([once, once + b" " + once, loose])
+    assert owners.tolist() == sorted(owners.tolist())
+    alone, twice, spread = (marks[owners == number].tolist() for number in range(3))
+    assert len(set(twice)) == len(twice) > len(alone) == len(set(alone)) > 4
+    assert set(alone) < set(twice)
+    assert spread == alone
+
+
 def shelf_of(language: str, *texts: str) -> DistractorIndex:
     source = SourceRef(source="s", id="1")
     return DistractorIndex(

@@ -30,6 +30,8 @@ NEAR_DUPLICATE = 0.4  # share of the shorter text's fingerprints in the other fr
 
 BETWEEN = "\n\x1e\n"  # between joined documents: no document contains it, and no word or phrase crosses it
 
+_WHITE, _UPPER = b"\t\n\r\x0b\x0c", bytes(range(ord("A"), ord("Z") + 1))
+_LOWER_AND_SPACES = bytes.maketrans(_UPPER + _WHITE, _UPPER.lower() + b" " * len(_WHITE))
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2^64
 
 
@@ -149,9 +151,10 @@ def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
 
     Beside each, the number of its text. White space and ASCII case do not count.
     """
-    marks, documents = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+    marks: list[Marks] = [np.empty(0, np.uint64)]
+    documents: list[Numbers] = [np.empty(0, np.int64)]
     for first, batch in batches(texts):
-        plain = [b" ".join(text.lower().split()) for text in batch]
+        plain = [_in_one_case(text) for text in batch]
         ends = np.cumsum([len(text) for text in plain])
         letters = np.frombuffer(b"".join(plain), np.uint8).astype(np.uint64)
         if len(letters) < WINDOW:
@@ -165,13 +168,19 @@ def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
         owner = np.searchsorted(ends, starts, side="right")
         inside = starts + WINDOW <= ends[owner]
         owner, hashes = owner[inside], windows[starts[inside]]
-        order = np.lexsort((hashes, owner))
-        owner, hashes = owner[order], hashes[order]
+        own = hashes ^ (owner + 1).astype(np.uint64) * np.uint64(_BASE)  # differs from text to text
+        order = np.argsort(own)
         fresh = np.ones(len(hashes), np.bool_)
-        fresh[1:] = (hashes[1:] != hashes[:-1]) | (owner[1:] != owner[:-1])
+        fresh[order[1:][own[order[1:]] == own[order[:-1]]]] = False
         documents.append(owner[fresh] + first)
         marks.append(hashes[fresh])
     return np.concatenate(marks), np.concatenate(documents)
+
+
+def _in_one_case(text: bytes) -> bytes:
+    """Return the text with single spaces and no upper-case ASCII letters; most texts have them already."""
+    text = text.translate(_LOWER_AND_SPACES)
+    return b" ".join(text.split()) if b"  " in text else text.strip()
 
 
 def batches(texts: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
