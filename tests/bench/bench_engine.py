@@ -38,7 +38,7 @@ from tests.chat_server import http_reply
 
 SLEEP_S = 0.05
 CONCURRENCIES = (64, 256)
-REQUIRED = 0.8
+REQUIRED = 1.8
 
 TEMPLATE = """{% block system %}
 You write questions whose answer is in the evidence.
