@@ -2,6 +2,7 @@
 
 import tracemalloc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 from flows.construct.rows_on_disk import RowsOnDisk
 from flows.construct.verification import VerifyContext
@@ -21,6 +22,13 @@ def test_rows_on_disk_are_found_by_name_as_in_memory() -> None:
     assert list(by_text) == list(in_memory)
     assert (len(by_text), by_text["one"].key, "four" in by_text) == (3, words[2].key, False)
     assert not RowsOnDisk(())
+
+
+def test_another_thread_may_look_rows_up_and_drop_them() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        rows = pool.submit(RowsOnDisk, [("one", word(1, "one"))]).result()
+        assert rows["one"].text == "one"
+        rows.__del__()
 
 
 def test_rows_that_are_looked_up_are_not_in_memory() -> None:

@@ -11,7 +11,8 @@ class RowsOnDisk(Mapping[str, Any]):
 
     def __init__(self, rows: Iterable[tuple[str, Any]]) -> None:
         """`rows` are given with their names. Of several with the same name, the last counts."""
-        self._file = sqlite3.connect("")  # one without a name is temporary
+        # A file without a name is temporary. Whichever thread collects garbage may close it.
+        self._file = sqlite3.connect("", check_same_thread=False)
         self._file.execute("PRAGMA journal_mode = OFF")
         self._file.execute("CREATE TABLE rows (name TEXT, row BLOB)")
         self._file.executemany("INSERT INTO rows VALUES (?, ?)", ((name, pickle.dumps(row)) for name, row in rows))
