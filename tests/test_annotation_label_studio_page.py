@@ -315,6 +315,10 @@ async def test_a_review_or_a_judgement_takes_a_key_for_each_answer(
     label_studio: Served, browser: Any, name: str, keys: tuple[str, ...], stored: dict[str, str]
 ) -> None:
     desk = await Counted.at(label_studio, browser, FORMS[name])
+    over = (
+        "() => { const asked = document.querySelector('.form-asked'); return asked.scrollHeight - asked.clientHeight; }"
+    )
+    assert await desk.page.evaluate(over) == 0, "the form is on one screen"
     assert await desk.stored(lambda: desk.press(*keys)) == stored
 
 
