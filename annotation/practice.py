@@ -92,7 +92,12 @@ def feedback(task: Task, annotation: Annotation, rubric: Rubric) -> str:
     for ask in rubric.asks:
         if ask.name in task.right_answers:
             answer, correct = annotation.answers.get(ask.name), task.right_answers[ask.name]
-            given = f"Your answer was “{answer}”." if answer else "You gave no answer."
-            wrong = f"{given} The correct answer is “{correct}”."
-            lines.append(f"{ask.question} {f'Your answer “{answer}” is correct.' if answer == correct else wrong}")
+            if answer == correct:
+                text = f"Your answer “{answer}” is correct."
+            elif answer in _right_options(ask, correct):
+                text = f"Your answer “{answer}” is near enough to “{correct}”."
+            else:
+                given = f"Your answer was “{answer}”." if answer else "You gave no answer."
+                text = f"{given} The correct answer is “{correct}”."
+            lines.append(f"{ask.question} {text}")
     return "\n".join([*lines, f"Why: {task.why}"] if task.why else lines)

@@ -120,6 +120,10 @@ def test_on_a_scale_practice_takes_a_neighbour_for_right() -> None:
     assert not passes("3", "2")
     assert not passes("5", "4")
     assert not passes("1", "2")  # the other end is no neighbour
+    near = feedback(
+        practice[0], judged(practice[0].id, "a", "4" if practice[0].right_answers["supports"] == "5" else "1"), rubric
+    )
+    assert "is near enough to" in near
 
 
 def test_what_was_practised_wrongly_is_shown_again_with_the_feedback() -> None:
