@@ -1,12 +1,16 @@
 """Rows that are looked up by name, as a verifier does."""
 
+import sqlite3
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from flows.construct.rows_on_disk import RowsOnDisk
 from flows.construct.verification import VerifyContext
 from schemas.base import Provenance
+from schemas.errors import Failed
 from tests.toy import NoEmbedder, Word
 
 
@@ -42,3 +46,16 @@ def test_rows_that_are_looked_up_are_not_in_memory() -> None:
         assert tracemalloc.get_traced_memory()[1] < 2**19
     finally:
         tracemalloc.stop()
+
+
+def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+
+    def connect_to_a_small_disk(*place: str, **options: bool) -> sqlite3.Connection:
+        file = connect(*place, **options)
+        file.execute("PRAGMA max_page_count = 10")
+        return file
+
+    monkeypatch.setattr(sqlite3, "connect", connect_to_a_small_disk)
+    with pytest.raises(Failed, match=r"temporary files .* \(database or disk is full\); make room there"):
+        RowsOnDisk((str(number), "x" * 1000) for number in range(100))

@@ -5,18 +5,29 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from schemas.errors import Failed
+
 
 class RowsOnDisk(Mapping[str, Any]):
     """Rows by name in a temporary file, each read when it is looked up: millions of them take no memory."""
 
     def __init__(self, rows: Iterable[tuple[str, Any]]) -> None:
-        """`rows` are given with their names. Of several with the same name, the last counts."""
+        """`rows` are given with their names. Of several with the same name, the last counts.
+
+        Raises `Failed` if there is no room for the file.
+        """
         # A file without a name is temporary. Whichever thread collects garbage may close it.
         self._file = sqlite3.connect("", check_same_thread=False)
         self._file.execute("PRAGMA journal_mode = OFF")
         self._file.execute("CREATE TABLE rows (name TEXT, row BLOB)")
-        self._file.executemany("INSERT INTO rows VALUES (?, ?)", ((name, pickle.dumps(row)) for name, row in rows))
-        self._file.execute("CREATE INDEX names ON rows (name)")  # at once is quicker than row by row
+        try:
+            self._file.executemany("INSERT INTO rows VALUES (?, ?)", ((name, pickle.dumps(row)) for name, row in rows))
+            self._file.execute("CREATE INDEX names ON rows (name)")  # at once is quicker than row by row
+        except sqlite3.OperationalError as error:
+            raise Failed(
+                f"the folder for temporary files cannot hold rows to be looked up ({error}); make room there, or name "
+                "another in TMPDIR"
+            ) from error
 
     def __getitem__(self, name: str) -> Any:
         found = self._file.execute("SELECT row FROM rows WHERE name = ? ORDER BY rowid DESC LIMIT 1", (name,))
