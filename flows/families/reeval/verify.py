@@ -186,7 +186,7 @@ def _coherence_problems(row: SwapCase, language: Language, names: Sequence[str])
     answers = " ".join((row.original_answer, *names))
     beyond = sum(unexplained(row.language, edit.old, edit.new, answers, row.answer) for edit in edits)
     if beyond > min(MOST_UNEXPLAINED * len(_WORD.findall(row.original_evidence)), MOST_UNEXPLAINED_WORDS):
-        yield f"changed without need by the new answer: {counted(beyond, 'word')}"
+        yield f"{counted(beyond, 'word')} changed that the new answer does not ask for"
     if number := foreign_number(((edit.old, edit.new) for edit in edits), answers, row.answer):
         yield f"the number {number!r} changed, which neither answer has"
     if wrong := contradiction(row.language, row.evidence, row.original_answer, row.answer):
