@@ -71,7 +71,7 @@ class Desk:
         """What the page says is missing, once it is closed."""
         dialog = self.page.locator(".ant-modal-confirm")
         said = str(await dialog.inner_text())
-        await self.page.keyboard.press("Escape")
+        await dialog.get_by_role("button").click()  # while it still appears, it does not hear Escape
         await dialog.wait_for(state="detached")
         return said
 

@@ -306,7 +306,7 @@ def test_a_release_holds_nothing_back_and_its_card_tells_the_ratings(place: Path
     assert "people have reviewed" not in report
     made = prepare(project, place / "releases")
     card = (made.folder / "README.md").read_text(encoding="utf-8")
-    assert "a sample of 17 of its " in card
+    assert "a sample, 17 of " in card
     assert "Rated by everybody who was asked: 17. Ratings decide nothing: no row is held back for them." in card
     assert r"| agent-first | human\_likeness 4.50, appropriateness 2.50, following " in card
     assert (

@@ -25,10 +25,10 @@ from schemas.errors import Failed
 from schemas.manifest import ShardManifest
 
 HERE: Final = {
-    "n_workers": os.cpu_count() or 1, "threads_per_worker": 1, "dashboard_address": None,
+    "n_workers": os.cpu_count() or 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0",
     "silence_logs": logging.ERROR,
 }  # fmt: skip
-"""The workers of this machine, if no cluster is named."""
+"""The workers of this machine, if no cluster is named. Without an address, the second one here would warn of a port."""
 LOOK_EVERY_S = 1.0
 """How often the workers are counted, in seconds."""
 NO_WORKER_S = 30.0
