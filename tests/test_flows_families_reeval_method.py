@@ -633,7 +633,7 @@ SWAP_DAMAGE: dict[str, tuple[Callable[[SwapCase], dict[str, Any]], str]] = {
     ),
     "too many edits": (
         lambda one: {"agreement": (Edit(old="a b c d e f", new="g h i j k l"),)},
-        "changed without need by the new answer",
+        "words changed that the new answer does not ask for",
     ),
     "answer too long": (lambda one: {"original_answer": "one two three four five six"}, "is too long"),
     "in the original": (
