@@ -136,6 +136,19 @@ def test_each_person_has_a_queue_and_their_work_becomes_verdicts(bench: Bench) -
 
 
 @pytest.mark.slow
+def test_a_task_made_by_hand_is_no_work_to_pull(bench: Bench) -> None:
+    project, client = bench.project(ANIMALS[:2]), bench.served.client
+    push(project, client)
+    (row,) = bench.queue("toy-words", "a1")
+    queue = projects_of(client, "toys")["toys/toy-words@1/a1"].id
+    client.import_tasks(queue, [{"data": {**row["data"], "ext_id": "by hand", "view_hash": "by hand"}}])
+    (by_hand,) = (other for other in bench.queue("toy-words", "a1") if other["id"] != row["id"])
+    bench.hand_in(by_hand, "a1", right(by_hand["data"]))
+    told = {one.by: (one.done, one.to_pull, one.left) for one in progress(project, client)}
+    assert told == {"a1": (0, 0, 1), "a2": (0, 0, 1)}
+
+
+@pytest.mark.slow
 def test_two_people_at_work_at_once_lose_nothing(bench: Bench) -> None:
     project = bench.project()
     push(project, bench.served.client)

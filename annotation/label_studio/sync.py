@@ -167,7 +167,7 @@ def push_queue(
 def _retire_doubles(client: Client, queue: Queue, project: ProjectInfo, pushed: PushedQueue) -> None:
     """Retire the tasks that another machine imported at the same time: both keep the one that was there first."""
     by_key: dict[Any, list[Row]] = defaultdict(list)
-    for row in tasks_of(client, client.project(project.id)):
+    for row in client.list_tasks(project.id, LISTED_FIELDS):
         if not is_retired(row) and isinstance(row["data"], Mapping):
             by_key[row["data"].get(KEY)].append(row)
     spare = [

@@ -59,6 +59,7 @@ class _Queues:
         settlement = collected.settlement
         follow_ups = [task for task, _ in (*settlement.reviews, *settlement.revisions)]
         self.tasks = {task.key: task for task in (*self.work.tasks, *self.work.gold, *follow_ups)}
+        self.known = {*self.tasks, *(task.key for task in self.work.practice)}
 
     def lines(self, changed: Collection[int]) -> Iterator[QueueProgress]:
         """Yield the progress of each queue; `changed` has the numbers of the projects that were changed."""
@@ -130,10 +131,11 @@ class _Queues:
         return self._rows[project.id]
 
     def _to_pull(self, project: ProjectInfo | None) -> int:
-        """Return the number of submitted tasks of a queue that the last pull has not read."""
+        """Return the number of submitted tasks of a queue, without those made by hand, that no pull has read."""
         return sum(
             bool(row["total_annotations"])
             and worked_on(row)
+            and row["data"].get(KEY) in self.known
             and self.pulled.isdisjoint((row["data"].get(VIEW), row["data"].get(KEY)))
             for row in self._tasks_on_server(project)
         )
