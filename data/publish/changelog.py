@@ -67,11 +67,11 @@ def summary(difference: Difference) -> str:
     kind = f"A patch of {before}" if difference.bump == "patch" else f"A {difference.bump} change of {before}"
     configs = sorted(difference.configs, key=lambda config: config.comparable / config.before if config.before else 1)
     partly = [(config.comparable, config.before) for config in configs if 0 < config.comparable < config.before]
-    counted = list(dict.fromkeys(partly))[:COUNTS_NAMED]
+    numbers = list(dict.fromkeys(partly))[:COUNTS_NAMED]
     alike = defaultdict[str, list[str]](list)
     for config in configs:
-        is_counted = (config.comparable, config.before) in counted
-        how = f"on {config.comparable:,} of {config.before:,} rows" if is_counted else _comparable(config)
+        is_named = (config.comparable, config.before) in numbers
+        how = f"on {config.comparable:,} of {config.before:,} rows" if is_named else _comparable(config)
         alike[how].append(config.name)
     if [*alike] == [WHOLLY]:
         return f"{kind}: scores are comparable with those on it."
