@@ -98,7 +98,8 @@ def test_its_expression_on_bread_is_told_to_the_reviewer_and_not_sent_back(embed
         ("KGUG", "Cats are asleep for most of the day.", "shares no word with the response", False),
         ("KGUG", "You make bread with ingredients.", "says nothing that the knowledge does not say", False),
         ("KGUG", "Well, you need flour, water, yeast and salt for bread.", "is much like the response (", False),
-        ("RECF", "It is a staple food in many countries.", "does not name what the response is about (bread)", False),
+        ("RECF", "It is a staple in many countries.", "names nothing of the question or the response (bread,", False),
+        ("IECF", "What is essential is invisible to the eye.", "names nothing that the knowledge names and", False),
         ("IECF", "Cake!", "has 1 words, where the response has 11", False),
     ],
 )
@@ -107,6 +108,20 @@ def test_each_rule_speaks_of_its_text(
 ) -> None:
     found = [one for one in findings(embedder, FIGURE_1 | {name: text}) if one.problem.startswith(problem)]
     assert [(one.name, one.rejects) for one in found] == [(name, rejects)]
+
+
+@pytest.mark.slow
+def test_a_text_on_what_is_asked_about_is_not_doubted_for_the_first_noun_of_the_response(
+    embedder: SentenceBert,
+) -> None:
+    cello = authored(
+        easy_utterance="How do I have to hold a cello?",
+        knowledge="The violin is held under the chin; the cello is played sitting down, held between the knees.",
+        response="You sit down and hold it between the knees.",
+    )
+    written = FIGURE_1 | {DECISION: USABLE, "RECF": "The cello belongs to the strings of an orchestra."}
+    assert [entity.text for entity in main_entities(cello)] == ["knees"]
+    assert "RECF" not in {finding.name for finding in check(cello, written, embedder)}
 
 
 @pytest.mark.slow

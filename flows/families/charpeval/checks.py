@@ -105,6 +105,8 @@ def rejected_drafts(record: Authored, drafts: Mapping[DistractorType, str]) -> M
     """Return why drafts would be rejected, by type; missing drafts are not judged."""
     texts = {kind: text.strip() for kind, text in drafts.items() if normalised(text)}
     problems = {finding.name: finding.problem for finding in _rejections(record, texts)}
+    if "IECF" in texts and (problem := _entity_problem(record, texts["IECF"])):
+        problems.setdefault("IECF", problem)  # the builder can write another one, so that a doubt is enough
     return {kind: problems[kind] for kind in texts if kind in problems}
 
 
@@ -119,9 +121,14 @@ def _rejections(record: Authored, texts: Mapping[DistractorType, str]) -> Iterat
             yield Finding(name=kind, problem="is empty", rejects=True)
         elif same is not None:
             yield Finding(name=kind, problem=f"is the same as {same}", rejects=True)
-        elif kind == "IECF" and (problem := _entity_problem(record, text)) is not None:
+        elif kind == "IECF" and not _could_name(record, text) and (problem := _entity_problem(record, text)):
             yield Finding(name=kind, problem=problem, rejects=True)
         seen.setdefault(normalised(text), kind)
+
+
+def _could_name(record: Grounded, text: str) -> bool:
+    """Return whether the text has a word of the knowledge that the response lacks, be it no entity for us."""
+    return bool(en.content_words(text) & new_words(record.knowledge, record.response))
 
 
 def _entity_problem(record: Grounded, text: str) -> str | None:
@@ -133,7 +140,7 @@ def _entity_problem(record: Grounded, text: str) -> str | None:
 
 
 def _list(entities: Sequence[en.Entity]) -> str:
-    return ", ".join(entity.text for entity in entities[:5]) or "there is none"
+    return ", ".join(dict.fromkeys(entity.text for entity in entities[:5])) or "there is none"
 
 
 # ---- doubts, for the reviewer ----
@@ -173,8 +180,12 @@ def _rules(record: Authored, texts: Mapping[DistractorType, str], embedder: Embe
             yield _doubt("KGIR", "seems to answer: it says what the response says, not another fact of the knowledge")
     if (text := texts.get("KGUG")) and not en.content_words(text) & response:
         yield _doubt("KGUG", "shares no word with the response")
-    if (text := texts.get("RECF")) and not any(en.names(text, entity) for entity in main_entities(record)):
-        yield _doubt("RECF", f"does not name what the response is about ({_list(main_entities(record))})")
+    if text := texts.get("RECF"):
+        subjects = [*main_entities(record), *en.entities(record.easy_utterance), *en.entities(record.response)]
+        if subjects and not any(en.names(text, subject) for subject in subjects):
+            yield _doubt("RECF", f"names nothing of the question or the response ({_list(subjects)})")
+    if (text := texts.get("IECF")) and (problem := _entity_problem(record, text)):
+        yield _doubt("IECF", problem)
     expression = texts.get("COEX", "")
     if named := [entity for entity in en.entities(record.knowledge) if en.names(expression, entity)]:
         yield _doubt("COEX", f"names something of the knowledge ({_list(named)}): could it pass for an answer?")

@@ -113,10 +113,10 @@ def _same_problems(response: str, texts: Mapping[DistractorType, str]) -> Iterat
 
 def _rule_problems(row: Authored, texts: Mapping[DistractorType, str]) -> Iterator[str]:
     """Section 2.3.4, for what was written here: the distractors of a published row are left as they are."""
-    entities = en.entities(row.knowledge)
-    if (iecf := texts.get("IECF")) and not any(
-        en.names(iecf, entity) and not en.names(row.response, entity) for entity in entities
-    ):
+    iecf = texts.get("IECF", "")
+    by_word = en.content_words(iecf) & en.content_words(row.knowledge) - en.content_words(row.response)
+    by_name = (entity for entity in en.entities(row.knowledge) if en.names(iecf, entity))
+    if iecf and not by_word and all(en.names(row.response, entity) for entity in by_name):
         yield "IECF names nothing that the knowledge names and the response does not"
 
 
