@@ -7,11 +7,15 @@ from collections.abc import Iterable
 
 from schemas.annotation import Annotation, Finding
 from schemas.base import content_hash, key_of
-from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Written
+from schemas.rubric import Change, Choice, Marked, Rubric, Shown, Task, Written
 
 ACCEPT, FIX, REJECT = "accept", "fix", "reject"
 RIGHT, WRONG = "right", "wrong"
 COMMENT, WARNINGS, CHOSEN = "review_comment", "warnings", "chosen"
+AFTER, AGREED, YES, NO = "after_review", "agreed", "yes", "no"
+DISAGREES = "(does not agree with what a reviewer corrected)"
+CORRECTED = "A reviewer accepted your work and corrected it, as marked here. You need not change anything."
+ALSO_CORRECTED = "The reviewer also corrected other parts; they are in the boxes as corrected."
 LONGEST_NAME = 40
 """Characters of a rubric's name."""
 
@@ -71,6 +75,19 @@ def revision_of(rubric: Rubric) -> Rubric:
     return same_form(rubric, "-revision", "Back from review", Shown(name=COMMENT, title="Why it came back to you"))
 
 
+def corrected_of(rubric: Rubric) -> Rubric:
+    """Return the rubric by which authors are told what a reviewer corrected in their texts."""
+    agreed = Choice(
+        name=AGREED,
+        question="Do you agree? If you do not, say why in the question to the engineer.",
+        options=(YES, NO),
+    )
+    first = Shown(name=AFTER, title="What you wrote, as it is now")
+    return same_form(rubric, "-corrected", "Corrected", first).model_copy(
+        update={"asks": (agreed,), "writes": (), "marks": (), "for_all": ""}
+    )
+
+
 def judging_of(rubric: Rubric) -> Rubric:
     """Return the rubric that authors practise on: judging which parts of invented work are right.
 
@@ -114,8 +131,12 @@ def review_task(rubric: Rubric, review: Rubric, task: Task, work: Annotation, fi
     )
 
 
-def revision_task(rubric: Rubric, task: Task, work: Annotation, comment: str) -> Task:
-    """Return the task of revising rejected work; `task` may be a revision itself."""
+def revision_task(rubric: Rubric, task: Task, work: Annotation, comment: str, corrected: Iterable[Change] = ()) -> Task:
+    """Return the task of revising rejected work; `task` may be a revision itself.
+
+    `corrected` are the parts that the reviewer corrected beside those that were rejected.
+    """
+    corrected = tuple(corrected)
     return _task(
         revision_of(rubric),
         task,
@@ -123,6 +144,21 @@ def revision_task(rubric: Rubric, task: Task, work: Annotation, comment: str) ->
         sample=task.sample,
         shown={COMMENT: comment, **{shown.name: task.shown[shown.name] for shown in rubric.shows}},
         drafts={write.name: text for write in rubric.writes if (text := text_of(work, write, task))},
+        news=ALSO_CORRECTED if corrected else "",
+        changes=corrected,
+    )
+
+
+def corrected_task(rubric: Rubric, task: Task, by: str, comment: str, corrected: tuple[Change, ...]) -> Task:
+    """Return the task by which an author is told what a reviewer corrected; a later correction changes it."""
+    now = "\n".join(f"{change.title}: {change.after}" for change in corrected)
+    return _task(
+        corrected_of(rubric),
+        task,
+        by,
+        shown={AFTER: now, **{shown.name: task.shown[shown.name] for shown in rubric.shows}},
+        news="\n".join([CORRECTED, *([f"Comment: {comment}"] if comment else [])]),
+        changes=corrected,
     )
 
 
@@ -150,6 +186,11 @@ def title_of(rubric: Rubric, name: str) -> str:
     return titles.get(name, name)
 
 
+def derived_key(rubric: Rubric, key: str, by: str) -> str:
+    """Return the key of a derived rubric's task on somebody's work on the task with this key."""
+    return key_of("task", rubric.name, key, {"by": by})
+
+
 def decision_name(part: str) -> str:
     """Return the name of the question that decides on a part."""
     return f"{part}_decision"
@@ -167,7 +208,7 @@ def _task(rubric: Rubric, task: Task, by: str, **content: object) -> Task:
     """Return the task of a derived rubric on somebody's work on a task."""
     return Task.model_validate(
         {
-            "key": key_of("task", rubric.name, task.key, {"by": by}),
+            "key": derived_key(rubric, task.key, by),
             "rubric": rubric.name,
             "version": rubric.version,
             "item_id": task.item_id,

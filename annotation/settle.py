@@ -18,6 +18,7 @@ from annotation.review import (
     COMMENT,
     FIX,
     REJECT,
+    corrected_task,
     decision_name,
     parts_of,
     review_task,
@@ -28,7 +29,7 @@ from annotation.review import (
 from annotation.verdicts import Course, Outcome, changes_of, outcome_of, record_verdicts, same_text
 from schemas.annotation import Annotation, Excluded, Finding
 from schemas.base import Frozen
-from schemas.rubric import Rubric, Task
+from schemas.rubric import Change, Rubric, Task
 from schemas.verdict import Verdict
 
 REVIEWER_IS_AUTHOR = "reviewer is the author"
@@ -54,6 +55,7 @@ class Settlement(Frozen):
     verdicts: tuple[Verdict, ...] = Field(description="One for each record whose tasks are all decided, or rejected")
     reviews: tuple[FollowUp, ...] = Field(description="Tasks for reviewers, done or not; not for the author")
     revisions: tuple[FollowUp, ...] = Field(description="Tasks for authors, done or not")
+    corrections: tuple[FollowUp, ...] = Field(description="Tasks that tell authors what was corrected, read or not")
     counted: tuple[Annotation, ...]
     excluded: tuple[Excluded, ...]
     sent_back: tuple[tuple[str, str], ...] = Field(description="(task's key, author) of each rejected submission")
@@ -111,6 +113,7 @@ def settle(
         verdicts=tuple(record_verdicts(by_key, outcomes)),
         reviews=tuple(settling.reviews),
         revisions=tuple(settling.revisions),
+        corrections=tuple(settling.corrections),
         counted=tuple(submissions.counted),
         excluded=tuple(submissions.excluded),
         sent_back=tuple(settling.sent_back),
@@ -185,6 +188,7 @@ class _Settling:
         self.revision = revision_of(rubric)
         self.reviews: list[FollowUp] = []
         self.revisions: list[FollowUp] = []
+        self.corrections: list[FollowUp] = []
         self.sent_back: list[tuple[str, str]] = []
         self.accepted: list[tuple[str, str]] = []
 
@@ -193,12 +197,15 @@ class _Settling:
         task = first
         while (course := self._judged(first, task, work)).state == "back":
             self.sent_back.append((task.key, work.by))
-            task = revision_task(self.rubric, task, course.work, course.comment)
+            task = revision_task(self.rubric, task, course.work, course.comment, course.corrected)
             self.revisions.append(FollowUp(task, work.by))
             revised = self.submissions.take_revision(task, self.revision, work.by)
             if revised is None:
-                break
+                return course
             work = revised
+        if course.corrected:
+            told = corrected_task(self.rubric, task, work.by, course.comment, course.corrected)
+            self.corrections.append(FollowUp(told, work.by))
         return course
 
     def _judged(self, first: Task, task: Task, work: Annotation) -> Course:
@@ -252,9 +259,16 @@ class _Settling:
         }
         comment = review.answers.get(COMMENT, "").strip()
         corrected = _with_texts(work, changed, self.rubric)
+        told = tuple(
+            Change(title=part.title, before=before[part.name], after=changed[part.name])
+            for part in parts
+            if part.name in changed
+        )
         if rejected := [part.title for part in parts if decisions[part.name] == REJECT]:
             text = "\n".join(filter(None, [f"Rejected: {', '.join(rejected)}", comment]))
-            return Course(work.by, "back", "rejected by its reviewer", "reject", corrected, text, review.by, review.at)
+            return Course(
+                work.by, "back", "rejected by its reviewer", "reject", corrected, text, review.by, review.at, told
+            )
         if unfixed := [name for name in decisions if decisions[name] == FIX and name not in changed]:
             self._exclude(review, asked, NOTHING_FIXED, ", ".join(unfixed))
             return None
@@ -264,7 +278,7 @@ class _Settling:
         ]:
             self._exclude(review, asked, BROKEN_FIX, "; ".join(problems))
             return None
-        return self._finished(first, corrected, comment, review)
+        return self._finished(first, corrected, comment, review)._replace(corrected=told)
 
     def _finished(self, first: Task, work: Annotation, comment: str, review: Annotation | None = None) -> Course:
         decision: Literal["accept", "fix"] = "fix" if changes_of(first, work, self.rubric) else "accept"

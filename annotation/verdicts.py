@@ -11,7 +11,7 @@ from annotation.quality import majority
 from annotation.review import record_text
 from schemas.annotation import Annotation
 from schemas.base import Frozen
-from schemas.rubric import Rubric, Task
+from schemas.rubric import Change, Rubric, Task
 from schemas.verdict import Verdict
 
 
@@ -26,6 +26,8 @@ class Course(NamedTuple):
     comment: str = ""
     reviewer: str = ""
     at: str = ""
+    corrected: tuple[Change, ...] = ()
+    """What the reviewer corrected."""
 
 
 class Outcome(Frozen):

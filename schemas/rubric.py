@@ -176,6 +176,14 @@ class Rubric(Frozen):
         return self
 
 
+class Change(Frozen):
+    """A text that was changed, of which people are told."""
+
+    title: str = Field(description="Its heading")
+    before: str
+    after: str
+
+
 class Task(Record):
     """A record that a person is shown. `key` is made from the record and the sample, the id from what is shown."""
 
@@ -197,6 +205,9 @@ class Task(Record):
     left_out: Mapping[str, str] = Field(
         default_factory=dict, description="By name of the box, why a program suggests nothing for it"
     )
+    returned: tuple[str, ...] = Field((), description="Names of the drafts that are the person's own, of earlier work")
+    news: str = Field("", description="What its person is told first; plain text, a line for each thing")
+    changes: tuple[Change, ...] = Field((), description="The changes that the news is about")
     right_answers: Mapping[str, str] = Field(
         default_factory=dict, description="Of a gold task, by question; never shown"
     )

@@ -1,7 +1,8 @@
 """What people see: `make forms` puts screenshots on a laptop's page into a folder.
 
-Of every rubric each form, for work, practice, revision and review, its guideline, and the form with all boxes open;
-the projects, a queue's table of tasks, and the page of an empty queue.
+Of every rubric each form, for work, practice, revision, review and corrections, its guideline, and the form with all
+boxes open; a task that changed after it was done; the projects, a queue's table of tasks, and the page of an empty
+queue.
 """
 
 import asyncio
@@ -11,16 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from annotation.earlier import asked_again
 from annotation.label_studio.accounts import Owner, read_owner
 from annotation.label_studio.config import FOR_ALL, QUESTION, guideline_page, hotkeys, label_config
 from annotation.label_studio.sync import KEY, VIEW, Queue, QueuedTask, push_queue
-from annotation.label_studio.task_data import data_fields, task_data
+from annotation.label_studio.task_data import changes_between, data_fields, own_texts, task_data
 from annotation.practice import practice_for, practice_of, practice_rubric
-from annotation.review import review_of, review_task, revision_of, revision_task
+from annotation.review import corrected_of, corrected_task, review_of, review_task, revision_of, revision_task
 from flows.annotate.push import LONGEST_TITLE
 from flows.annotate.work import HERE
 from schemas.annotation import Annotation, Finding
-from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Turn, Written
+from schemas.rubric import Change, Choice, Marked, Rubric, Shown, Task, Turn, Written
 from tests.label_studio import Served, copy_seed, make_seed, served
 from tests.rubrics import rubrics
 
@@ -175,6 +177,12 @@ def forms_after() -> Iterator[Form]:
             ]
             asked = review_task(rubric, review.rubric, task, work, warned)
             yield Form(review.rubric, f"{review.guideline}\n\n{guideline}", asked)
+            changes = tuple(
+                Change(title=part.title, before="It took centurys to build.", after="It took centuries to build.")
+                for part in rubric.parts[:2]
+            )
+            told = corrected_task(rubric, task, "a1", "Mind the spelling.", changes)
+            yield Form(corrected_of(rubric), guideline, told)
         else:
             (practice,) = practice_of([task], rubric, seed=1)
             failed = work.model_copy(
@@ -182,6 +190,23 @@ def forms_after() -> Iterator[Form]:
                         "answers": {**written, **wrong}}
             )  # fmt: skip
             yield Form(practice_rubric(rubric), guideline, *practice_for("a1", [practice], [failed], rubric))
+
+
+def changed(form: Form, word: str, other: str, answers: Mapping[str, str]) -> Form:
+    """The form with a task in which a word changed after a person had given these answers."""
+    rubric, guideline, task = form
+
+    def replaced(value: str | tuple[Turn, ...]) -> str | tuple[Turn, ...]:
+        if isinstance(value, str):
+            return value.replace(word, other)
+        return tuple(turn.model_copy(update={"text": turn.text.replace(word, other)}) for turn in value)
+
+    now = task.revised(shown={name: replaced(value) for name, value in task.shown.items()})
+    work = Annotation(task=task.id, key=task.key, by="a1", answers=answers)
+    before = task_data(rubric, task)
+    changes = changes_between(rubric, before, task_data(rubric, now))
+    texts = own_texts(rubric, work, before)
+    return Form(rubric, guideline, asked_again(now, rubric, work, texts, changes, own=True))
 
 
 FORMS = {form.rubric.name: form for form in (*forms(), *forms_after())}
@@ -301,6 +326,9 @@ async def photograph(server: Served, folder: Path) -> None:
             if any(ask.fixes for ask in form.rubric.asks):
                 await open_boxes(page, form.rubric)
                 await page.screenshot(path=folder / f"{form.rubric.name}.open.png")
+        await open_form(page, server, make(server, changed(FORMS[AUTHORING.name], "drummer", "percussionist", WRITTEN)))
+        await close_guideline(page)
+        await page.screenshot(path=folder / "changed.png")
         await photograph_tables(page, server, folder)
         await page.goto(f"{server.url}/projects")
         await page.wait_for_timeout(2000)

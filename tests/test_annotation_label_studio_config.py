@@ -182,7 +182,7 @@ def test_nothing_in_the_data_tells_a_validation_item_from_others() -> None:
         Task(key="k2", sample="validation", right_answers={"supports": "yes"}, why="It says so plainly.", **more),
     )
     assert {**plain, "ext_id": ""} == {**known, "ext_id": ""}
-    assert set(known) == {"ext_id", "view_hash", "item_id", "item_key", "item_view", "rubric", "version",
+    assert set(known) == {"ext_id", "view_hash", "item_id", "item_key", "item_view", "rubric", "version", "news",
                           "shown_evidence", "shown_question", "shown_answer", "Task"}  # fmt: skip
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from annotation.label_studio.config import HELP, QUESTION
-from tests.forms import AUTHORING, FORMS, PAGE, WRITTEN, Form, close_guideline, log_in, make, open_form
+from annotation.label_studio.task_data import SUGGESTED
+from tests.forms import AUTHORING, FORMS, PAGE, WRITTEN, Form, changed, close_guideline, log_in, make, open_form
 from tests.label_studio import Served
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -335,3 +336,38 @@ async def test_what_is_accepted_at_once_is_not_fixed(label_studio: Served, brows
     await desk.page.locator("label:has(input[name='accept'])").first.click()
     await desk.box("KGUG").wait_for(state="hidden")
     assert await desk.stored(lambda: desk.page.keyboard.press("Control+Enter")) == {"for-all": "accept"}
+
+
+OVER = "(side) => { const part = document.querySelector(side); return part.scrollHeight - part.clientHeight; }"
+
+
+async def test_what_changed_since_it_was_done_is_marked_and_the_texts_are_there(
+    label_studio: Served, browser: Any
+) -> None:
+    desk = await Desk.at(label_studio, browser, changed(FORMS[AUTHORING.name], "drummer", "<b>drums</b> $x", WRITTEN))
+    news = desk.page.locator(".form-news")
+    lines = (await news.inner_text()).splitlines()
+    assert [line for line in lines if line] == [
+        "This task has changed since you did it. Your work on it no longer counts: please do it again.",
+        "The texts are in the boxes again: check that they still fit, then submit.",
+        "You answered: Can the conversation be used? yes",
+        "What the Bot knows: […] Starr joined The Beatles in 1962 as their drummer<b>drums</b> $x, in place of Pete "
+        "Best. George Harrison […]",
+        "The right response: That was Ringo Starr, the drummer<b>drums</b> $x, who joined The Beatles in 1962.",
+    ]
+    assert await news.locator("del").all_inner_texts() == ["drummer"] * 2
+    assert await news.locator("ins").all_inner_texts() == ["<b>drums</b> $x"] * 2
+    struck = "(text) => getComputedStyle(text).textDecorationLine"
+    assert await news.locator("del").first.evaluate(struck) == "line-through"
+    assert await desk.texts() == TEXTS
+    assert SUGGESTED not in await desk.page.inner_text("body")
+    assert [await desk.page.evaluate(OVER, side) for side in (".form-shown", ".form-asked")] == [0, 0], "one screen"
+    await desk.page.keyboard.press("1")
+    stored = await desk.stored(lambda: desk.page.keyboard.press("Control+Enter"))
+    assert stored == {**WRITTEN, "decision": "yes"}
+
+
+async def test_a_task_without_news_has_no_place_for_it(label_studio: Served, browser: Any) -> None:
+    desk = await Desk.at(label_studio, browser, FORMS[AUTHORING.name])
+    assert await desk.page.locator(".form-news").count() == 1
+    assert not await desk.page.locator(".form-news").is_visible()

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from annotation.assign import seat
 from annotation.quality import WHY_UNCHANGED
-from annotation.review import review_of, revision_of
+from annotation.review import ALSO_CORRECTED, corrected_of, review_of, revision_of
 from annotation.settle import Settlement, settle
 from schemas.annotation import Annotation, Finding
-from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Written
+from schemas.rubric import Change, Choice, Marked, Rubric, Shown, Task, Written
 
 AUTHORING = Rubric(
     name="toy-authoring", title="Write a lie", version=3, guideline="g.md", overlaps=True,
@@ -138,8 +138,31 @@ def test_what_a_reviewer_fixed_beside_a_rejected_part_goes_back_as_fixed() -> No
     first = authored(task())
     asked = settled(first).reviews[0].task
     back = settled(first, reviewed(asked, lie="reject", text="fix", texts={"text": "Ann is one."}))
-    assert back.revisions[0].task.drafts["text"] == "Ann is one."
-    assert back.revisions[0].task.drafts["lie"] == "Bo is 1."
+    (revision,) = back.revisions
+    assert revision.task.drafts["text"] == "Ann is one."
+    assert revision.task.drafts["lie"] == "Bo is 1."
+    assert (revision.task.news, revision.task.changes) == (
+        ALSO_CORRECTED, (Change(title="Text", before="Ann is 1.", after="Ann is one."),),
+    )  # fmt: skip
+    assert back.corrections == ()
+    assert settled(first, reviewed(asked, lie="reject")).revisions[0].task.news == ""
+
+
+def test_an_author_is_told_what_was_corrected_once_for_each_correction() -> None:
+    first = authored(task())
+    asked = settled(first).reviews[0].task
+    assert settled(first, reviewed(asked)).corrections == ()
+    fixed = reviewed(asked, lie="fix", texts={"lie": "Bo is one."}, review_comment="Write it out.")
+    ((told, author),) = settled(first, fixed).corrections
+    assert (author, told.rubric) == ("a", corrected_of(AUTHORING).name)
+    assert told.changes == (Change(title="A lie", before="Bo is 1.", after="Bo is one."),)
+    assert told.shown == {"after_review": "A lie: Bo is one.", "text": "Ann is 1."}
+    assert told.news.splitlines()[1:] == ["Comment: Write it out."]
+    assert settled(fixed, first).corrections == settled(first, fixed).corrections
+    # Another correction is told anew, in place of the first.
+    again = reviewed(asked, lie="fix", texts={"lie": "Bo is two."}, hour=12)
+    ((other, _),) = settled(first, fixed, again).corrections
+    assert (other.key, other.id != told.id) == (told.key, True)
 
 
 def test_texts_of_the_record_that_somebody_changed_make_a_fix() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from annotation.label_studio.config import FOR_ALL, QUESTION, deciding_question, hidden_boxes
+from annotation.label_studio.task_data import SUGGESTED
 from schemas.base import Frozen
 from schemas.rubric import Marked, Rubric
 
@@ -64,7 +65,7 @@ def answers_of(rubric: Rubric, annotation: Mapping[str, Any], data: Mapping[str,
     drafts = {
         write.name: str(data.get(f"draft_{write.name}", "")).strip()
         for write in rubric.writes
-        if data.get(f"note_{write.name}")
+        if data.get(f"note_{write.name}") == SUGGESTED
     }
     return Answers(
         answers=answers,

@@ -12,12 +12,15 @@ from xml.etree import ElementTree as Xml
 from markdown_it import MarkdownIt
 from markupsafe import escape
 
+from annotation.label_studio.task_data import NEWS
 from schemas.rubric import Choice, Marked, Rubric, Shown, Written
 
 QUESTION = "question-to-engineer"
 """The box that every form has. No rubric's name has a hyphen."""
 FOR_ALL = "for-all"
 """The choice of one option for all questions."""
+NEWS_TEXT = "task-news"
+"""The text that every form begins with, and that is hidden if a task has no news."""
 FOR_ALL_KEY = "0"
 ALL_PARTS = "All parts at once"
 KEYBOARD = ("1234567890", "qwertyiop", "asdfgjkl", "zxcvbnm")
@@ -106,6 +109,7 @@ class _Form:
         Xml.SubElement(self.root, "Style").text = STYLE
         columns = _view(self.root, "columns")
         shown, asked = _view(columns, "shown"), _view(columns, "asked")
+        Xml.SubElement(_view(shown, "news"), "HyperText", name=NEWS_TEXT, value=f"${NEWS}", inline="true")
         for text in rubric.shows:
             if text.beside is None:
                 self._show(shown, text)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.label_studio.client import Client, ProjectInfo, Refused, Row, Unanswered
-from annotation.label_studio.task_data import LISTED
+from annotation.label_studio.task_data import LISTED, NEWS
 from schemas.base import counted
 from schemas.errors import Failed, WrongInput
 
@@ -361,7 +361,9 @@ def _carry_out(client: Client, queue: Queue, project: ProjectInfo, plan: Plan, p
 
 def _retire(client: Client, queue: Queue, row: Row) -> None:
     """Take a task out of the queue: an empty annotation makes it done, and its data says that it does not count."""
-    data = {**row["data"], RETIRED: "yes", LISTED: f"No longer asked: {row['data'].get(LISTED, '')}"}
+    why = "Another task now" if row["data"].get(KEY) in {task.key for task in queue.tasks} else "No longer asked"
+    # An older version's tasks have no news, and the server wants all that the form shows.
+    data = {NEWS: "", **row["data"], RETIRED: "yes", LISTED: f"{why}: {row['data'].get(LISTED, '')}"}
     client.patch_task(row["id"], data)
     for _ in range(queue.people - int(row["total_annotations"] or 0)):
         client.annotate(row["id"], [])

@@ -1,10 +1,16 @@
 """A task as the data that a form shows."""
 
 import re
+from collections.abc import Mapping
 from itertools import chain, pairwise
 from typing import Any
 
-from schemas.rubric import Rubric, Task, Turn
+from markupsafe import escape
+
+from annotation.label_studio.differences import marked
+from annotation.verdicts import same_text
+from schemas.annotation import Annotation
+from schemas.rubric import Change, Rubric, Task, Turn
 
 MOST_CHARACTERS = 60_000
 """The longest text with which a page stays fast, about 10,000 words: one of 20,000 takes 7 s to open."""
@@ -15,6 +21,9 @@ PLACES = 4
 SUGGESTED = "suggested: check it, or write your own"
 LISTED = "Task"
 """The heading of tasks in a queue's table, and so the name of the field."""
+RETURNED = "yours, of the earlier version"
+NEWS = "news"
+"""The name of what the person is told before anything else, in a task's data; HTML."""
 LISTED_CHARACTERS = 240
 """The start of a longer text is shown there, in two lines."""
 
@@ -23,7 +32,7 @@ def data_fields(rubric: Rubric) -> tuple[str, ...]:
     """Return the names of all that `task_data` returns, except `LISTED`."""
     shown = (f"shown_{text.name}" for text in rubric.shows)
     boxes = (f"{kind}_{write.name}" for write in rubric.writes for kind in ("draft", "note"))
-    return ("ext_id", "view_hash", "item_id", "item_key", "item_view", "rubric", "version", *shown, *boxes)
+    return ("ext_id", "view_hash", "item_id", "item_key", "item_view", "rubric", "version", NEWS, *shown, *boxes)
 
 
 def task_data(rubric: Rubric, task: Task) -> dict[str, Any]:
@@ -43,7 +52,7 @@ def task_data(rubric: Rubric, task: Task) -> dict[str, Any]:
         raise ValueError(f"task {task.key}: {min(unknown)} has a draft, and the rubric has no such text to write")
     data: dict[str, Any] = {
         "ext_id": task.key, "view_hash": task.id, "item_id": task.item_id, "item_key": task.item_key,
-        "item_view": task.item_view, "rubric": task.rubric, "version": task.version,
+        "item_view": task.item_view, "rubric": task.rubric, "version": task.version, NEWS: _news(task),
     }  # fmt: skip
     for shown in rubric.shows:
         text = task.shown.get(shown.name)
@@ -56,9 +65,49 @@ def task_data(rubric: Rubric, task: Task) -> dict[str, Any]:
         draft, left_out = task.drafts.get(write.name, ""), task.left_out.get(write.name, "")
         note = f"No suggestion: {left_out}" if left_out else ""
         data[f"draft_{write.name}"] = draft
-        data[f"note_{write.name}"] = SUGGESTED if draft and write.name in task.suggested else note
+        note = SUGGESTED if draft and write.name in task.suggested else note
+        data[f"note_{write.name}"] = RETURNED if write.name in task.returned else note
     data[LISTED] = _listed(task.shown[rubric.lists_by])
     return data
+
+
+def changes_between(rubric: Rubric, before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Change, ...]:
+    """Return the shown texts that differ between two tasks' data, as they are shown."""
+    names = {text.title or text.name: f"shown_{text.name}" for text in rubric.shows}
+    return tuple(
+        Change(title=title, before=_plain(before[name]), after=_plain(after[name]))
+        for title, name in names.items()
+        if name in before and _plain(before[name]) != _plain(after[name])
+    )
+
+
+def own_texts(rubric: Rubric, work: Annotation, before: Mapping[str, Any]) -> dict[str, str]:
+    """Return a person's own texts in their work on the task with the data `before`, by the names of the boxes.
+
+    A text that the person left as it was in its box is the record's or a program's. If it is not known what was there
+    (`before` is empty), a text of the record is not taken for the person's. A note may be the reason for leaving a
+    suggestion, and stays with it.
+    """
+    texts = {}
+    for write in rubric.writes:
+        text, draft = work.answers.get(write.name, ""), before.get(f"draft_{write.name}")
+        own = not write.corrects if draft is None else not same_text(text, draft)
+        own = own or before.get(f"note_{write.name}") == RETURNED
+        if text and own and write.name not in work.untouched and not (write.note and work.untouched):
+            texts[write.name] = text
+    return texts
+
+
+def _plain(text: str | list[dict[str, Any]]) -> str:
+    """Return a shown text, or a dialogue with a line for each turn."""
+    return text if isinstance(text, str) else "\n".join(f"{turn['speaker']}: {turn['text']}" for turn in text)
+
+
+def _news(task: Task) -> str:
+    """Return what the person is told, as HTML: the lines, and the changes with what was removed and added marked."""
+    lines = [f"<p>{escape(line)}</p>" for line in task.news.splitlines()]
+    lines += [f"<p><b>{escape(change.title)}:</b> {marked(change.before, change.after)}</p>" for change in task.changes]
+    return "".join(lines)
 
 
 def _listed(text: str | tuple[Turn, ...]) -> str:

@@ -27,6 +27,8 @@ class QueueProgress(WorkStatistics):
         "of forms other than the rubric's own"
     )
     suspended: bool = Field(description="Whether the person answered too few gold questions correctly")
+    changed_since: int = Field(description="Tasks that changed after the person did them, and are to be done again")
+    no_longer_asked: int = Field(description="Tasks that the person did, and that nobody is asked any more")
     to_pull: int = Field(description="Tasks that were submitted since the last pull")
     changed: bool = Field(description="Whether the server reported a change since the last pull")
     url: str
@@ -57,7 +59,7 @@ class _Queues:
         self.pulled |= {work.key for work in read_excluded(project, self.work.rubric.name)}
         self._rows: dict[int, list[Row]] = {}
         settlement = collected.settlement
-        follow_ups = [task for task, _ in (*settlement.reviews, *settlement.revisions)]
+        follow_ups = [task for task, _ in (*settlement.reviews, *settlement.revisions, *settlement.corrections)]
         self.tasks = {task.key: task for task in (*self.work.tasks, *self.work.gold, *follow_ups)}
         self.known = {*self.tasks, *(task.key for task in self.work.practice)}
 
@@ -69,8 +71,11 @@ class _Queues:
             for statistics in self._statistics(form, projects):
                 info, agreed = projects.get(statistics.by), agreement.get(statistics.by)
                 to_pull = self._to_pull(info)
+                changed_since, no_longer_asked = self._outdated(statistics.by) if form == "work" else (0, 0)
                 yield QueueProgress(
                     **{**dict(statistics), "left": statistics.left - to_pull},
+                    changed_since=changed_since,
+                    no_longer_asked=no_longer_asked,
                     to_pull=to_pull,
                     work=self.work.rubric.name,
                     form=form,
@@ -80,6 +85,18 @@ class _Queues:
                     changed=info is not None and info.id in changed,
                     url=self.client.tasks_url(info.id) if info else "",
                 )
+
+    def _outdated(self, by: str) -> tuple[int, int]:
+        """Return the number of tasks that changed after a person did them, and of those that are no longer asked."""
+        asked = {task.key for task in (*self.work.tasks, *self.work.gold)}
+        ids = {task.id for task in (*self.work.tasks, *self.work.gold)}
+        done = {
+            work.key: work.task in ids
+            for work in sorted(self.annotations, key=lambda work: work.task in ids)
+            if work.rubric == self.work.rubric.name and by in (work.by, ANYBODY) and not work.cancelled
+        }
+        outdated = [key for key, counts in done.items() if not counts]
+        return len(asked.intersection(outdated)), len(set(outdated) - asked)
 
     def _projects(self, form: Form) -> dict[str, ProjectInfo]:
         """Return the form's projects by person; those of people who are no longer named are empty and left out."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from annotation.assign import Assignment, assign, overlapping, without_suggestions
+from annotation.earlier import EarlierWork, asked_again
 from annotation.label_studio.client import Client, ProjectInfo, Row
 from annotation.label_studio.config import guideline_page, label_config
 from annotation.label_studio.sync import (
@@ -22,9 +23,9 @@ from annotation.label_studio.sync import (
     withdraw,
     worked_on,
 )
-from annotation.label_studio.task_data import data_fields, task_data
+from annotation.label_studio.task_data import changes_between, data_fields, own_texts, task_data
 from annotation.practice import PRACTICE, passed_practice, practice_for, practice_rubric
-from annotation.review import revision_of
+from annotation.review import corrected_of, revision_of
 from flows.annotate.pull import source_of
 from flows.annotate.work import (
     ANYBODY,
@@ -123,6 +124,9 @@ class _WorkQueues:
         ]
         self.collected = collect(project, work, self.annotations)
         self.settlement = self.collected.settlement
+        self._earlier = {work.rubric.name: EarlierWork(self.annotations, work.rubric, work.people.review)}
+        if work.people.review is not None:
+            self._earlier[work.people.review.name] = EarlierWork(self.annotations, work.people.review)
         self._excluded = {work.source for work in read_excluded(project, work.rubric.name)}
         self._rows: dict[str, list[Row]] = {}
         self._writers: dict[str, set[str]] = defaultdict(set)
@@ -141,6 +145,7 @@ class _WorkQueues:
         yield from self._revisions()
         if self.work.people.review is not None:
             yield from self._reviews(self.work.people.review)
+            yield from self._corrections()
 
     def _own(self) -> Iterator[QueueRows]:
         """Yield each person's queue of the rubric, and their practice set."""
@@ -160,12 +165,8 @@ class _WorkQueues:
             tasks = [task for task in assignment.queues.get(by, ()) if task.sample != PRACTICE]
             yield self._queue(rubric, by, tasks, self._done(by))
             if practice:
-                tried = {
-                    annotation.task
-                    for annotation in self.annotations
-                    if annotation.rubric == form.name and annotation.by == by and not annotation.cancelled
-                }
-                yield self._queue(form, by, practice_for(by, practice, self.annotations, practised), tried)
+                tasks = practice_for(by, practice, self.annotations, practised)
+                yield self._queue(form, by, tasks, self._submitted(form, by))
 
     def _assignment(self) -> Assignment:
         """Assign the rubric's tasks; those in the overlap go out without suggestions."""
@@ -215,6 +216,21 @@ class _WorkQueues:
         for by in self.people:
             yield self._queue(revision_of(self.work.rubric), by, revisions[by], self._done(by))
 
+    def _corrections(self) -> Iterator[QueueRows]:
+        """Yield the queues in which authors are told what was corrected in their texts."""
+        form = corrected_of(self.work.rubric)
+        for by in self.people:
+            tasks = [task for task, author in self.settlement.corrections if author == by]
+            yield self._queue(form, by, tasks, self._submitted(form, by))
+
+    def _submitted(self, form: Rubric, by: str) -> set[str]:
+        """Return the ids of the tasks of a form, on which nothing depends, that a person submitted."""
+        return {
+            annotation.task
+            for annotation in self.annotations
+            if annotation.rubric == form.name and by in (annotation.by, ANYBODY) and not annotation.cancelled
+        }
+
     def _reviews(self, review: Rubric) -> Iterator[QueueRows]:
         held = {by: self._held(review, by) for by in self.people}
         assignment = assign(
@@ -252,6 +268,9 @@ class _WorkQueues:
         yield self._queue(rubric, ANYBODY, self._open_tasks(), done, wanted)
         if self.work.people.review is not None:
             yield self._queue(self.work.people.review, ANYBODY, (task for task, _ in settlement.reviews), people)
+            form = corrected_of(rubric)
+            told = (task for task, _ in settlement.corrections)
+            yield self._queue(form, ANYBODY, told, self._submitted(form, ANYBODY))
         yield self._queue(revision_of(rubric), ANYBODY, (task for task, _ in settlement.revisions), people)
 
     def _queue(
@@ -266,7 +285,31 @@ class _WorkQueues:
         done_here = {row["data"].get(VIEW) for row in rows if worked_on(row)}
         asked = [task for task in tasks if task.id in done_here or task.id not in done]
         again = self._blocked(rubric, by, done, people)
-        return queue_of(self.benchmark, self.work.people, self.work.folder, rubric, by, asked, people, again), rows
+        told = self._with_earlier(rubric, by, asked) if rubric.name in self._earlier else asked
+        return queue_of(self.benchmark, self.work.people, self.work.folder, rubric, by, told, people, again), rows
+
+    def _with_earlier(self, rubric: Rubric, by: str, tasks: Iterable[Task]) -> list[Task]:
+        """Return the tasks with the person's work on earlier versions of them, and with what changed since.
+
+        In everybody's queue the texts may be another person's, and nothing else is told. Where several people do a
+        task, they stay blind to each other's work. A review has the author's texts in its boxes, and none of earlier.
+        """
+        is_review = rubric.name != self.work.rubric.name
+        if by == ANYBODY and (rubric.people_per_item > 1 or is_review):
+            return list(tasks)
+        rows = [*self._tasks(rubric, ANYBODY), *self._tasks(rubric, by)]
+        shown = {row["data"].get(VIEW): row["data"] for row in rows if isinstance(row["data"], Mapping)}
+        told = []
+        for task in tasks:
+            work = self._earlier[rubric.name].on(task, None if by == ANYBODY else by)
+            if work is None:
+                told.append(task)
+                continue
+            before = shown.get(work.task, {})
+            texts = {} if is_review else own_texts(rubric, work, before)
+            changes = changes_between(rubric, before, task_data(rubric, task))
+            told.append(asked_again(task, rubric, work, texts, changes, own=by != ANYBODY))
+        return told
 
     def _tasks(self, rubric: Rubric, by: str) -> list[Row]:
         """Return the tasks of a person's queue as the server has them."""

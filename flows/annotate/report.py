@@ -24,7 +24,7 @@ LEGEND = (
     "rejected: share of the returned work that a reviewer or a check sent back; known right: share of the gold "
     "questions answered correctly; agrees: share of the answers that others gave too and that are the same; "
     "as suggested: a program's suggestions that were submitted unchanged; new: submitted since the last pull, and not "
-    "yet counted as done"
+    "yet counted as done; to do again: changed after the person did it; no longer asked: done, and then withdrawn"
 )
 """The meaning of the columns."""
 CHANGED = "changed"
@@ -59,9 +59,14 @@ def progress_row(line: QueueProgress) -> Mapping[str, str | int]:
 
 
 def _news(line: QueueProgress) -> list[str]:
+    outdated = [
+        f"{number:,} {what}"
+        for number, what in ((line.changed_since, "to do again"), (line.no_longer_asked, "no longer asked"))
+        if number
+    ]
     if line.to_pull:
-        return [f"{line.to_pull:,} new"]
-    return [CHANGED] if line.changed else []
+        return [*outdated, f"{line.to_pull:,} new"]
+    return [*outdated, CHANGED] if line.changed else outdated
 
 
 def agreement_lines(rows: Sequence[Agreement]) -> list[str]:

@@ -20,7 +20,7 @@ from annotation.label_studio.client import Client
 from annotation.measures import DRAWS
 from annotation.practice import not_practised, practice_of, practice_rubric
 from annotation.quality import suspended
-from annotation.review import judging_of, revision_of
+from annotation.review import AGREED, DISAGREES, NO, corrected_of, judging_of, revision_of
 from annotation.settle import Settlement, settle
 from data.sources.files import json_lines
 from data.sources.spec import SourceError
@@ -38,7 +38,7 @@ HERE = Path(__file__).parent
 EXAMPLE = "example"
 ANYBODY = "all"
 """The person in the name of a queue that is for everybody."""
-Form = Literal["work", "practice", "revision", "review"]
+Form = Literal["work", "practice", "revision", "review", "corrected"]
 """The purpose of a form."""
 PartRecords = tuple[str, People, Path, Stage[Any]]
 """A part's name, its people, its family's folder, and its sifted records."""
@@ -69,10 +69,12 @@ class Work:
 
     @property
     def forms(self) -> dict[Form, Rubric]:
-        """The forms of the rubric's queues: its own, and those for practice, revision and review."""
+        """The forms of the rubric's queues: its own, and those for practice, revision, review and corrections."""
         forms: dict[Form, Rubric] = {"practice": practice_rubric(self.practised)} if self.practice else {}
         forms |= {"work": self.rubric, "revision": revision_of(self.rubric)}
-        return forms | ({"review": self.people.review} if self.people.review else {})
+        if self.people.review:
+            forms |= {"review": self.people.review, "corrected": corrected_of(self.rubric)}
+        return forms
 
     @property
     def rubrics(self) -> dict[str, Rubric]:
@@ -222,7 +224,7 @@ def collect(
     project: Project, work: Work, annotations: Sequence[Annotation], unreadable: Sequence[Excluded] = ()
 ) -> Collected:
     """Settle the annotations of a rubric."""
-    names = {rubric.name for form, rubric in work.forms.items() if form != "practice"}
+    names = {rubric.name for form, rubric in work.forms.items() if form not in ("practice", "corrected")}
     real = [annotation for annotation in annotations if annotation.rubric in names]
     out = suspended(work.gold, real, work.rubric) if project.config.annotation.people else frozenset()
     settlement = settle(
@@ -235,7 +237,12 @@ def collect(
         suspended=out,
         seed=project.config.seed,
     )
-    questions = [annotation for annotation in annotations if annotation.question]
+    told = corrected_of(work.rubric).name
+    questions = [
+        annotation if annotation.question else annotation.model_copy(update={"question": DISAGREES})
+        for annotation in annotations
+        if annotation.question or (annotation.rubric == told and annotation.answers.get(AGREED) == NO)
+    ]
     return Collected(work, settlement, out, list(unreadable), questions)
 
 
