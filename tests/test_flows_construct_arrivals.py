@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from data.store import Store
 from flows.construct import records
-from flows.construct.arrivals import History, cohorts
+from flows.construct.arrivals import History
 from flows.construct.dedupe import deduplicate
 from flows.construct.draws import members_of, random_order
 from flows.construct.files_step import FilesStep
@@ -81,14 +81,6 @@ def test_versions_of_one_dataset_are_in_their_order(tmp_path: Path) -> None:
         made = MadeOf(what=what, stages=(f"uraq/items/prescreen-{number}",))
         store.write(f"{store.root}/{RELEASES}/{number}.json", made.model_dump_json().encode())
     assert [release["uraq/items/prescreen"] for release in released_stages(store, "mine")] == ["3", "1", "0"]
-
-
-def test_records_draw_from_what_was_there_when_they_came() -> None:
-    came = {"a": 1, "b": 2, "c": 1, "d": 2, "e": 3}
-    records = {name: Statement(key=name, text=f"Fact {name}.", topic="t") for name in came}
-    groups = cohorts(lambda record: came[record.key], map(records.__getitem__, "bae"), map(records.__getitem__, "dc"))
-    assert [("".join(record.key for record in arrived), "".join(member.key for member in pool))
-            for arrived, pool in groups] == [("a", "c"), ("b", "dc"), ("e", "dc")]  # fmt: skip
 
 
 class Facts:

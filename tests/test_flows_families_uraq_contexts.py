@@ -1,8 +1,10 @@
 """No context but the relevant one bears on what a question rests on: none is drawn, and the verifier finds any."""
 
 import asyncio
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from flows.construct.embed import Embedder
 from flows.construct.engine import Context, Drop
 from flows.construct.verification import VerifyContext
-from flows.families.uraq import FAMILY
+from flows.families.uraq import FAMILY, contexts
 from flows.families.uraq.contexts import Basis, ContextCandidates, DrawnContexts
 from flows.families.uraq.method import arrange_contexts, context_slots, expected_answers
 from flows.families.uraq.settings import UraqSettings
@@ -18,6 +20,7 @@ from flows.project.project import Project
 from schemas.base import Provenance
 from schemas.uraq import SETTINGS, Conflict, EvaluationRow, Setting, StatementPair, Step, UraqItem
 from tests.builds import write_config
+from tests.passing import ByHash, Passing
 
 MADE = Provenance(seed=7)
 
@@ -69,8 +72,9 @@ def embedder(tmp_path_factory: pytest.TempPathFactory) -> Embedder:
 
 def left(of: UraqItem | Conflict, pairs: Sequence[StatementPair | Conflict], embedder: Embedder) -> set[str]:
     """The texts of a pool that have nothing to do with a question."""
-    candidates = ContextCandidates(pairs, embedder, 0.5)
-    return {candidates.texts[place] for place in next(candidates.unrelated_to([of], embedder)).tolist()}
+    candidates = ContextCandidates(pairs, embedder, 0.5, lambda pair: 1)
+    [(_, places)] = candidates.unrelated_to([of], embedder)
+    return {candidates.texts[place] for place in places.tolist()}
 
 
 @pytest.mark.parametrize("asked", [NEEDS_BASTILLE, SAYS_IT_OTHERWISE])
@@ -105,13 +109,13 @@ def test_documents_are_told_by_likeness_and_by_the_names_in_question_and_answers
     assert left(asked, [asked, same_name, other], embedder) == {other.original, other.manipulated}
 
 
-def rows(of: UraqItem, contexts: Sequence[str]) -> list[EvaluationRow]:
-    """The three rows of a question, with `contexts` beside the relevant one."""
+def rows(of: UraqItem, texts: Sequence[str]) -> list[EvaluationRow]:
+    """The three rows of a question, with `texts` beside the relevant one."""
     relevant: dict[Setting, str | None] = {"match": of.original, "conflict": of.manipulated, "irrelevant": None}
     return [
         EvaluationRow(
-            key=f"{of.key} {setting}", item_id=of.id, setting=setting, n_contexts=len(contexts),
-            contexts=tuple(contexts) if own is None else (own, *contexts[1:]),
+            key=f"{of.key} {setting}", item_id=of.id, setting=setting, n_contexts=len(texts),
+            contexts=tuple(texts) if own is None else (own, *texts[1:]),
             relevant_index=None if own is None else 0, question=of.question, answer_type=of.answer_type,
             dataset="uraq", expected=expected_answers(of, setting), provenance=MADE,
         )
@@ -119,10 +123,10 @@ def rows(of: UraqItem, contexts: Sequence[str]) -> list[EvaluationRow]:
     ]  # fmt: skip
 
 
-def problems(of: UraqItem, contexts: Sequence[str], embedder: Embedder) -> list[str]:
+def problems(of: UraqItem, texts: Sequence[str], embedder: Embedder) -> list[str]:
     held: dict[str, list[Any]] = {"statements": [OWN, BASTILLE, *FAR], "items": [of], "conflicts": []}
     context = VerifyContext(UraqSettings(), embedder, lambda part: held[part])
-    return [fault.problem for fault in FAMILY.part("evaluation").verify(rows(of, contexts), context)]
+    return [fault.problem for fault in FAMILY.part("evaluation").verify(rows(of, texts), context)]
 
 
 @pytest.mark.parametrize("asked", [NEEDS_BASTILLE, SAYS_IT_OTHERWISE])
@@ -140,11 +144,37 @@ def test_the_verifier_refuses_a_planted_second_bearing_context(
 def test_a_row_that_the_pool_cannot_fill_is_a_drop_with_its_reason() -> None:
     import numpy as np
 
-    pools = DrawnContexts(
-        {"uraq": ("a", "b", "c")}, {"uraq": (1, 3)}, {NEEDS_BASTILLE.id: np.array([2, 0], np.int32)}, ()
-    )
-    context = Context(None, "arrange_contexts", "key", pools, {})  # type: ignore[arg-type] # a drop needs no more
+    drawn = {NEEDS_BASTILLE.id: np.array([2, 0], np.int32)}
+    pools = DrawnContexts({"uraq": ("a", "b", "c")}, {"uraq": (1, 3)}, {"uraq": drawn}, ())
+    context: Any = Context(None, "arrange_contexts", "key", pools, {})  # type: ignore[arg-type] # a drop needs no more
     assert len(context_slots(NEEDS_BASTILLE, pools)) == 2 * len(SETTINGS)
     with pytest.raises(Drop) as dropped:
         asyncio.run(arrange_contexts(NEEDS_BASTILLE, {"setting": "irrelevant", "n_contexts": 3}, context))
     assert (dropped.value.reason, dropped.value.evidence) == ("too few unrelated contexts", "2 of 3")
+
+
+def many_pairs(number: int) -> StatementPair:
+    return pair(f"The town {number} has a mill {'x' * 3000}.", f"The town {number} has no mill {'x' * 3000}.")
+
+
+def test_neither_questions_nor_statements_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contexts, "EMBEDDED_AT_ONCE", 4)
+    items = Passing(lambda number: item(f"Does the town {number} have a mill?", [FIRST], key=f"{number}"), 40)
+    pairs = Passing(many_pairs, 300)
+    step: Any = SimpleNamespace(
+        settings=UraqSettings(context_counts=(1, 10)), seed=7, inputs=items, used=lambda part, kind: pairs,
+        embedder=ByHash(), arrival=lambda record: 1,
+    )  # fmt: skip
+    contexts.draw_contexts(step)  # loads what is loaded once
+    tracemalloc.start()
+    try:
+        drawn = contexts.draw_contexts(step)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert items.most <= 9, "those that are embedded together, before they go and after the next came, and one more"
+    assert pairs.most <= 2
+    assert peak < 300 * 2 * 3000 / 4
+    assert (len(drawn.texts["uraq"]), drawn.counts["uraq"]) == (600, (1, 10))
+    for asked in items:
+        assert len(set(drawn.drawn["uraq"][asked.id].tolist())) == 10

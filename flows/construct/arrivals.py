@@ -7,9 +7,8 @@ release, and draw from all that is there then. A record that is removed changes 
 The store remembers what was released: it keeps the stages of every release.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TypeVar
 
 from data.seen import Hashes, place_of, sorted_hashes
 from data.stage_files import Stage, StageFiles
@@ -17,8 +16,6 @@ from data.store import Store
 from flows.construct.records import R
 from schemas.base import Record
 
-A = TypeVar("A", bound=Record)
-B = TypeVar("B", bound=Record)
 Folders = tuple[str, ...]
 """Folders of stages in the store: `uraq/items/prescreen-e6c0ee4b57838374`."""
 
@@ -86,15 +83,3 @@ class Arrivals:
             if any(place_of(record.key, keys) is not None for keys in stages):
                 return number
         return len(self._releases) + 1
-
-
-def cohorts(
-    arrival: Callable[[Record], int], records: Iterable[A], pool: Iterable[B] = ()
-) -> Iterator[tuple[list[A], list[B]]]:
-    """Yield the records that came with each release, and the members of the pool that were there by then, in order."""
-    by_release: dict[int, list[A]] = {}
-    for record in records:
-        by_release.setdefault(arrival(record), []).append(record)
-    members = [(arrival(member), member) for member in pool]
-    for release, arrived in sorted(by_release.items()):
-        yield arrived, [member for came, member in members if came <= release]

@@ -2,9 +2,8 @@
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from itertools import groupby, islice
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +15,8 @@ from flows.construct.matrix_file import MatrixFile
 from schemas.errors import Failed
 
 _ROUND: Final = 1024
-"""Texts that `CachedEmbedder` computes between two commits: the most that a kill can lose. It also reads so many at
-once; a matrix of more rows is a file."""
+"""Texts that `CachedEmbedder` reads at once, and the fewest that it computes between two commits, which are all that a
+kill can lose. A matrix of more rows is a file."""
 _LENGTHS: Final = "its vectors differ in length"
 
 
@@ -51,28 +50,35 @@ class CachedEmbedder:
         """
         if not texts:
             return self.embedder.embed(texts)
-        with self._open() as connection:
+        with self._open():  # makes the folder
             matrix = MatrixFile(len(texts), self.path.parent, in_memory_up_to=_ROUND)
-            missing = [
-                row for start in range(0, len(texts), _ROUND) for row in self._read(connection, texts, start, matrix)
-            ]
-        missing.sort(key=texts.__getitem__)
-        rows_of_texts = groupby(missing, key=texts.__getitem__)
-        while batch := [(text, list(rows)) for text, rows in islice(rows_of_texts, _ROUND)]:
-            vectors = self.embedder.embed([text for text, _ in batch])
-            self._write({_key(text): row for (text, _), row in zip(batch, vectors, strict=True)})
-            for (_, rows), vector in zip(batch, vectors, strict=True):
-                self._put(matrix, rows, np.broadcast_to(vector, (len(rows), len(vector))))
+        missing: dict[str, list[int]] = {}
+        for start in range(0, len(texts), _ROUND):
+            rows_of: dict[str, list[int]] = {}
+            for row in range(start, min(start + _ROUND, len(texts))):
+                rows_of.setdefault(texts[row], []).append(row)
+            for text in self._read(rows_of, matrix):
+                missing.setdefault(text, []).extend(rows_of[text])
+            if len(missing) >= _ROUND:
+                self._compute(missing, matrix)
+                missing = {}
+        if missing:
+            self._compute(missing, matrix)
         return matrix.finished()
 
-    def _read(self, connection: sqlite3.Connection, texts: Sequence[str], start: int, matrix: MatrixFile) -> list[int]:
-        """Put the stored vectors of a round of texts into the matrix; return the rows of those that are not stored."""
-        rows_of: dict[bytes, list[int]] = {}
-        for row in range(start, min(start + _ROUND, len(texts))):
-            rows_of.setdefault(_key(texts[row]), []).append(row)
+    def _compute(self, rows_of: Mapping[str, list[int]], matrix: MatrixFile) -> None:
+        """Store the vectors of texts, and put them into the matrix."""
+        vectors = self.embedder.embed(list(rows_of))
+        self._write({_key(text): row for text, row in zip(rows_of, vectors, strict=True)})
+        for rows, vector in zip(rows_of.values(), vectors, strict=True):
+            self._put(matrix, rows, np.broadcast_to(vector, (len(rows), len(vector))))
+
+    def _read(self, rows_of: Mapping[str, list[int]], matrix: MatrixFile) -> list[str]:
+        """Put the stored vectors of texts into the matrix; return the texts whose vector is not stored."""
         name, query = self.name, "SELECT vector FROM vectors WHERE model = ? AND text = ?"
-        answers = {key: connection.execute(query, (name, key)).fetchone() for key in rows_of}
-        stored: dict[bytes, bytes] = {key: row[0] for key, row in answers.items() if row is not None}
+        with self._open() as connection:
+            answers = {text: connection.execute(query, (name, _key(text))).fetchone() for text in rows_of}
+        stored: dict[str, bytes] = {text: row[0] for text, row in answers.items() if row is not None}
         if not all(isinstance(blob, bytes) and blob and not len(blob) % 4 for blob in stored.values()):
             raise self._unusable("a stored vector is not valid")
         if len({len(blob) for blob in stored.values()}) > 1:
@@ -81,10 +87,10 @@ class CachedEmbedder:
             vectors: NDArray[np.float32] = np.frombuffer(b"".join(stored.values()), "<f4").reshape(len(stored), -1)
             if not (np.abs(np.linalg.norm(vectors, axis=1) - 1) <= UNIT_WITHIN).all():
                 raise self._unusable("a vector in it is not of unit length")
-            rows = [(row, place) for place, key in enumerate(stored) for row in rows_of[key]]
+            rows = [(row, place) for place, text in enumerate(stored) for row in rows_of[text]]
             rows.sort()
             self._put(matrix, [row for row, _ in rows], vectors[[place for _, place in rows]])
-        return [row for key, rows in rows_of.items() if key not in stored for row in rows]
+        return [text for text in rows_of if text not in stored]
 
     def _put(self, matrix: MatrixFile, rows: Sequence[int], vectors: NDArray[np.float32]) -> None:
         if matrix.dimensions not in (None, vectors.shape[1]):

@@ -14,7 +14,7 @@ from flows.families.reeval.checks.passage import most_condensed, says_the_same
 from flows.families.reeval.checks.sentence import is_asked_about, may_lean, sentence_before, short_name
 from flows.families.reeval.checks.swap import answer_position, compare, restored, swap_problem
 from flows.families.reeval.inference import STYLES, answering
-from flows.families.reeval.passages import PASSAGES, Collections, Drawn, Expansion, collect
+from flows.families.reeval.passages import PASSAGES, Collection, Drawn, Expansion, collect
 from flows.families.reeval.score import premise_and_hypothesis
 from flows.families.reeval.settings import ReEvalSettings, entailment_model
 from flows.language import CannotReplace, language_of
@@ -180,7 +180,7 @@ def _span_replaced(case: Case, names: tuple[str, ...], alternative: str, invalid
 # ---- category 2: context enriching (section 3.2) ----
 
 
-def retrieve(step: StepContext[ReEvalSettings, Case]) -> Collections:
+def retrieve(step: StepContext[ReEvalSettings, Case]) -> Collection:
     """Section 3.2: ranks the collection's passages for every case, question-focused and evidence-focused.
 
     Departures: English passages are ranked by the configured embedder (the packaged all-MiniLM-L6-v2
@@ -190,7 +190,7 @@ def retrieve(step: StepContext[ReEvalSettings, Case]) -> Collections:
     return collect(step.inputs, step.used("passages", Passage), step.embedder, step.arrival)
 
 
-async def enrich(case: Case, ctx: Context[ReEvalSettings, Collections]) -> EnrichedCase:
+async def enrich(case: Case, ctx: Context[ReEvalSettings, Collection]) -> EnrichedCase:
     """Section 3.2 and table 9: the supporting sentence among passages of other pages on the matter.
 
     Departures: the paper lets both expansions have the same passages, which seldom happens with all of Wikipedia; ours
@@ -282,7 +282,7 @@ async def _expanded(
     expansion: Expansion,
     place: float,
     others: Sequence[str],
-    ctx: Context[ReEvalSettings, Collections],
+    ctx: Context[ReEvalSettings, Collection],
 ) -> Expanded:
     """Section 3.2: three passages condensed, and the supporting sentence merged with them near `place`.
 

@@ -1,15 +1,22 @@
 """The passages that evidence is enriched with (ReEval, section 3.2): collected, ranked and drawn."""
 
+from array import array
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
+from itertools import islice
 from typing import Literal, NamedTuple
 
-from flows.construct.arrivals import cohorts
+import numpy as np
+from numpy.typing import NDArray
+
 from flows.construct.embed import Embedder
 from flows.construct.engine import Drop, SetContext
 from flows.construct.records import Records, with_first
-from flows.construct.retrieve import IntMatrix, Retriever, diverse, retriever_for
+from flows.construct.retrieve import Retriever, diverse, retriever_for
+from flows.construct.rows_on_disk import RowsOnDisk
+from flows.construct.sequences_on_disk import SequenceOnDisk
 from flows.families.reeval.checks.passage import RIVAL_ABOVE, UNSURE_ABOVE, opening, rival
 from flows.families.reeval.filters import LANGUAGES, MOST_EVIDENCE_CHARACTERS, is_in
 from flows.families.reeval.settings import ReEvalSettings
@@ -23,6 +30,8 @@ from schemas.source import Passage
 PASSAGES = 3  # section 3.2, "Condense the three passages into one passage"
 RANKED = 100
 """The passages of the ranking that are searched for three of different pages; all, if there are fewer."""
+RANKED_AT_ONCE = 4096
+"""Cases that passages are ranked for at once: as many as FAISS compares with a passage while it has it at hand."""
 LEAST_NEAR = {"en": 0.45, "zh": 0.35}
 """Similarity to the question or the evidence below which a passage is on another matter, though it names what the
 question's subject: by the packaged embedder, and by character bigrams. Of English passages that name it, read by
@@ -110,21 +119,18 @@ class Suitability(NamedTuple):
 
 @dataclass(frozen=True)
 class PassageIndex:
-    """The collection's passages in one language."""
+    """The passages of one language that were there when some cases came. Their texts are on disk."""
 
-    passages: tuple[PassageRef, ...]
-    sources: tuple[SourceRef, ...]
-    """The source of each passage."""
+    texts: Sequence[str]
+    titles: Sequence[str | None]
+    """The pages' names; some sources write them with underscores."""
+    others: Sequence["_Beside"]
+    """What else is known of each passage."""
     retriever: Retriever
 
-    @cached_property
-    def titles(self) -> list[str | None]:
-        """The pages' names; some sources write them with underscores."""
-        return [passage.title.replace("_", " ") if passage.title else None for passage in self.passages]
-
-    @cached_property
-    def texts(self) -> list[str]:
-        return [passage.text for passage in self.passages]
+    def passage(self, place: int) -> PassageRef:
+        """The passage at a place."""
+        return PassageRef(id=self.others[place].id, title=self.others[place].title, text=self.texts[place])
 
     def suitability(self, place: int, case: Case, matter: Sequence[Entity]) -> Suitability:
         """How well the passage at `place` suits a case, whose question or sentence is about `matter`."""
@@ -139,14 +145,29 @@ class PassageIndex:
         return Suitability(near_another_answer <= RIVAL_ABOVE, False, near, near_another_answer)
 
 
+class _Beside(NamedTuple):
+    """A passage without its text."""
+
+    id: str
+    title: str | None
+    source: SourceRef
+
+
+class Ranks(NamedTuple):
+    """The passages of a case, best first: their places in the index of this number."""
+
+    number: int
+    places: Mapping[Expansion, NDArray[np.int32]]
+
+
 @dataclass(frozen=True)
 class Collection:
-    """The passages, ranked for every case and expansion."""
+    """The passages as they were when cases came, ranked for every case and expansion."""
 
-    indexes: Mapping[str, PassageIndex]
-    """By language, if there are passages."""
-    ranks: Mapping[tuple[str, Expansion], IntMatrix]
-    """(key of the case, expansion) -> places in its index, best first."""
+    indexes: Sequence[PassageIndex]
+    """One for each release and language of the cases, if there are passages."""
+    ranks: Mapping[str, Ranks]
+    """By the key of the case, if its language has passages."""
     notes: tuple[str, ...]
     """For the manifest."""
 
@@ -160,9 +181,10 @@ class Collection:
         or the evidence (`LEAST_NEAR`) and has a sentence to begin with (`opening`), and none gives another answer
         as far as strings show (`rival`).
         """
-        index = self.indexes.get(case.language)
-        if index is None:
+        ranks = self.ranks.get(case.key)
+        if ranks is None:
             return Drawn((), (), ())
+        index = self.indexes[ranks.number]
         matter = matter_of(case.language, case.question, case.answer, case.evidence, sentence, case.title)
         judged: dict[int, Suitability] = {}
 
@@ -173,7 +195,7 @@ class Collection:
 
         diverse_places = partial(
             diverse,
-            self.ranks[case.key, expansion].tolist(),
+            ranks.places[expansion].tolist(),
             index.titles,
             index.texts,
             query=case.question,
@@ -186,7 +208,7 @@ class Collection:
         def is_unfit_or_shared(place: int) -> bool:
             if is_unfit(place):
                 return True
-            if index.passages[place].id in others:
+            if index.others[place].id in others:
                 shared.add(place)  # `diverse` asks nothing after this: a passage accepted here is taken
             return len(shared) > MOST_SHARED and place in shared
 
@@ -198,60 +220,74 @@ class Collection:
         for number, place in enumerate(places, 1):
             doubts += judged[place].doubts(number, case.language)
         return Drawn(
-            tuple(index.passages[place] for place in places),
+            tuple(map(index.passage, places)),
             tuple(doubts),
-            tuple(index.sources[place] for place in places),
+            tuple(index.others[place].source for place in places),
             sum(suitability.is_far for suitability in judged.values()),
         )
 
 
-@dataclass(frozen=True)
-class Collections:
-    """The collection as it was when cases came."""
+class _Asked(NamedTuple):
+    """A case, as far as passages are ranked for it."""
 
-    by_case: Mapping[str, Collection]
-    """By the key of the case."""
-    notes: tuple[str, ...]
-    """For the manifest."""
-
-    def draw(self, case: Case, sentence: str, expansion: Expansion, others: Sequence[str] = ()) -> Drawn:
-        """See `Collection.draw`."""
-        return self.by_case[case.key].draw(case, sentence, expansion, others)
+    key: str
+    question: str
+    evidence: str
 
 
 def collect(
     cases: Iterable[Case], passages: Iterable[Passage], embedder: Embedder, arrival: Callable[[Record], int]
-) -> Collections:
+) -> Collection:
     """Rank for each case the passages of its language that were there when it came."""
-    by_case: dict[str, Collection] = {}
+    pool = _PassagesOnDisk(passages, arrival)
+    asked = SequenceOnDisk[_Asked]()
+    by_cohort: dict[tuple[int, str], array[int]] = defaultdict(lambda: array("i"))
+    for number, case in enumerate(cases):
+        by_cohort[arrival(case), case.language].append(number)
+        asked.append(_Asked(case.key, case.question, case.evidence))
+    indexes: list[PassageIndex] = []
     notes: dict[str, None] = {}
-    for arrived, there in cohorts(arrival, cases, passages):
-        collection = _collect(arrived, there, embedder)
-        by_case |= dict.fromkeys((case.key for case in arrived), collection)
-        notes |= dict.fromkeys(collection.notes)
-    return Collections(by_case, tuple(notes))
+
+    def ranks() -> Iterator[tuple[str, Ranks]]:
+        for (release, language), numbers in sorted(by_cohort.items()):
+            index = pool.index(release, language, embedder)
+            if index is None:
+                notes[f"there are no passages in the language {language}: nothing can be enriched"] = None
+                continue
+            notes[f"{language}: {len(index.texts):,} passages, ranked by {index.retriever.name}"] = None
+            indexes.append(index)
+            cohort = iter(asked.at(numbers))
+            while some := list(islice(cohort, RANKED_AT_ONCE)):
+                by_question = index.retriever.rank([case.question for case in some], RANKED).astype(np.int32)
+                by_evidence = index.retriever.rank([case.evidence for case in some], RANKED).astype(np.int32)
+                for case, *places in zip(some, by_question, by_evidence, strict=True):
+                    yield case.key, Ranks(len(indexes) - 1, dict(zip(EXPANSIONS, places, strict=True)))
+
+    return Collection(indexes, RowsOnDisk(ranks()), tuple(notes))
 
 
-def _collect(cases: Sequence[Case], passages: Iterable[Passage], embedder: Embedder) -> Collection:
-    """Rank the passages of each language for all its cases at once."""
-    by_language: dict[str, list[tuple[PassageRef, SourceRef]]] = {}
-    for passage in passages:
-        ref = PassageRef(id=passage.id, title=passage.title, text=passage.text)
-        by_language.setdefault(passage.language, []).append((ref, passage.source))
-    indexes: dict[str, PassageIndex] = {}
-    ranks: dict[tuple[str, Expansion], IntMatrix] = {}
-    notes = []
-    for language in sorted({case.language for case in cases}):
-        if language not in by_language:
-            notes.append(f"there are no passages in the language {language}: nothing can be enriched")
-            continue
-        refs, sources = zip(*by_language[language], strict=True)
-        retriever = retriever_for(language, [ref.text for ref in refs], embedder)
-        indexes[language] = PassageIndex(refs, sources, retriever)
-        notes.append(f"{language}: {len(refs):,} passages, ranked by {retriever.name}")
-        asked = [case for case in cases if case.language == language]
-        for expansion in EXPANSIONS:
-            queries = [case.question if expansion == "question" else case.evidence for case in asked]
-            rows: IntMatrix = retriever.rank(queries, RANKED)
-            ranks |= {(case.key, expansion): row for case, row in zip(asked, rows, strict=True)}
-    return Collection(indexes, ranks, tuple(notes))
+class _PassagesOnDisk:
+    """All passages."""
+
+    def __init__(self, passages: Iterable[Passage], arrival: Callable[[Record], int]) -> None:
+        self._texts, self._titles = SequenceOnDisk[str](), SequenceOnDisk[str | None]()
+        self._others = SequenceOnDisk[_Beside]()
+        self._releases, self._languages = array("i"), array("i")
+        self._number_of: dict[str, int] = {}
+        for passage in passages:
+            self._texts.append(passage.text)
+            self._titles.append(passage.title.replace("_", " ") if passage.title else None)
+            self._others.append(_Beside(passage.id, passage.title, passage.source))
+            self._releases.append(arrival(passage))
+            self._languages.append(self._number_of.setdefault(passage.language, len(self._number_of)))
+
+    def index(self, release: int, language: str, embedder: Embedder) -> PassageIndex | None:
+        """Those in a language that were there with a release; None if there are none."""
+        is_there = np.array(self._releases) <= release
+        is_there &= np.array(self._languages) == self._number_of.get(language, -1)
+        places = np.flatnonzero(is_there)
+        if not len(places):
+            return None
+        texts = self._texts.at(places)
+        retriever = retriever_for(language, texts, embedder)
+        return PassageIndex(texts, self._titles.at(places), self._others.at(places), retriever)

@@ -5,24 +5,32 @@ question of four steps rests on more facts than its pair states: beside a questi
 of the Bastille, "Parisian crowds stormed the Bastille in 1816" is a second relevant context.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flows.construct.draws import members_of, random_order
+from flows.construct.draws import Members, members_of, random_order
 from flows.construct.embed import Embedder
 from flows.construct.engine import StepContext
+from flows.construct.rows_on_disk import RowsOnDisk
+from flows.construct.sequences_on_disk import SequenceOnDisk
+from flows.construct.word_index import WordIndex
 from flows.families.uraq import conflicts
 from flows.families.uraq.settings import UraqSettings
 from flows.language import en
-from schemas.base import content_hash
+from schemas.base import Record, content_hash
 from schemas.uraq import Conflict, StatementPair, UraqItem
 
 IntArray = NDArray[np.int32]
+
+EMBEDDED_AT_ONCE = 256
+"""Questions whose texts are embedded together, some 14 of each: with fewer, passes of the model are half empty."""
 
 NEARBY = 0.3
 """Above this cosine a statement is related to a question that it shares a word with (our choice; by the packaged
@@ -45,12 +53,12 @@ def dataset_of(record: UraqItem | Conflict) -> str:
 class DrawnContexts:
     """The contexts drawn for every question, and the counts that cannot be filled."""
 
-    texts: Mapping[str, tuple[str, ...]]
+    texts: Mapping[str, Sequence[str]]
     """By data set, the texts that its contexts are drawn from."""
     counts: Mapping[str, tuple[int, ...]]
     """By data set, the context counts that at least one of its questions can fill."""
-    drawn: Mapping[str, IntArray]
-    """By question, the places in `texts` of its contexts in the order drawn; at most the largest count."""
+    drawn: Mapping[str, Mapping[str, IntArray]]
+    """By data set and question, the places in `texts` of its contexts in the order drawn; at most the largest count."""
     notes: tuple[str, ...]
 
 
@@ -65,14 +73,12 @@ def draw_contexts(step: StepContext[UraqSettings, UraqItem | Conflict]) -> Drawn
     A question draws from the texts that were there when it came. The place of a text in the draw depends on the two
     alone, so texts that are added or removed, and other counts, leave the rest of the draw as it was.
     """
-    by_dataset: dict[str, list[UraqItem | Conflict]] = defaultdict(list)
-    for record in step.inputs:
-        by_dataset[dataset_of(record)].append(record)
-    datasets = {name: _draw(name, records, step) for name, records in sorted(by_dataset.items())}
+    names = sorted({dataset_of(record) for record in step.inputs})
+    datasets = {name: _draw(name, step) for name in names}
     return DrawnContexts(
         {name: drawn.texts for name, drawn in datasets.items()},
         {name: drawn.counts for name, drawn in datasets.items()},
-        {id_: places for drawn in datasets.values() for id_, places in drawn.places.items()},
+        {name: drawn.places for name, drawn in datasets.items()},
         tuple(drawn.note for drawn in datasets.values() if drawn.note),
     )
 
@@ -80,31 +86,33 @@ def draw_contexts(step: StepContext[UraqSettings, UraqItem | Conflict]) -> Drawn
 class _Drawn(NamedTuple):
     """The contexts drawn for the questions of one data set; see `DrawnContexts`."""
 
-    texts: tuple[str, ...]
+    texts: Sequence[str]
     counts: tuple[int, ...]
     places: Mapping[str, IntArray]
     note: str
 
 
-def _draw(
-    dataset: str, records: Sequence[UraqItem | Conflict], step: StepContext[UraqSettings, UraqItem | Conflict]
-) -> _Drawn:
+def _draw(dataset: str, step: StepContext[UraqSettings, UraqItem | Conflict]) -> _Drawn:
     settings = step.settings
-    pairs: Sequence[StatementPair | Conflict] = (
-        list(step.used("statements", StatementPair))
+    pairs: Iterable[StatementPair | Conflict] = (
+        step.used("statements", StatementPair)
         if dataset == URAQ
-        else [conflict for conflict in step.used("conflicts", Conflict) if conflict.source == dataset]
+        else (conflict for conflict in step.used("conflicts", Conflict) if conflict.source == dataset)
     )
+    records = (record for record in step.inputs if dataset_of(record) == dataset)
     wanted = sorted(set(settings.context_counts if dataset == URAQ else conflicts.context_counts(dataset)))
-    candidates = ContextCandidates(pairs, step.embedder, settings.related_above)
-    arrivals = candidates.arrivals(map(step.arrival, pairs))
-    members = members_of(candidates.texts)
-    most, places = 0, {}
-    for record, unrelated in zip(records, candidates.unrelated_to(records, step.embedder), strict=True):
-        available = unrelated[arrivals[unrelated] <= step.arrival(record)]
-        most = max(most, len(available))
-        order = random_order(members[available], int(content_hash(step.seed, "contexts", record.key), 16))
-        places[record.id] = available[order[: max(wanted)]]
+    candidates = ContextCandidates(pairs, step.embedder, settings.related_above, step.arrival)
+    most = 0
+
+    def drawn() -> Iterator[tuple[str, IntArray]]:
+        nonlocal most
+        for record, unrelated in candidates.unrelated_to(records, step.embedder):
+            available = unrelated[candidates.arrivals[unrelated] <= step.arrival(record)]
+            most = max(most, len(available))
+            seed = int(content_hash(step.seed, "contexts", record.key), 16)
+            yield record.id, available[random_order(candidates.members[available], seed)[: max(wanted)]]
+
+    places = RowsOnDisk(drawn())
     left_out = ", ".join(str(count) for count in wanted if count > most)
     note = (
         f"context counts left out for {dataset}: {left_out} (of the pool of {len(candidates.texts)}, at most {most} "
@@ -157,54 +165,71 @@ def _names(texts: Iterable[str], results: Iterable[str]) -> frozenset[str]:
 
 
 class ContextCandidates:
-    """Pairs of texts that contexts are drawn from.
+    """Pairs of texts that contexts are drawn from. The texts are on disk, and so are their words and vectors if many.
 
     A pair is related to a question if either of its texts is: what the manipulated variant of a fact does not show,
     the original may, and the other way round.
     """
 
-    def __init__(self, pairs: Sequence[StatementPair | Conflict], embedder: Embedder, related_above: float) -> None:
+    def __init__(
+        self,
+        pairs: Iterable[StatementPair | Conflict],
+        embedder: Embedder,
+        related_above: float,
+        arrival: Callable[[Record], int],
+    ) -> None:
+        came = array("i")
+        self._sides_on_disk = SequenceOnDisk[str]()
+        for pair in pairs:
+            came.append(arrival(pair))
+            self._sides_on_disk.append(pair.original)
+            self._sides_on_disk.append(pair.manipulated)
+        members = members_of(self._sides_on_disk)
+        _, firsts, numbers = np.unique(members, return_index=True, return_inverse=True)
+        ordered = np.sort(firsts)
+        self.texts = self._sides_on_disk.at(ordered)
+        """Each text once."""
+        self.members: Members = members[ordered]
+        self._sides = np.searchsorted(ordered, firsts)[numbers].astype(np.int32).reshape(-1, 2)
+        self.arrivals = np.full(len(ordered), np.iinfo(np.int32).max, np.int32)
+        """For each text, the release with which it came."""
+        np.minimum.at(self.arrivals, self._sides, np.array(came)[:, None])
         self._related_above = related_above
-        self.texts = tuple(dict.fromkeys(text for pair in pairs for text in (pair.original, pair.manipulated)))
-        places = {text: place for place, text in enumerate(self.texts)}
-        sides = [(places[pair.original], places[pair.manipulated]) for pair in pairs]
-        self._sides = np.array(sides, np.int32).reshape(-1, 2)
         self._vectors = embedder.embed(self.texts)
-        self._by_word: dict[str, list[int]] = defaultdict(list)
-        self._by_content_word: dict[str, list[int]] = defaultdict(list)
-        for number, pair in enumerate(pairs):
-            both = pair.original, pair.manipulated
-            for word in frozenset().union(*map(en.words, both)):
-                self._by_word[word].append(number)
-            for word in frozenset().union(*map(en.content_words, both)):
-                self._by_content_word[word].append(number)
 
-    def arrivals(self, of_pairs: Iterable[int]) -> IntArray:
-        """For each text, the release with which it came, given that of each pair."""
-        arrivals = np.full(len(self.texts), np.iinfo(np.int32).max, np.int32)
-        np.minimum.at(arrivals, self._sides, np.array(list(of_pairs), np.int32)[:, None])
-        return arrivals
+    @cached_property
+    def _by_word(self) -> WordIndex:
+        return self._pairs_by(en.words)
 
-    def unrelated_to(self, records: Sequence[UraqItem | Conflict], embedder: Embedder) -> Iterator[IntArray]:
-        """For each question, the places of the texts that are unrelated to it: most of all texts."""
-        bases = [Basis.of(record) for record in records]
-        vectors = embedder.embed([text for basis in bases for text in basis.texts])
-        ends = np.cumsum([len(basis.texts) for basis in bases]).tolist()
-        for basis, end in zip(bases, ends, strict=True):
-            yield self._unrelated(basis, vectors[end - len(basis.texts) : end])
+    @cached_property
+    def _by_content_word(self) -> WordIndex:
+        return self._pairs_by(en.content_words)
+
+    def _pairs_by(self, words_of: Callable[[str], Iterable[str]]) -> WordIndex:
+        sides = self._sides_on_disk
+        return WordIndex({*words_of(one), *words_of(other)} for one, other in zip(sides[::2], sides[1::2], strict=True))
+
+    def unrelated_to(
+        self, records: Iterable[UraqItem | Conflict], embedder: Embedder
+    ) -> Iterator[tuple[UraqItem | Conflict, IntArray]]:
+        """Each question with the places of the texts that are unrelated to it: most of all texts."""
+        stream = iter(records)
+        while some := list(islice(stream, EMBEDDED_AT_ONCE)):
+            bases = [Basis.of(record) for record in some]
+            vectors = embedder.embed([text for basis in bases for text in basis.texts])
+            ends = np.cumsum([len(basis.texts) for basis in bases]).tolist()
+            for record, basis, end in zip(some, bases, ends, strict=True):
+                yield record, self._unrelated(basis, vectors[end - len(basis.texts) : end])
 
     def _unrelated(self, basis: Basis, vectors: NDArray[np.float32]) -> IntArray:
         cosines = np.round((self._vectors @ vectors.T).max(axis=1), 5)[self._sides].max(axis=1)
         related = cosines > self._related_above
-        related |= self._with_any(self._by_word, basis.names)
-        related |= (cosines > NEARBY) & self._with_any(self._by_content_word, basis.words)
+        for word in basis.names:
+            related[self._by_word.places(word)] = True
+        near = cosines > NEARBY
+        for word in basis.words:
+            places = self._by_content_word.places(word)
+            related[places] |= near[places]
         left = np.ones(len(self.texts), bool)
         left[self._sides[related].ravel()] = False
         return np.flatnonzero(left).astype(np.int32)
-
-    def _with_any(self, index: dict[str, list[int]], words: frozenset[str]) -> NDArray[np.bool_]:
-        """A mask of the pairs with any of the words."""
-        matches = np.zeros(len(self._sides), bool)
-        for word in words:
-            matches[index.get(word, [])] = True
-        return matches

@@ -358,12 +358,11 @@ async def arrange_contexts(
     """
     setting: Setting = slot["setting"]  # type: ignore[assignment] # the slots are made above
     number = int(slot["n_contexts"])
-    prepared = ctx.prepared
-    texts = prepared.texts[dataset_of(item)]
-    available = len(prepared.drawn[item.id])
-    if available < number:
-        raise Drop("too few unrelated contexts", evidence=f"{available} of {number}", value=float(available))
-    contexts = [texts[place] for place in prepared.drawn[item.id][:number]]
+    dataset = dataset_of(item)
+    texts, places = ctx.prepared.texts[dataset], ctx.prepared.drawn[dataset][item.id].tolist()
+    if len(places) < number:
+        raise Drop("too few unrelated contexts", evidence=f"{len(places)} of {number}", value=float(len(places)))
+    contexts = [texts[place] for place in places[:number]]
     relevant = {"match": item.original, "conflict": item.manipulated, "irrelevant": None}[setting]
     place = None
     if relevant is not None:
@@ -378,7 +377,7 @@ async def arrange_contexts(
         relevant_index=place,
         question=item.question,
         answer_type=item.answer_type,
-        dataset=dataset_of(item),
+        dataset=dataset,
         expected=expected_answers(item, setting),
         provenance=ctx.provenance(item),
     )
