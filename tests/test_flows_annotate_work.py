@@ -60,6 +60,7 @@ class Bench:
             out=self.folder / "out",
             state=self.served.folder.parent,
             embedder=NoEmbedder(),
+            close=lambda: None,
         )
 
     def queue(self, rubric: str, by: str) -> list[dict[str, Any]]:

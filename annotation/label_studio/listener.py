@@ -19,6 +19,8 @@ SECRET_HEADER = "X-Touchstone-Secret"  # noqa: S105 - the header's name
 SECRET_FILE = "webhook-secret"  # noqa: S105 - the file's name
 MARKS = "changed"
 """A folder with an empty file for each changed project, named by the project's number."""
+WORK = "ANNOTATION"
+"""How the names of actions on people's work begin."""
 LONGEST_BODY = 2**20
 """Bytes of a message that are read; its payload with the task is not needed."""
 
@@ -66,6 +68,8 @@ class Listener:
     def __init__(self, folder: Path, port: int = 0) -> None:
         """Marks are kept in `folder`. Raises `OSError` if the port is taken."""
         secret = secret_of(folder)
+        heard = self._heard = threading.Event()
+        self.is_open = True
 
         class Handler(BaseHTTPRequestHandler):
             timeout = 5
@@ -79,6 +83,7 @@ class Listener:
                     return
                 if (project := _project(body)) is not None:
                     mark(folder, project)
+                    heard.set()
                 self._answer(HTTPStatus.NO_CONTENT)
 
             def _answer(self, status: HTTPStatus) -> None:
@@ -96,18 +101,33 @@ class Listener:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
 
+    def forget(self) -> None:
+        """Forget what was reported until now."""
+        self._heard.clear()
+
+    def wait(self, most_s: float) -> None:
+        """Wait until a change of people's work is reported, the listener is closed, or `most_s` seconds have passed."""
+        self._heard.wait(most_s)
+
     def __exit__(self, *error: object) -> None:
+        self.is_open = False
+        self._heard.set()
         self._server.shutdown()
         self._server.server_close()
 
 
 def _project(body: bytes) -> int | None:
-    """Return the number of the project that a message is about, even if its payload is cut off."""
+    """Return the number of the project in which people's work changed, even if the message's payload is cut off.
+
+    None if it is about something else: a push makes and changes tasks itself.
+    """
     try:
         payload = json.loads(body)
     except ValueError:
         match = re.search(rb'"project":\s*\{\s*"id":\s*(\d+)', body)
         return int(match[1]) if match else None
-    project = payload.get("project") if isinstance(payload, dict) else None
+    if not isinstance(payload, dict) or not str(payload.get("action", WORK)).startswith(WORK):
+        return None
+    project = payload.get("project")
     number = project.get("id") if isinstance(project, dict) else None
     return number if isinstance(number, int) and not isinstance(number, bool) else None

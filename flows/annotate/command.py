@@ -52,7 +52,9 @@ def status(out: BuildOption = None) -> None:
 def listen(
     out: BuildOption = None, port: Annotated[int, typer.Option(help="Port on this machine; 0 for a free one")] = 0
 ) -> None:
-    """Listen until you stop it: Label Studio reports every change, and `status` shows it. A pull does not need this.
+    """Pull and push by itself, until you stop it, whenever people have submitted something.
+
+    Reviews, returned work and the tasks after the practice set reach people within a minute.
 
     Example: `touchstone annotate listen`
     """

@@ -1,8 +1,8 @@
 """`touchstone annotate` for a person at a terminal."""
 
 import shlex
-import threading
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -10,15 +10,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from annotation.label_studio.listener import Listener, register, secret_of
-from annotation.label_studio.sync import all_projects_of
+from annotation.label_studio.listener import Listener
 from flows.annotate import report
+from flows.annotate.listen import Rounds
 from flows.annotate.progress import QueueProgress, progress
 from flows.annotate.server import connect_configured
-from flows.annotate.work import Collected, benchmark_of, last_pull
+from flows.annotate.work import Collected, last_pull
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LEFT, make_console
-from flows.project.output_files import PEOPLE_REPORT, open_build
+from flows.project.output_files import PEOPLE_REPORT, open_build, open_for_people
 from flows.project.project import Project
 from schemas.base import counted
 from schemas.errors import Failed
@@ -153,7 +153,7 @@ def _folded(text: str, width: int) -> str:
 
 
 def listen_to_server(out: Path | None, port: int) -> None:
-    """Listen until stopped."""
+    """Hand out what follows from people's work, until stopped."""
     console = make_console()
     project = open_build(out, console, people=True)
     with connect_configured(project.config) as client:
@@ -162,8 +162,9 @@ def listen_to_server(out: Path | None, port: int) -> None:
         except OSError as error:
             raise Failed(f"--port {port}: cannot listen there ({error.strerror}); choose another") from error
         with listener:
-            projects = all_projects_of(client, benchmark_of(project))
-            for _, info in projects:
-                register(client, info.id, listener.url, secret_of(project.state))
-            console.print(f"listening at {listener.url} for {counted(len(projects), 'project')}; Ctrl-C stops it")
-            threading.Event().wait()
+            console.print(f"listening at {listener.url}; Ctrl-C stops it")
+
+            def say(line: str) -> None:
+                console.print(f"[dim]{datetime.now():%H:%M}[/] {escape(line)}", soft_wrap=True)
+
+            Rounds(lambda: open_for_people(project.out), client, listener, say).run()

@@ -1,0 +1,88 @@
+"""Pull and push whenever people have submitted something, so that what follows from it reaches people by itself."""
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+
+from annotation.label_studio.client import Client
+from annotation.label_studio.listener import Listener, register, secret_of
+from annotation.label_studio.sync import all_projects_of, one_writer
+from flows.annotate.progress import progress
+from flows.annotate.pull import pull
+from flows.annotate.push import push
+from flows.annotate.report import write_annotation
+from flows.annotate.work import benchmark_of
+from flows.project.project import Project
+from schemas.base import counted
+from schemas.errors import Failed, WrongInput
+
+LEAST_S = 20.0
+"""Seconds from one round to the next: what is submitted meanwhile goes into one round."""
+MOST_S = 600.0
+"""Seconds without a report after which there is a round: the server tries to report a change only once."""
+
+
+class Rounds:
+    """Rounds of a pull and a push, while a listener is open."""
+
+    def __init__(
+        self, opened: Callable[[], Project], client: Client, listener: Listener, say: Callable[[str], None]
+    ) -> None:
+        """`opened` opens the build, which may be a new one in each round; `say` is given lines for the lead."""
+        self._opened, self._client, self._listener, self._say = opened, client, listener, say
+        self._heard_of: set[int] = set()
+        self._said: set[str] = set()
+
+    def run(self) -> None:
+        """Begin with a round; another follows each report. What goes wrong is said, and the next round tries again."""
+        while self._listener.is_open:
+            began = time.monotonic()
+            self._listener.forget()
+            try:
+                with closing(self._opened()) as project:
+                    most_s = self._round(project)
+            except (Failed, WrongInput) as error:
+                self._say_once([str(error)])
+                most_s = LEAST_S
+            self._listener.wait(most_s)
+            time.sleep(max(0.0, began + LEAST_S - time.monotonic()) if self._listener.is_open else 0.0)
+
+    def _round(self, project: Project) -> float:
+        """Pull and push. Returns after how many seconds there is another round, if nothing is reported before."""
+        self._listen_to_all(project)
+        with one_writer(project.state):
+            collected = pull(project, self._client)
+            pushed = push(project, self._client)
+            write_annotation(project, collected, progress(project, self._client, collected))
+        unheard = self._listen_to_all(project)
+        for queue in pushed.queues:
+            if new := queue.imported + queue.revived:
+                self._say(f"{queue.queue.partition('/')[2]}: {counted(new, 'new task')}")
+        self._say_once(
+            [
+                *(f"{work.rubric}: {note}" for work in collected for note in work.notes),
+                *(
+                    f"{asked.by} asks about {asked.item or asked.key}: {asked.question}"
+                    for work in collected
+                    for asked in work.questions
+                ),
+                *(f"{queue.queue}: {note}" for queue in pushed.queues for note in queue.notes),
+                *pushed.shortages,
+            ]
+        )
+        return LEAST_S if unheard else MOST_S  # somebody may have submitted before the server was to report it
+
+    def _listen_to_all(self, project: Project) -> set[int]:
+        """Have the server report changes in every project; return the projects of which it did not until now."""
+        unheard = {info.id for _, info in all_projects_of(self._client, benchmark_of(project))} - self._heard_of
+        for number in sorted(unheard):
+            register(self._client, number, self._listener.url, secret_of(project.state))
+        self._heard_of |= unheard
+        return unheard
+
+    def _say_once(self, lines: list[str]) -> None:
+        """Say the lines that were not said of the round before: a shortage lasts until somebody sees to it."""
+        for line in lines:
+            if line not in self._said:
+                self._say(line)
+        self._said = set(lines)
