@@ -14,6 +14,7 @@ from annotation.label_studio.listener import mark, marked, unmark
 from annotation.label_studio.sync import KEY, VIEW, Submitted, all_projects_of, is_retired, submitted, tasks_of
 from annotation.latest import TAKEN_BACK, exclude
 from data.store import Store
+from flows.annotate.hours import write_hours
 from flows.annotate.work import (
     ANYBODY,
     Collected,
@@ -95,6 +96,7 @@ def _pull(project: Project, client: Client) -> list[Collected]:
         write_lines(project, f"annotations/{work.rubric.name}-apart.jsonl", collected.excluded)
         _write_verdicts(project, work, annotations, collected.settlement.verdicts)
         pulled.append(collected)
+    write_hours(project)
     return pulled
 
 
