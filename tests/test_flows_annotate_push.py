@@ -104,7 +104,9 @@ def test_an_answer_to_a_retired_task_is_told_to_its_author_and_its_texts_come_ba
     changed = bench.project(NEW)
     push(changed, client)
     assert of(bench, "ant")[1]["data"][NEWS] == ""
+    assert note(bench, changed, by) == ""
     bench.hand_in(late, by, {"decision": "yes", "upper": "LATE"})  # the form was still open
+    assert (note(bench, changed, by), line(bench, changed, by).left) == ("1 new", 1)
     (collected,) = pull(changed, client)
     assert [one.reason for one in collected.excluded] == ["earlier view"]
     assert note(bench, changed, by) == "1 to do again"
@@ -118,8 +120,19 @@ def test_an_answer_to_a_retired_task_is_told_to_its_author_and_its_texts_come_ba
     rows = tasks_of(client, next(info for name, info in projects_of(client, "toys").items() if name.endswith(by)))
     assert [row["data"][LISTED] for row in rows if is_retired(row)] == ["Another task now: animal"]
 
+    # What was submitted before, and not pulled when its task was retired, is not lost either.
+    other, row = of(bench, "bnimal")
+    bench.hand_in(row, other, {"decision": "yes", "upper": "EARLY"})
+    changed = bench.project(["ant", "bison"])
+    push(changed, client)
+    assert (note(bench, changed, other), line(bench, changed, other).left) == ("1 new", 1)
+    pull(changed, client)
+    assert note(bench, changed, other) == "1 to do again"
+    push(changed, client)
+    assert of(bench, "bison")[1]["data"]["draft_upper"] == "EARLY"
+
     # Of a record that is there no more, nobody can be asked again; the person's list of finished tasks says so.
-    gone = bench.project(["two words", "bnimal"])
+    gone = bench.project(["two words", "bison"])
     push(gone, client)
     assert note(bench, gone, by) == "1 no longer asked"
     assert pushes_nothing(bench, gone)

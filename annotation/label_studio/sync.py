@@ -27,7 +27,8 @@ NOTHING = "Nothing to do here now. Tasks come by themselves; you need not import
 KEEP = "Please leave the last line of this description as it is: it identifies the project."
 """A card shows three lines, up to about 160 characters: never the line that this one is about."""
 KEY, VIEW, RETIRED = "ext_id", "view_hash", "retired"
-"""Beside its texts, a task's data has the task's key, the hash of its view, and whether it is retired."""
+"""Beside its texts, a task's data has the task's key, the hash of its view, and if it is retired, the number of empty
+annotations that retired it."""
 BATCH = 1000
 """Tasks per import, which is atomic."""
 LISTED_FIELDS = ("id", "data", "total_annotations", "cancelled_annotations")
@@ -332,6 +333,12 @@ def worked_on(row: Row) -> bool:
     return bool(row["total_annotations"] or row["cancelled_annotations"]) and not is_retired(row)
 
 
+def answered_though_retired(row: Row) -> bool:
+    """Return whether people submitted a task that is retired now, before or after. Older versions did not note it."""
+    empty = str(row["data"].get(RETIRED)) if is_retired(row) else ""
+    return empty.isdecimal() and int(row["total_annotations"] or 0) > int(empty)
+
+
 def is_retired(row: Row) -> bool:
     """Return whether the task was taken out of its queue."""
     return isinstance(row["data"], Mapping) and bool(row["data"].get(RETIRED))
@@ -363,9 +370,10 @@ def _retire(client: Client, queue: Queue, row: Row) -> None:
     """Take a task out of the queue: an empty annotation makes it done, and its data says that it does not count."""
     why = "Another task now" if row["data"].get(KEY) in {task.key for task in queue.tasks} else "No longer asked"
     # An older version's tasks have no news, and the server wants all that the form shows.
-    data = {NEWS: "", **row["data"], RETIRED: "yes", LISTED: f"{why}: {row['data'].get(LISTED, '')}"}
+    empty = max(0, queue.people - int(row["total_annotations"] or 0))
+    data = {NEWS: "", **row["data"], RETIRED: str(empty), LISTED: f"{why}: {row['data'].get(LISTED, '')}"}
     client.patch_task(row["id"], data)
-    for _ in range(queue.people - int(row["total_annotations"] or 0)):
+    for _ in range(empty):
         client.annotate(row["id"], [])
 
 

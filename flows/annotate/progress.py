@@ -7,7 +7,15 @@ from pydantic import Field
 from annotation.agreement import agreement_by_person
 from annotation.label_studio.client import Client, ProjectInfo, Row
 from annotation.label_studio.listener import marked
-from annotation.label_studio.sync import KEY, VIEW, is_retired, projects_of, tasks_of, worked_on
+from annotation.label_studio.sync import (
+    KEY,
+    VIEW,
+    answered_though_retired,
+    is_retired,
+    projects_of,
+    tasks_of,
+    worked_on,
+)
 from annotation.practice import practice_for
 from annotation.quality import WorkStatistics, work_statistics
 from flows.annotate.work import ANYBODY, Collected, Form, benchmark_of, last_pull, read_annotations, read_excluded
@@ -56,7 +64,9 @@ class _Queues:
         self.named = project.config.annotation.people
         self.annotations = read_annotations(project, self.work.rubric.name)
         self.pulled = {work.task for work in self.annotations}
-        self.pulled |= {work.key for work in read_excluded(project, self.work.rubric.name)}
+        sources = {work.source for work in self.annotations}
+        excluded = read_excluded(project, self.work.rubric.name)
+        self.pulled |= {work.key for work in excluded if work.source not in sources}
         self._rows: dict[int, list[Row]] = {}
         settlement = collected.settlement
         follow_ups = [task for task, _ in (*settlement.reviews, *settlement.revisions, *settlement.corrections)]
@@ -76,7 +86,7 @@ class _Queues:
                     **{**dict(statistics), "left": statistics.left - to_pull},
                     changed_since=changed_since,
                     no_longer_asked=no_longer_asked,
-                    to_pull=to_pull,
+                    to_pull=to_pull + self._late(info),
                     work=self.work.rubric.name,
                     form=form,
                     rubric=self.work.forms[form].name,
@@ -154,5 +164,12 @@ class _Queues:
             and worked_on(row)
             and row["data"].get(KEY) in self.known
             and self.pulled.isdisjoint((row["data"].get(VIEW), row["data"].get(KEY)))
+            for row in self._tasks_on_server(project)
+        )
+
+    def _late(self, project: ProjectInfo | None) -> int:
+        """Return the number of retired tasks with an answer that no pull has read."""
+        return sum(
+            answered_though_retired(row) and self.pulled.isdisjoint((row["data"].get(VIEW), row["data"].get(KEY)))
             for row in self._tasks_on_server(project)
         )
