@@ -495,7 +495,7 @@ async def draw_over(page: Any, word: str) -> None:
     """Mark a word of the answer with the mouse."""
     left, top, right = await page.evaluate(
         """word => {
-            const answer = document.querySelectorAll('.lsf-htx-richtext')[1];
+            const answer = document.querySelectorAll('.form-block .lsf-htx-richtext')[1];
             const texts = document.createTreeWalker(answer, NodeFilter.SHOW_TEXT);
             for (let node; (node = texts.nextNode()); ) {
                 const at = node.data.indexOf(word);
