@@ -14,7 +14,7 @@ from flows.construct.counting import finish
 from flows.construct.engine import RecordStep
 from flows.construct.preparing import prepared_step
 from flows.construct.running import SET_SHARD_RECORDS, SetWriter, in_order, run_shard
-from flows.construct.spans import FIRST_RECORDS, LEAST_RECORDS, MOST_S, MOST_SHARDS, Spans
+from flows.construct.spans import FIRST_RECORDS, LEAST_RECORDS, MOST_S, MOST_SHARDS, FilesLeft, Spans
 from flows.construct.stages import StageRef
 from schemas.base import key_of
 from schemas.source import Statement
@@ -27,20 +27,33 @@ Cut = list[tuple[int, int]]
 def cut(
     total: int, record_s: float, *, workers: int = 1, at_once: int = 8, asks: bool = False, done: Cut | None = None
 ) -> Cut:
-    """The shards of a stage whose workers take so long for a record, in the order in which they begin."""
-    now, running, shards = 0.0, [], []
+    """The shards of a stage whose workers take so long for a record, in the order of the records."""
+    of_workers = cut_by_worker(total, record_s, workers=workers, at_once=at_once, asks=asks, done=done)
+    return sorted(shard for shards in of_workers for shard in shards)
+
+
+def cut_by_worker(
+    total: int, record_s: float, *, workers: int = 2, at_once: int = 8, asks: bool = False, done: Cut | None = None,
+    slower: float = 1.0,
+) -> list[Cut]:  # fmt: skip
+    """The shards of each worker, in the order in which they begin; the first worker is slower by a factor."""
+    now, running = 0.0, []
+    shards: list[Cut] = [[] for _ in range(workers)]
     spans = Spans(total, done or [], at_once=at_once, workers=workers, asks=asks, clock=lambda: now)
     free = [0.0] * workers
     while True:
-        while len(running) < at_once and (span := spans.take()) is not None:
-            shards.append(span)
-            worker = free.index(min(free))
-            free[worker] = max(free[worker], now) + record_s * (span[1] - span[0])
-            running.append((free[worker], span))
+        while len(running) < at_once:
+            worker = min(range(workers), key=lambda worker: sum(other == worker for _, other, _ in running))
+            if (span := spans.take(worker)) is None:
+                break
+            shards[worker].append(span)
+            taken_s = record_s * (span[1] - span[0]) * (1.0 if worker else slower)
+            free[worker] = max(free[worker], now) + taken_s
+            running.append((free[worker], worker, span))
         if not running:
             return shards
         running.sort()
-        now, (start, stop) = running.pop(0)
+        now, _, (start, stop) = running.pop(0)
         spans.finished(stop - start)
 
 
@@ -58,11 +71,33 @@ def test_shards_are_few_and_hold_every_record_once(total: int, workers: int, rec
     assert len(shards) <= MOST_SHARDS
 
 
+@pytest.mark.parametrize("workers", [2, 3, 8])
+def test_each_worker_goes_on_where_it_stopped(workers: int) -> None:
+    shards = cut_by_worker(10_000, 0.01, workers=workers)
+    jumps = sum(before[1] != after[0] for of_worker in shards for before, after in pairwise(of_worker))
+    assert jumps <= 2 * workers
+    assert sum(sum(sizes(of_worker)) for of_worker in shards) == 10_000
+
+
+def test_a_worker_that_is_done_takes_half_of_what_a_slower_one_has_left() -> None:
+    slow, fast = cut_by_worker(10_000, 0.01, slower=3.0)
+    assert slow[0][0] == 0
+    assert max(stop for _, stop in slow) < 5_000
+    assert sum(sizes(fast)) == pytest.approx(7_500, rel=0.1)
+
+
+def test_files_of_a_group_stay_with_a_worker_that_then_helps_others() -> None:
+    left = FilesLeft(["a", "b", "a", "b", "a", "b"])
+    assert [left.take(worker) for worker in (0, 1, 0, 1, 0, 0, 1)] == [5, 4, 3, 2, 1, 0, None]
+    alone = FilesLeft(["a", "b", "a"])
+    assert [alone.take(0) for _ in range(4)] == [2, 0, 1, None]
+
+
 def test_a_process_alone_has_few_shards_and_several_share_the_work() -> None:
     assert cut(FIRST_RECORDS, 1.0) == [(0, FIRST_RECORDS)]
     shared = cut(120, 1.0, workers=2)
     assert sizes(shared)[0] == 15
-    assert sizes(shared)[-1] <= 3
+    assert min(sizes(shared)) <= 3
     assert len(cut(120, 1e-3, workers=2)) < len(shared)  # later shards are not worth a task each
 
 

@@ -21,6 +21,8 @@ class RowFile:
     """Shared by all rows of this file and no others."""
     planned: int
     """The number of its rows if none is dropped."""
+    group: str = ""
+    """Files of a group are made from the same things, such as the documents of a dataset: one worker makes them."""
 
 
 @dataclass(frozen=True)

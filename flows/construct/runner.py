@@ -5,6 +5,7 @@ An `Executor` runs the pieces of a stage: in tasks of Prefect (`flows/run/flow.p
 """
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack
@@ -20,7 +21,7 @@ from flows.construct.files_step import FilesStep, RowFile
 from flows.construct.preparing import asks_servers, can_follow, expected_calls, prepared_step, row_files
 from flows.construct.progress import ProgressListener
 from flows.construct.running import finished_shard
-from flows.construct.spans import Spans
+from flows.construct.spans import FilesLeft, Spans
 from flows.construct.stages import Build, StageRef
 from schemas.errors import Failed
 from schemas.manifest import ShardManifest
@@ -39,6 +40,8 @@ class Shard:
     """`each` and `expand` steps, each over what the one before makes; most are alone."""
     start: int
     stop: int
+    worker: int
+    """Number of the worker that made the shard before it, from 0. Another can run it as well, but may take longer."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class File:
     ref: StageRef
     index: int
     file: RowFile
+    worker: int
+    """Number of the worker that is best placed to run it, from 0."""
 
 
 Piece = Shard | File
@@ -222,8 +227,8 @@ class Runner:
         for ref, calls in zip(chain, expected_calls(build, chain), strict=True):
             self._listener.started(ref, total, calls)
 
-        def next_shard() -> Shard | None:
-            return Shard(chain, *span) if (span := spans.take()) is not None else None
+        def next_shard(worker: int) -> Shard | None:
+            return Shard(chain, *span, worker) if (span := spans.take(worker)) is not None else None
 
         def advance(made: Sequence[Sequence[ShardManifest]]) -> None:
             start, stop = _span(made[-1])
@@ -238,34 +243,51 @@ class Runner:
 
     def _make_of_files(self, ref: StageRef) -> None:
         """Run a `files` step file by file."""
-        files = [File(ref, index, file) for index, file in enumerate(row_files(self._build, ref))]
+        files = [*enumerate(row_files(self._build, ref))]
         self._listener.started(ref, len(files))
-        remaining = iter(files[::-1])  # the last file is the longest
+        remaining = FilesLeft([file.group for _, file in files])
+
+        def next_file(worker: int) -> File | None:
+            index = remaining.take(worker)
+            return File(ref, index, files[index][1], worker) if index is not None else None
 
         def advance(made: Sequence[Sequence[ShardManifest]]) -> None:
             self._listener.advanced(ref, len(made), len(files))
 
-        made = self._run_pieces(ref, lambda: next(remaining, None), advance)
+        made = self._run_pieces(ref, next_file, advance)
         self._finish(ref, sorted((shard for (shard,) in made), key=lambda shard: shard.index))
 
     def _run_pieces(
         self,
         ref: StageRef,
-        next_piece: Callable[[], Piece | None],
+        next_piece: Callable[[int], Piece | None],
         advance: Callable[[Sequence[Sequence[ShardManifest]]], None],
     ) -> list[Sequence[ShardManifest]]:
-        """Run pieces until there is none, and return their shards; `advance` is called with those finished so far."""
-        ended: SimpleQueue[Pending] = SimpleQueue()
-        running = 0
+        """Run pieces until there is none, and return their shards; `advance` is called with those finished so far.
+
+        `next_piece(worker)` returns the next piece for a worker: each has as many under way as the others, so one that
+        is done sooner gets more.
+        """
+        ended: SimpleQueue[tuple[int, Pending]] = SimpleQueue()
+        running: Counter[int] = Counter()
         made: list[Sequence[ShardManifest]] = []
+
+        def start() -> bool:
+            worker = min(range(self._executor.workers), key=lambda worker: running[worker])
+            if running.total() >= self._executor.at_once or (piece := next_piece(worker)) is None:
+                return False
+            running[worker] += 1
+            self._executor.submit(piece).add_done_callback(lambda pending: ended.put((worker, pending)))
+            return True
+
         while True:
-            while running < self._executor.at_once and (piece := next_piece()) is not None:
-                self._executor.submit(piece).add_done_callback(ended.put)
-                running += 1
-            if not running:
+            while start():
+                pass
+            if not running.total():
                 return made
-            shards = ended.get().result()
-            running -= 1
+            worker, pending = ended.get()
+            shards = pending.result()
+            running[worker] -= 1
             if shards is None or self._executor.stopped:
                 raise Failed(f"{ref}: the build was stopped")
             made.append(shards)

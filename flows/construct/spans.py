@@ -3,11 +3,14 @@
 A shard is the unit of work, retry and distribution. Many small ones share the work evenly, and little is lost with a
 worker; few large ones need few files and tasks. The first shards are small. Each later one is a share of what is left
 (guided self-scheduling, Polychronopoulos and Kuck 1987), within bounds of time.
+
+Each worker goes on where its last shard ended: records that stand together often need the same things, which a worker
+keeps once it has made them (what is in the documents of a dataset).
 """
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 FIRST_RECORDS: Final = 256
@@ -44,6 +47,8 @@ class Spans:
         """
         self._gaps: list[tuple[int, int]] = []
         """Last gap first."""
+        self._ends: dict[int, int] = {}
+        """By worker: where its last shard ended."""
         self._shards_left = max(MOST_SHARDS, 4 * at_once)
         end = 0
         for start, stop in [*done, (total, total)]:
@@ -61,17 +66,31 @@ class Spans:
         self.measured = 0
         """Records of the shards that are done since."""
 
-    def take(self) -> tuple[int, int] | None:
-        """Return the (start, stop) of the next shard; None if all records are taken."""
+    def take(self, worker: int = 0) -> tuple[int, int] | None:
+        """Return the (start, stop) of the next shard of a worker; None if all records are taken."""
         if not self._gaps:
             return None
-        start, end = self._gaps.pop()
-        stop = min(end, start + self._size())
-        if stop < end:
-            self._gaps.append((stop, end))
+        size = self._size()
+        start, end = self._gap_of(worker, size)
+        stop = min(end, start + size)
+        self._gaps = sorted([*self._gaps, (stop, end)] if stop < end else self._gaps, reverse=True)
         self.left -= stop - start
         self._shards_left -= 1
+        self._ends[worker] = stop
         return start, stop
+
+    def _gap_of(self, worker: int, size: int) -> tuple[int, int]:
+        """Remove and return the gap in which a worker goes on; if none is left there, the half of another's."""
+        others = {end for other, end in self._ends.items() if other != worker}
+        own = [gap for gap in self._gaps if gap[0] == self._ends.get(worker)]
+        free = [gap for gap in self._gaps if gap[0] not in others]
+        start, end = (own or free or [max(self._gaps, key=lambda gap: gap[1] - gap[0])])[-1]
+        self._gaps.remove((start, end))
+        if own or free or end - start <= size:
+            return start, end
+        middle = start + size * math.ceil((end - start) / size / 2)
+        self._gaps.append((start, middle))
+        return middle, end
 
     def finished(self, records: int) -> None:
         """Count the records of a shard that is done."""
@@ -84,4 +103,28 @@ class Spans:
             return max(min(share, FIRST_RECORDS), self._least)
         a_second = self.measured / max(self._clock() - self._began, 1e-3)
         size = min(max(share, LEAST_S * a_second), MOST_S * a_second / self._at_once)
-        return math.ceil(max(size, self._least, self.left / max(1, self._shards_left), 1))
+        return math.ceil(max(size, self._least, self.left / max(1, self._shards_left + 1 - len(self._gaps)), 1))
+
+
+class FilesLeft:
+    """The files of a stage that are still to be done."""
+
+    def __init__(self, groups: Sequence[str]) -> None:
+        """`groups` has the group of each file; the last file is the longest."""
+        self._left = [*enumerate(groups)]
+        self._workers: dict[str, int] = {}
+        """By group: the worker that began its last file."""
+
+    def take(self, worker: int) -> int | None:
+        """Return the number of the next file of a worker; None if all are taken.
+
+        It stays with its group; if nothing is left there, it begins another group, or else helps with the longest file.
+        """
+        if not self._left:
+            return None
+        own = [file for file in self._left if self._workers.get(file[1]) == worker]
+        free = [file for file in self._left if file[1] not in self._workers]
+        file = (own or free or self._left)[-1]
+        self._left.remove(file)
+        self._workers[file[1]] = worker
+        return file[0]

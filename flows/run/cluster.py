@@ -105,7 +105,11 @@ class Workers:
     def run(self, ref: StageRef, piece: Piece) -> Sequence[ShardManifest] | None:
         """Run a piece of a stage on a worker and wait for it. Raises what it failed with; `Failed` without workers."""
         fingerprint = self._project.build.fingerprint(ref)
-        future = self._client.submit(_run_piece, self._project, ref, piece, fingerprint, pure=False)
+        addresses = self._known[0] if self._known is not None else []
+        future = self._client.submit(
+            _run_piece, self._project, ref, piece, fingerprint, pure=False,
+            workers=addresses[piece.worker : piece.worker + 1] or None, allow_other_workers=True,
+        )  # fmt: skip
         self._open.add(future)
         try:
             if self._failure is not None or self._project.loop.stopped:

@@ -1,12 +1,13 @@
 """Seconds of a build on one and on two Dask workers of this machine, beside what two processes give here at all.
 
-    python tests/bench/bench_dask.py [lveval] [endpoint] [--pairs 60] [--statements 400] [--concurrency 64 512]
+    python tests/bench/bench_dask.py [lveval] [endpoint] [--pairs 60] [--levels 16k 32k] [--statements 400]
+                                     [--concurrency 64 512]
 
-"lveval" is bound by processor time: the rules make confusing facts, replacements and keywords, and contexts of 16k and
-32k words are mixed, from the public questions in TOUCHSTONE_SHARED. "endpoint" is URAQ against a loopback server that
-answers after a second. Its concurrency is that of the whole build, whatever the number of workers: two gain where a
-single process cannot keep it busy, and should lose nothing where it can. "busy" is the mean number of calls under way,
-over that concurrency, from the first call to the last.
+"lveval" is bound by processor time: the rules make confusing facts, replacements and keywords, and contexts of the
+levels are mixed, from the public questions in TOUCHSTONE_SHARED, which have text for up to 64k words. "endpoint" is
+URAQ against a loopback server that answers after a second. Its concurrency is that of the whole build, whatever the
+number of workers: two gain where a single process cannot keep it busy, and should lose nothing where it can. "busy" is
+the mean number of calls under way, over that concurrency, from the first call to the last.
 
 The workers have run a small build before, and Prefect's database is there from it: to make that takes several seconds,
 once. Seconds are those of the whole command, with its start. "reference" is the same work in Python by one process and,
@@ -171,11 +172,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("builds", nargs="*", default=["lveval", "endpoint"])
     parser.add_argument("--pairs", type=int, default=60)
+    parser.add_argument("--levels", nargs="+", default=["16k", "32k"])
     parser.add_argument("--statements", type=int, default=400)
     parser.add_argument("--concurrency", type=int, nargs="+", default=[64, 512])
     asked = parser.parse_args()
     if "lveval" in asked.builds:
-        compare("lveval", {"families": lveval(asked.pairs, "16k", "32k")})
+        compare("lveval", {"families": lveval(asked.pairs, *asked.levels)})
     for concurrency in asked.concurrency if "endpoint" in asked.builds else ():
         endpoint(asked.statements, concurrency)
 

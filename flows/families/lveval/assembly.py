@@ -370,5 +370,5 @@ def context_files(step: StepContext[LVEvalSettings, Pair], assembler: Assembler)
             for number, part in enumerate(parts):
                 suffix = f"-{number:05}-of-{len(parts):05}" if len(parts) > 1 else ""
                 slot: Slot = {"level": level}
-                files.append(RowFile(f"{dataset.at(level)}{suffix}", part, slot, len(part) * rows_a_pair))
+                files.append(RowFile(f"{dataset.at(level)}{suffix}", part, slot, len(part) * rows_a_pair, name))
     return files
