@@ -6,17 +6,18 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import orjson
 import pytest
 
 from flows.families.lveval.confusing_facts import facts_problem
 from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.rules.confusing_facts import candidate_facts, confusing_facts
 from flows.families.lveval.rules.entities_en import entity_type, renamed
-from flows.families.lveval.rules.sentences_en import sentences
+from flows.families.lveval.rules.sentences_en import may_name, page_and_type, sentences
 from flows.llm.model import Invalid
 from flows.project.output_files import write_output_files
 from flows.project.project import Project
-from tests.builds import write_config
+from tests.builds import ROOT, write_config
 from tests.toy import run_all
 
 
@@ -27,6 +28,11 @@ def asked(question: str, answer: str, fact: str, language: str = "en") -> ToConf
 def made(inputs: ToConfuse, page: str, others: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
     texts = {"documents": (page,), "collection": (page, *others)}
     return candidate_facts(inputs.model_copy(update=texts), random.Random(1))
+
+
+def pages() -> list[str]:
+    lines = (ROOT / "data" / "samples" / "pages.jsonl").read_bytes().splitlines()
+    return [f"{page['title']}\n{page['text']}" for page in map(orjson.loads, lines)]
 
 
 ALDER = asked("How high is Mount Alder?", "2,850 metres", "It is about 2,850 metres high.")
@@ -227,3 +233,18 @@ def test_by_the_rules_a_share_of_the_pairs_has_two_facts(shared: Path, tmp_path:
         own[record.pair_id] = own.get(record.pair_id, 0) + 1
     both = {name: sum(number == 2 for number in own.values()) for name, own in facts.items()}
     assert min(both.values()) >= 20, both
+
+
+def test_what_is_known_of_a_document_before_its_sentences_are_made_holds_for_each_of_them() -> None:
+    told = [(document, sentence) for document in pages() for sentence in sentences(document)]
+    assert len(told) > 20
+    assert all((sentence.page, sentence.type) == page_and_type(document) for document, sentence in told)
+    assert any(sentence.type is not None for _, sentence in told)
+    assert all(may_name(document, [sentence.text]) for document, sentence in told)
+    assert sum(may_name(document, ["Marie Curie"]) for document in pages()) < len(pages()) / 2
+
+
+@pytest.mark.parametrize("document", ["A New\nYork (US) line.", "A New (or Old) York's line", "A Ne(x)w York line"])
+def test_a_name_may_stand_where_white_space_and_brackets_go(document: str) -> None:
+    assert may_name(document, ["London", "New York"])
+    assert may_name(document, ["New London"]) is ("(x)" in document)

@@ -1,6 +1,8 @@
 """English: words, sentences, meaning-bearing words, whole-word mentions."""
 
 import re
+import string
+import sys
 
 import pytest
 from hypothesis import given
@@ -72,14 +74,22 @@ def test_a_phrase_is_found_as_whole_words(text: str, phrase: str, found: bool) -
 
 
 @given(
-    st.text(alphabet="aAbB1. ,x", max_size=30),
-    st.text(alphabet="aAbB1. ,", min_size=1, max_size=4),
+    st.text(alphabet="aAbB1. ,xéÉiİıſKς", max_size=30),
+    st.text(alphabet="aAbB1. ,éiIsSkΣ", min_size=1, max_size=4),
 )
 def test_a_phrase_found_letter_for_letter_is_what_the_pattern_finds(text: str, phrase: str) -> None:
     parts = phrase.split()
     pattern = r"\s+".join(map(re.escape, parts))
     wanted = re.search(rf"(?<!\w)(?<!\d[.,]){pattern}(?![.,]?\d|\w)", text, re.IGNORECASE) is not None
     assert en.contains(text, phrase) is (bool(parts) and wanted)
+
+
+def test_each_character_that_a_pattern_takes_for_a_letter_is_found_as_that_letter() -> None:
+    text = " ".join(map(chr, (*range(0xD800), *range(0xE000, sys.maxunicode + 1))))
+    for letter in string.ascii_letters:
+        taken = re.findall(letter, text, re.IGNORECASE)
+        assert len(taken) >= 2
+        assert all(en.contains(f"an {character} here", f"{letter} here") for character in taken)
 
 
 @pytest.mark.parametrize(

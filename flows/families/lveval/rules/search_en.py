@@ -2,12 +2,20 @@
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.rules import sentences_en
 from flows.families.lveval.rules.entities_en import entity_type, stands_whole, whole_names, without_asides
-from flows.families.lveval.rules.sentences_en import Collection, Sentence, lead, leading_name, stands_alone
+from flows.families.lveval.rules.sentences_en import (
+    Collection,
+    Sentence,
+    lead,
+    leading_name,
+    may_name,
+    page_and_type,
+    stands_alone,
+)
 from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import en
 from flows.language.choices import is_yes_or_no
@@ -52,12 +60,11 @@ class PairSearch:
             en.content_words(" ".join(self.names)),
             *(en.content_words(opening.text) for opening in self.openings()),
         ]
-        near = [sentence for words in queries for sentence in collection.near(words, NEAR)]
-        article = [
-            sentence for document in documents for sentence in collection.near(en.content_words(document), IN_ARTICLE)
-        ]
+        near = [document for words in queries for document in collection.near(words, NEAR)]
+        article = [other for document in documents for other in collection.near(en.content_words(document), IN_ARTICLE)]
+        # Documents, whose sentences are made only where they may be of use: that takes most of the time.
         self.near = list(dict.fromkeys((*near, *article)))
-        self.beside = self.near if self.pages else list(dict.fromkeys((*article, *self.from_documents)))
+        self.beside = self.near if self.pages else article
 
     def _topics(self) -> list[frozenset[str]]:
         """Return the words of the noun phrases that a question without names asks about, longest first."""
@@ -85,12 +92,13 @@ class PairSearch:
         """Return sentences about the subject of the question, or a thing that belongs to it, the most similar first."""
         ranked: list[tuple[bool, float, Sentence]] = []
         of = leading_name(lead(self.asked.fact)) if self.names and not self.pages else ""
-        beside = frozenset((*self.beside, *self.from_documents))
-        for sentence in dict.fromkeys((*self.near, *self.from_documents)):
+        called = [name for name in self.names if not is_of_a_people(name)]
+        near = [document for document in self.near if not self.names or may_name(document, (*called, of))]
+        beside = frozenset(() if self.names else (*_sentences_of(self.beside), *self.from_documents))
+        for sentence in dict.fromkeys((*_sentences_of(near), *self.from_documents)):
             if sentence.page and sentence.page in self.names and sentence.page not in self.pages:
                 continue  # about another thing of that name
             if self.names:
-                called = [name for name in self.names if not is_of_a_people(name)]
                 led = any(stands_whole(sentence.lead, name) for name in (*called, of) if name in called or " " in name)
                 fits = led or any(
                     stands_whole(sentence.text, name) for name in called if not sentence.page or " " in name
@@ -110,7 +118,8 @@ class PairSearch:
         """Return sentences about another entity of the same type, or of any type if no page shows it."""
         types = {sentence.type.of for sentence in self.from_documents if sentence.type is not None}
         ranked: list[tuple[float, Sentence]] = []
-        for sentence in self.beside:
+        told = _sentences_of(document for document in self.beside if self._may_tell_of_another(document, types))
+        for sentence in dict.fromkeys((*told, *(() if self.pages else self.from_documents))):
             words, told_of = sentence.words, sentence.words if sentence.page else sentence.leads
             if (
                 " v " in sentence.text
@@ -130,6 +139,10 @@ class PairSearch:
             if common and likeness >= (LEAST_LIKE if common > 1 else LEAST_FAR):
                 ranked.append((-likeness, sentence))
         return [sentence for _, sentence in sorted(ranked, key=lambda entry: entry[0])]
+
+    def _may_tell_of_another(self, document: str, types: Container[str]) -> bool:
+        page, type_ = page_and_type(document)
+        return not page or (page not in self.pages and type_ is not None and type_.of in types)
 
     def _is_of_the_type(self, sentence: Sentence) -> bool:
         """Return whether a sentence without a page may be about another entity of the question's type."""
@@ -159,6 +172,10 @@ class PairSearch:
             and not UNIQUE.search(text)
             and (self.pages or any(stands_whole(lead(text), name) for name in self.names))
         ]
+
+
+def _sentences_of(documents: Iterable[str]) -> Iterator[Sentence]:
+    return (sentence for document in documents for sentence in sentences_en.sentences(document))
 
 
 def _core(words: frozenset[str]) -> frozenset[str]:

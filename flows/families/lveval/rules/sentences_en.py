@@ -28,7 +28,8 @@ _KEPT = 8192
 _PRONOUN = pattern("pronouns", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:its|his|her|their|it|he|she|they|also|later|other|both|former)\b", re.IGNORECASE)
 """Words that may follow the name that a sentence begins with."""
-_LOWER, _WORD = re.compile(r" [a-z]"), re.compile(r"\w")
+_LOWER, _WORD, _WORDS = re.compile(r" [a-z]"), re.compile(r"\w"), re.compile(r"\w+")
+_JOINING = re.compile(r"[)\]]\w")
 _GARBLED = re.compile(r',,|""|;|\[|\]|\n|\(|\bor ,|^[^"]*"[^"]*(?:"[^"]*"[^"]*)*$')
 """Leftovers of brackets, and unpaired quotation marks."""
 _LEANS = pattern("leaning_openings")
@@ -85,8 +86,8 @@ class Collection:
         """Return how informative words are: the fewer documents have a word, the more informative it is."""
         return sum(self._weights.get(word, self._most) for word in words)
 
-    def near(self, words: frozenset[str], most: int) -> list[Sentence]:
-        """Return the sentences of the documents most similar to the words; words that occur everywhere do not count."""
+    def near(self, words: frozenset[str], most: int) -> list[str]:
+        """Return the documents most similar to the words; words that occur everywhere do not count."""
         scores: dict[int, float] = defaultdict(float)
         for word in sorted(words):
             places = self._places.get(word, ())
@@ -95,15 +96,36 @@ class Collection:
                 for place in places:
                     scores[place] += weight
         best = heapq.nsmallest(most, scores, key=lambda place: (-scores[place], place))
-        return [sentence for place in best for sentence in sentences(self._documents[place])]
+        return [self._documents[place] for place in best]
 
 
 @lru_cache(_KEPT)
 def sentences(document: str) -> tuple[Sentence, ...]:
     """Return the sentences of a document that make sense alone."""
+    return tuple(_standing_alone(*_page(document)))
+
+
+@lru_cache(_KEPT)
+def page_and_type(document: str) -> tuple[str, entities_en.EntityType | None]:
+    """Return what the sentences of a document have as page and type. It takes a small part of their time."""
+    page, text = _page(document)
+    first = next(en.each_sentence(text), None) if page else None
+    return page, opened(page, re.sub(r"\s+", " ", first))[0] if first is not None else None
+
+
+def may_name(document: str, names: Iterable[str]) -> bool:
+    """Return whether a sentence of a document may have one of the names: their words stand in it."""
+    low = document.casefold()
+    words = (_WORDS.findall(name.casefold()) for name in names if name)
+    # Without brackets, the letters on both sides are one word.
+    return _JOINING.search(document) is not None or any(all(word in low for word in of_name) for of_name in words)
+
+
+def _page(document: str) -> tuple[str, str]:
+    """Return the title of a document's page, and its text after that; without a page, the whole document."""
     title, _, body = document.partition("\n")
     page = re.sub(r"\s*\(.*$", "", title).strip() if body and len(title) < entities_en.LONGEST_TITLE else ""
-    return tuple(_standing_alone(page, body if page else document))
+    return page, body if page else document
 
 
 def _standing_alone(page: str, text: str) -> Iterator[Sentence]:
