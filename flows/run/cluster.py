@@ -64,6 +64,8 @@ class Workers:
         self._address = address
         self._known: tuple[list[str], bool] | None = None
         """The workers that share the limits, and whether this process does."""
+        self.threads = 0
+        """Pieces that all workers together run at once."""
         self._asking: set[StageRef] = set()
         """Stages that ask models in this process now."""
         self._seen_at = time.monotonic()
@@ -169,6 +171,7 @@ class Workers:
         if addresses and sharing != self._known and self._share(*sharing):
             self._known = sharing
             self._project.workers = len(addresses)
+            self.threads = sum(self._client.nthreads().values())  # type: ignore[no-untyped-call]
 
     def _share(self, addresses: list[str], asks_here: bool) -> bool:
         """Share the limits and the money; False if a worker was lost meanwhile."""

@@ -133,8 +133,11 @@ class PrefectTasks(InProcess):
 
     @property
     def at_once(self) -> int:
-        """Tasks of a stage in work at once: a stage of many shards leaves room for others."""
-        return max(SHARDS_AT_ONCE, 2 * self._project.workers)
+        """Tasks of a stage in work at once: a stage of many shards leaves room for others.
+
+        A worker has another piece ready, and no more: those wait for it, even if others have nothing left.
+        """
+        return SHARDS_AT_ONCE if self._workers is None else 2 * max(self._workers.threads, self._project.workers)
 
     def submit(self, piece: Piece) -> Pending:  # type: ignore[override]
         """Submit a shard or a file."""
