@@ -28,6 +28,13 @@ def test_rows_on_disk_are_found_by_name_as_in_memory() -> None:
     assert not RowsOnDisk(())
 
 
+def test_rows_with_the_same_name_are_found_in_order() -> None:
+    rows = RowsOnDisk([("b", 1), ("a", 2), ("b", 3), ("é", 4), ("B", 5)])
+    assert list(rows.named("b")) == [1, 3]
+    assert list(rows.named("c")) == []
+    assert list(rows.sorted_names()) == sorted(rows) == ["B", "a", "b", "é"]
+
+
 def test_another_thread_may_look_rows_up_and_drop_them() -> None:
     with ThreadPoolExecutor(1) as pool:
         rows = pool.submit(RowsOnDisk, [("one", word(1, "one"))]).result()

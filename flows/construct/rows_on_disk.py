@@ -35,6 +35,15 @@ class RowsOnDisk(Mapping[str, Any]):
             raise KeyError(name)
         return pickle.loads(values[0])  # noqa: S301 - nobody else writes the file
 
+    def named(self, name: str) -> Iterator[Any]:
+        """Yield all rows with a name in the order in which they were given, each read when it is wanted."""
+        found = self._file.execute("SELECT row FROM rows WHERE name = ? ORDER BY rowid", (name,))
+        return (pickle.loads(row) for (row,) in found)  # noqa: S301 - nobody else writes the file
+
+    def sorted_names(self) -> Iterator[str]:
+        """Yield each name once, in the order of the names."""
+        return (name for (name,) in self._file.execute("SELECT DISTINCT name FROM rows ORDER BY name"))
+
     def __iter__(self) -> Iterator[str]:
         return (name for (name,) in self._file.execute("SELECT name FROM rows GROUP BY name ORDER BY MIN(rowid)"))
 

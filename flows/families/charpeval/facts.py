@@ -1,11 +1,10 @@
 """The facts and entities of a dialogue's texts: what the knowledge says, and what the response uses of it."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, zip_longest
 
+from flows.construct.rows_on_disk import RowsOnDisk
 from flows.families.charpeval.prompts import ToDistract
 from flows.language import en
 from schemas.charpeval import Authored, UtterancePair
@@ -29,6 +28,9 @@ _CLAUSE = re.compile(
 )
 _POINTING = frozenset(("it", "they", "he", "she"))
 _DEFINES = re.compile(r"(?:\s*\([^)]*\))?(?:,[^,]{1,60},)?\s+(?:is|are|was|were|has|have|refers to)\s")
+
+_DEFINED, _NAMED = "defined", "named"
+"""The roles of an entity in a sentence."""
 
 Grounded = UtterancePair | Authored | ToDistract
 """A dialogue with knowledge and a response."""
@@ -110,12 +112,18 @@ def entity_key(entity: en.Entity) -> str:
 # ---- facts of other dialogues ----
 
 
-@dataclass(frozen=True)
 class FactIndex:
-    """Sentences of the knowledge of all dialogues, by the entity that they define and by what else they name."""
+    """Sentences of the knowledge of all dialogues, by the entities that they name. They are on disk."""
 
-    defining: Mapping[str, Sequence[str]]
-    naming: Mapping[str, Sequence[str]]
+    def __init__(self, knowledge: Iterable[str]) -> None:
+        """Index the sentences that can be understood on their own, each once."""
+        texts = RowsOnDisk((text, None) for text in knowledge)
+        sentences = RowsOnDisk((part, None) for text in texts.sorted_names() for part in en.sentences(text))
+        self._by_entity = RowsOnDisk(
+            (f"{role} {entity}", sentence)
+            for sentence in sentences.sorted_names()
+            for role, entity in _roles_of_entities(sentence)
+        )
 
     def about(self, dialogue: Grounded) -> tuple[str, ...]:
         """Return sentences, not in the knowledge, on the main entities and on those that only the knowledge names.
@@ -123,25 +131,28 @@ class FactIndex:
         The entities take turns, each with the sentences that define it first.
         """
         sentences = {normalised(sentence) for sentence in en.sentences(dialogue.knowledge)}
+        words = en.content_words(dialogue.knowledge)
         keys = dict.fromkeys(map(entity_key, (*main_entities(dialogue), *other_entities(dialogue))))
-        by_entity = [[*self.defining.get(key, ()), *self.naming.get(key, ())] for key in keys]
-        in_turn = (sentence for turn in zip_longest(*by_entity) for sentence in turn if sentence is not None)
-        fresh = [
-            sentence
-            for sentence in dict.fromkeys(in_turn)
-            if normalised(sentence) not in sentences and len(new_words(sentence, dialogue.knowledge)) >= LEAST_UNUSED
-        ]
-        return tuple(fresh[:MOST_FACTS])
+        seen: set[str | None] = {None}
+        facts: list[str] = []
+        for sentence in chain.from_iterable(zip_longest(*map(self._on, keys))):
+            if sentence in seen:
+                continue
+            seen.add(sentence)
+            if normalised(sentence) not in sentences and len(en.content_words(sentence) - words) >= LEAST_UNUSED:
+                facts.append(sentence)
+                if len(facts) == MOST_FACTS:
+                    break
+        return tuple(facts)
+
+    def _on(self, entity: str) -> Iterator[str]:
+        for role in (_DEFINED, _NAMED):
+            yield from self._by_entity.named(f"{role} {entity}")
 
 
-def index_facts(knowledge: Iterable[str]) -> FactIndex:
-    """Index the sentences that can be understood on their own, each once."""
-    defining: dict[str, list[str]] = defaultdict(list)
-    naming: dict[str, list[str]] = defaultdict(list)
-    for sentence in sorted({sentence for text in set(knowledge) for sentence in en.sentences(text)}):
-        if en.count(sentence) not in FACT_WORDS or en.dangling_subject(sentence) is not None:
-            continue
+def _roles_of_entities(sentence: str) -> Iterator[tuple[str, str]]:
+    """Yield the entities of a sentence that can be understood on its own, each with its role in it."""
+    if en.count(sentence) in FACT_WORDS and en.dangling_subject(sentence) is None:
         subject = defined_entity(sentence)
         for entity in en.entities(sentence):
-            (defining if entity == subject else naming)[entity_key(entity)].append(sentence)
-    return FactIndex(defining, naming)
+            yield (_DEFINED if entity == subject else _NAMED), entity_key(entity)

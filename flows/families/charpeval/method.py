@@ -4,12 +4,14 @@ Ghaddar et al., "CHARPEval: Benchmarking Large Language Models' Contextual Reaso
 Dialogue", 2025: section 2.2 (the two last utterances), 2.3 (the distractors), appendix B (who writes them).
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 
+from data.seen import text_of
 from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
 from flows.construct.records import Records, with_first
+from flows.construct.rows_on_disk import RowsOnDisk
 from flows.families.charpeval import checks
-from flows.families.charpeval.facts import FactIndex, index_facts, normalised
+from flows.families.charpeval.facts import FactIndex, normalised
 from flows.families.charpeval.prompts import DRAFT_DISTRACTORS, DRAFT_UTTERANCES, RefusedDraft, ToAsk, ToDistract
 from flows.families.charpeval.settings import CharpEvalSettings
 from flows.language import en
@@ -124,23 +126,32 @@ async def join_subsets(
 ) -> AsyncIterator[UtterancePair]:
     """Join dialogues that differ only in the last utterance, one hard and one easy, into one pair (section 2.2).
 
-    The dialogue with the hard utterance is kept, whichever comes first.
+    The dialogue with the hard utterance is kept, whichever comes first. In memory are numbers, some 200 bytes for each
+    dialogue with one utterance.
     """
-    hard: dict[str, UtterancePair] = {}
-    easy: dict[str, UtterancePair] = {}
+    hard: dict[int, int] = {}  # dialogue -> key of the first with that utterance alone
+    easy: dict[int, int] = {}
+
+    def halves() -> Iterator[tuple[str, UtterancePair]]:
+        for pair in pairs:
+            if bool(pair.hard_utterance) != bool(pair.easy_utterance):
+                first = hard if pair.hard_utterance else easy
+                first.setdefault(int(_but_utterances(pair), 16), int(pair.key, 16))
+                yield pair.key, pair
+
+    by_key = RowsOnDisk(halves())
+    both = hard.keys() & easy.keys()
+    other_half = {hard[dialogue]: easy[dialogue] for dialogue in both}
+    other_half |= {easy[dialogue]: hard[dialogue] for dialogue in both}
     for pair in pairs:
-        if bool(pair.hard_utterance) != bool(pair.easy_utterance):
-            (hard if pair.hard_utterance else easy).setdefault(_but_utterances(pair), pair)
-    shared = hard.keys() & easy.keys()
-    easy_of = {hard[dialogue].key: easy[dialogue] for dialogue in shared}
-    hard_of = {easy[dialogue].key: hard[dialogue] for dialogue in shared}
-    for pair in pairs:
-        if (into := hard_of.get(pair.key)) is not None:
-            ctx.drop(pair, Drop("joined with its hard utterance", pair.easy_utterance, related_id=into.id))
-        elif (other := easy_of.get(pair.key)) is not None:
+        if (key := other_half.get(int(pair.key, 16))) is None:
+            yield pair
+            continue
+        other = by_key[text_of(key)]
+        if pair.hard_utterance:
             yield pair.revised(easy_utterance=other.easy_utterance, provenance=_joined(pair, other))
         else:
-            yield pair
+            ctx.drop(pair, Drop("joined with its hard utterance", pair.easy_utterance, related_id=other.id))
 
 
 def _but_utterances(pair: UtterancePair) -> str:
@@ -243,7 +254,7 @@ async def open_authoring(pair: UtterancePair, slot: Slot, ctx: Context) -> Autho
 
 def collect_facts(step: StepContext[CharpEvalSettings, Authored]) -> FactIndex:
     """Return the facts of the dialogues that authors get."""
-    return index_facts(record.knowledge for record in step.inputs if not record.published)
+    return FactIndex(record.knowledge for record in step.inputs if not record.published)
 
 
 async def draft_distractors(record: Authored, ctx: Context[CharpEvalSettings, FactIndex]) -> Authored:

@@ -6,6 +6,7 @@ code.
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from flows.construct.rows_on_disk import RowsOnDisk
 from flows.construct.verification import Fault, VerifyContext
 from flows.language import en
 from schemas.charpeval import DISTRACTOR_TYPES, SUBSETS, Authored, CharpEvalItem, DistractorType, UtterancePair
@@ -53,22 +54,22 @@ def verify_items(rows: Iterable[CharpEvalItem], ctx: VerifyContext) -> Iterator[
     """Six different options, with the response at the place that the row gives; both subsets of each dialogue."""
     seen: set[str] = set()
     authored = ctx.rows_by("distractors", lambda record: record.key)
-    by_dialogue: dict[str, dict[str, CharpEvalItem]] = {}
-    for row in rows:
-        problems = [*_twice(row, seen), *_option_problems(row)]
-        record = authored.get(row.dialogue_id)
-        problems += _same_problems(row.response, row.distractors)
-        problems += _rule_problems(record, row.distractors) if record is not None and not record.published else []
-        problems += _authored_problems(row, record)
-        other = by_dialogue.setdefault(row.dialogue_id, {}).setdefault(row.subset, row)
-        if other is not row:
-            problems.append(f"its dialogue has another item of {row.subset}")
-        yield from (Fault(id=row.id, problem=problem) for problem in problems)
-    for dialogue, subsets in by_dialogue.items():
-        for problem in _pair_problems(subsets, authored.get(dialogue)):
+    items = RowsOnDisk((row.dialogue_id, row) for row in rows)
+    for dialogue in items:
+        record = authored.get(dialogue)
+        subsets: dict[str, CharpEvalItem] = {}
+        for row in items.named(dialogue):
+            problems = [*_twice(row, seen), *_option_problems(row)]
+            problems += _same_problems(row.response, row.distractors)
+            problems += _rule_problems(record, row.distractors) if record is not None and not record.published else []
+            problems += _authored_problems(row, record)
+            if subsets.setdefault(row.subset, row) is not row:
+                problems.append(f"its dialogue has another item of {row.subset}")
+            yield from (Fault(id=row.id, problem=problem) for problem in problems)
+        for problem in _pair_problems(subsets, record):
             yield Fault(id=next(iter(subsets.values())).id, problem=f"dialogue {dialogue}: {problem}")
     for record in authored.values():
-        if all(getattr(record, kind).strip() for kind in DISTRACTOR_TYPES) and record.key not in by_dialogue:
+        if all(getattr(record, kind).strip() for kind in DISTRACTOR_TYPES) and record.key not in items:
             yield Fault(id=record.id, problem="its five distractors are written, but it has no item")
 
 
