@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from flows.construct.engine import Drop, Slot, StepContext
 from flows.construct.files_step import FilesContext, RowFile
+from flows.construct.rows_on_disk import RowsOnDisk
 from flows.families.lveval.conflicts import find_unfit, unfit, usable_rules
 from flows.families.lveval.datasets import BY_NAME, DEPTHS, Dataset, words_of
 from flows.families.lveval.distractor_index import DistractorIndex, Numbers
@@ -255,7 +256,7 @@ class DatasetAssemblies:
 
     settings: LVEvalSettings
     seed: int
-    documents: Mapping[str, Sequence[tuple[int, PoolDocument]]]
+    documents: RowsOnDisk
     """By dataset, each with the release with which it came."""
     groups: Mapping[Group, Sequence[Pair]]
     pairs: Mapping[str, tuple[Group, Pair]]  # by id
@@ -273,9 +274,9 @@ class DatasetAssemblies:
         keywords: Iterable[AnswerKeywords],
     ) -> Self:
         """Group what contexts are made of; it is read once."""
-        documents: dict[str, list[tuple[int, PoolDocument]]] = defaultdict(list)
-        for document in step.used("documents", PoolDocument):
-            documents[document.dataset].append((step.arrival(document), document))
+        documents = RowsOnDisk(
+            (document.dataset, (step.arrival(document), document)) for document in step.used("documents", PoolDocument)
+        )
         groups: dict[Group, list[Pair]] = defaultdict(list)
         for pair in pairs:
             groups[pair.dataset, step.arrival(pair)].append(pair)
@@ -290,11 +291,11 @@ class DatasetAssemblies:
             if group not in self._assemblies:
                 name, release = group
                 dataset, pairs = BY_NAME[name], self.groups[group]
-                documents = [
+                documents = (
                     document
-                    for came, document in self.documents.get(name, ())
+                    for came, document in self.documents.named(name)
                     if came <= release and self.selected.refusal(document, release) is None
-                ]
+                )
                 index = DistractorIndex(documents, dataset.language, self.settings.header)
                 materials = {pair.id: self.materials[pair.id] for pair in pairs if pair.id in self.materials}
                 self._assemblies[group] = DatasetAssembly(dataset, index, pairs, materials, self.settings.longest)

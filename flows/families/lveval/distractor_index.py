@@ -6,6 +6,7 @@ them finds which contain which phrase (answers, keywords, substitutes) of any pa
 
 import threading
 import unicodedata
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import chain, pairwise
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from data.seen import are_in
 from flows.language.boundaries import boundaries
 from flows.language.keywords import PhraseFinder
 from flows.language.zh.script import script
@@ -48,15 +50,18 @@ def plain(text: str, language: str) -> str:
 class DistractorIndex:
     """The documents of a dataset, in the order given."""
 
-    def __init__(self, documents: Sequence[PoolDocument], language: str, header: str = "") -> None:
+    def __init__(self, documents: Iterable[PoolDocument], language: str, header: str = "") -> None:
         """`header` precedes each document in a context; no rule may replace anything in it."""
         self.language = language
         self.header = header
-        self.texts = [document.text.encode() for document in documents]
-        self.counts: Numbers = np.fromiter(
-            (count(document.text, language) for document in documents), np.int64, len(documents)
-        )
-        self.lengths: Numbers = np.fromiter((len(document.text) for document in documents), np.int64, len(documents))
+        self.texts: list[bytes] = []
+        counts, lengths = array("q"), array("q")
+        for document in documents:
+            self.texts.append(document.text.encode())
+            counts.append(count(document.text, language))
+            lengths.append(len(document.text))
+        self.counts: Numbers = np.array(counts, np.int64)
+        self.lengths: Numbers = np.array(lengths, np.int64)
         self._holding: dict[str, Numbers] = {}
         # An English answer is searched like any phrase, so one pass finds both.
         self._answering: dict[str, Numbers] = {} if language == "zh" else self._holding
@@ -126,17 +131,10 @@ class DistractorIndex:
         """The script of each document; empty if it is unclear."""
         return np.array([script(text.decode()) or "" for text in self.texts])
 
-    @cached_property
-    def _fingerprints(self) -> tuple[Marks, Numbers, Numbers]:
-        """All fingerprints sorted, the document of each, and how many each document has."""
-        marks, documents = fingerprints(self.texts)
-        order = np.argsort(marks)
-        return marks[order], documents[order], np.bincount(documents, minlength=len(self.texts))
-
     def near_duplicates(self, texts: Sequence[bytes]) -> list[Numbers]:
         """Return, for each text, the documents that nearly repeat it, contain it, or are contained in it."""
-        marks, documents, sizes = self._fingerprints
         wanted, owners = fingerprints(texts)
+        marks, documents, sizes = self._with_marks(np.unique(wanted))
         first, last = np.searchsorted(marks, wanted, "left"), np.searchsorted(marks, wanted, "right")
         duplicates: list[Numbers] = []
         for start, end in pairwise(np.searchsorted(owners, np.arange(len(texts) + 1)).tolist()):
@@ -145,14 +143,36 @@ class DistractorIndex:
             duplicates.append(np.flatnonzero(shared >= NEAR_DUPLICATE * np.maximum(1, np.minimum(sizes, end - start))))
         return duplicates
 
+    def _with_marks(self, wanted: Marks) -> tuple[Marks, Numbers, Numbers]:
+        """Return the wanted fingerprints that documents have, sorted, their documents, and how many each document has.
+
+        The other fingerprints, which take more memory than the texts, are not kept.
+        """
+        found: list[Marks] = [np.empty(0, np.uint64)]
+        documents: list[Numbers] = [np.empty(0, np.int64)]
+        sizes = np.zeros(len(self.texts), np.int64)
+        for marks, numbers in _fingerprints(self.texts):
+            np.add.at(sizes, numbers, 1)
+            is_wanted = are_in(marks, wanted)
+            found.append(marks[is_wanted])
+            documents.append(numbers[is_wanted])
+        marks = np.concatenate(found)
+        order = np.argsort(marks)
+        return marks[order], np.concatenate(documents)[order], sizes
+
 
 def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
     """Return hashes of some windows of each text; the same words give the same hashes anywhere.
 
     Beside each, the number of its text. White space and ASCII case do not count.
     """
-    marks: list[Marks] = [np.empty(0, np.uint64)]
-    documents: list[Numbers] = [np.empty(0, np.int64)]
+    found = list(_fingerprints(texts))
+    marks = np.concatenate([np.empty(0, np.uint64), *(marks for marks, _ in found)])
+    return marks, np.concatenate([np.empty(0, np.int64), *(documents for _, documents in found)])
+
+
+def _fingerprints(texts: Sequence[bytes]) -> Iterator[tuple[Marks, Numbers]]:
+    """Yield the fingerprints of some texts together, and the number of the text of each."""
     for first, batch in batches(texts):
         plain = [_in_one_case(text) for text in batch]
         ends = np.cumsum([len(text) for text in plain])
@@ -172,9 +192,7 @@ def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
         order = np.argsort(own)
         fresh = np.ones(len(hashes), np.bool_)
         fresh[order[1:][own[order[1:]] == own[order[:-1]]]] = False
-        documents.append(owner[fresh] + first)
-        marks.append(hashes[fresh])
-    return np.concatenate(marks), np.concatenate(documents)
+        yield hashes[fresh], owner[fresh] + first
 
 
 def _in_one_case(text: bytes) -> bytes:
