@@ -178,3 +178,20 @@ def test_neither_questions_nor_statements_are_in_memory(monkeypatch: pytest.Monk
     assert (len(drawn.texts["uraq"]), drawn.counts["uraq"]) == (600, (1, 10))
     for asked in items:
         assert len(set(drawn.drawn["uraq"][asked.id].tolist())) == 10
+
+
+def test_the_verifier_holds_neither_statements_nor_questions() -> None:
+    statements = Passing(many_pairs, 100)
+    items = Passing(lambda number: item(f"Does the town {number} have a mill?", [FIRST], key=f"{number}"), 20)
+    contexts_of = [
+        side for number in range(4) for side in (many_pairs(number).original, many_pairs(number).manipulated)
+    ]
+    parts: dict[str, Any] = {"statements": statements, "items": items, "conflicts": ()}
+    context = VerifyContext(UraqSettings(related_above=0.99), ByHash(), parts.__getitem__)
+    asked = (
+        row for number in range(20) for row in rows(item(f"Does the town {number} have a mill?", [FIRST]), contexts_of)
+    )
+    faults = sum("bear on the question" in fault.problem for fault in FAMILY.part("evaluation").verify(asked, context))
+    assert faults == 3 * 20, "a word of a context is one of the question's"
+    assert statements.most <= 2, "the next is made while the last is still at hand"
+    assert items.most <= 2

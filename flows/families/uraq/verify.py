@@ -6,12 +6,18 @@ code.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
 
+from flows.construct.embed import FloatMatrix
+from flows.construct.rows_on_disk import RowsOnDisk
+from flows.construct.sequences_on_disk import SequenceOnDisk
 from flows.construct.verification import Fault, VerifyContext
 from flows.language import en
+from schemas.base import content_hash
 from schemas.uraq import DONT_KNOW, NEEDS, SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
 
 BLOCK = 2048
@@ -25,7 +31,7 @@ TOLERANCE = 1e-4
 def verify_statements(rows: Iterable[StatementPair], ctx: VerifyContext) -> Iterator[Fault]:
     """No two originals are above the threshold; both of a pair are single sentences that cannot both be true."""
     seen: set[str] = set()
-    ids, originals = [], []
+    ids, originals = SequenceOnDisk[str](), SequenceOnDisk[str]()
     for pair in rows:
         ids.append(pair.id)
         originals.append(pair.original)
@@ -128,69 +134,108 @@ def verify_evaluation(rows: Iterable[EvaluationRow], ctx: VerifyContext) -> Iter
 
     Relatedness is computed again, from the finished pairs and the steps as they are written.
     """
-    pairs: dict[str, list[StatementPair | Conflict]] = {part: [*ctx.rows(part)] for part in ("statements", "conflicts")}
-    items: dict[str, UraqItem | Conflict] = {
-        item.id: item for part in ("items", "conflicts") for item in ctx.rows(part)
-    }
-    stock = {text for part in pairs.values() for pair in part for text in (pair.original, pair.manipulated)}
-    related = _RelatedTexts([*pairs["statements"], *pairs["conflicts"]], list(items.values()), ctx)
-    seen: dict[str, set[tuple[str, int]]] = {}
+    pool = _Pool(ctx)
+    seen: dict[str, frozenset[tuple[str, int]]] = {}
     for row in rows:
-        item = items.get(row.item_id)
-        if item is None:
+        question = pool.question(row.item_id)
+        if question is None:
             yield Fault(id=row.id, problem=f"item {row.item_id} is in neither items nor conflicts")
             continue
-        if (row.setting, row.n_contexts) in seen.setdefault(row.item_id, set()):
+        place = (row.setting, row.n_contexts)
+        if place in seen.setdefault(row.item_id, frozenset()):
             yield Fault(id=row.id, problem="its item, setting and count stand twice")
-        seen[row.item_id].add((row.setting, row.n_contexts))
-        yield from (Fault(id=row.id, problem=problem) for problem in _row_problems(row, item, stock, related.to(item)))
+        seen[row.item_id] = _with(seen[row.item_id], place)
+        yield from (Fault(id=row.id, problem=problem) for problem in _row_problems(row, question, pool))
     for item_id, places in seen.items():
         counts = {number for _, number in places}
         if missing := {(setting, number) for setting in SETTINGS for number in counts} - places:
             yield Fault(id=item_id, problem=f"evaluation rows are missing: {sorted(missing)}")
 
 
-class _RelatedTexts:
-    """The texts that are related to a question: to either statement, or to a fact that one of its steps uses.
+@cache
+def _with(places: frozenset[tuple[str, int]], place: tuple[str, int]) -> frozenset[tuple[str, int]]:
+    """The places and one more. Most items have the same, of which there is one set in memory."""
+    return places | {place}
 
-    A pair is related if one of its texts
+
+@dataclass
+class _Question:
+    """An item whose rows are looked at."""
+
+    item: UraqItem | Conflict
+    vectors: FloatMatrix
+    """Those of `_texts_of(item)`."""
+    names: set[str]
+    words: frozenset[str]
+    judged: dict[str, bool | None]
+    """By text: whether it is related; None if it is not of the pool."""
+
+
+class _Pool:
+    """The texts that contexts are drawn from, on disk; tells which are related to a question.
+
+    That is to either statement, or to a fact that one of its steps uses. A pair is related if one of its texts
 
     - is closer than `related_above` to the question, to either side of it, or to a step with its result;
     - has a name that occurs there (for other data: in question and answers), or a long number;
     - is closer than `NEARBY` and has a word in common.
     """
 
-    def __init__(
-        self, pairs: list[StatementPair | Conflict], items: list[UraqItem | Conflict], ctx: VerifyContext
-    ) -> None:
+    def __init__(self, ctx: VerifyContext) -> None:
         self._above = ctx.settings.related_above + TOLERANCE
-        self._texts = [(pair.original, pair.manipulated) for pair in pairs]
-        self._joined = [" ".join(both) for both in self._texts]
-        self._words = [frozenset(en.words(text)) for text in self._joined]
-        self._content = [en.content_words(text) for text in self._joined]
-        asked = {text for item in items for text in _texts_of(item)}
-        texts = sorted(asked.union(*self._texts))  # at once: a model takes as long for a few as for a batch
-        self._vectors = dict(zip(texts, ctx.embedder.embed(texts), strict=True))
-        self._sides = [np.stack([self._vectors[text] for text in side]) for side in zip(*self._texts, strict=True)]
-        self._by_item: dict[str, frozenset[str]] = {}
+        texts = SequenceOnDisk[str]()
+        for part in ("statements", "conflicts"):
+            for pair in ctx.rows(part):
+                texts.append(pair.original)
+                texts.append(pair.manipulated)
+        sides = len(texts)
+        hashes = np.fromiter(map(_hash_of, texts), np.uint64, sides)
+        self._order = np.argsort(hashes, kind="stable")
+        self._hashes = hashes[self._order]
 
-    def to(self, item: UraqItem | Conflict) -> frozenset[str]:
-        """The texts that are related to the item's question."""
-        if item.id not in self._by_item and self._sides:
-            vectors = np.stack([self._vectors[text] for text in _texts_of(item)]).T
-            nearest = np.maximum(*((side @ vectors).max(axis=1) for side in self._sides)).tolist()
-            names, words = _names_in(item), _words_in(item)
-            self._by_item[item.id] = frozenset(
-                text
-                for both, near, words_of_pair, content in zip(
-                    self._texts, nearest, self._words, self._content, strict=True
-                )
-                if near > self._above
-                or not names.isdisjoint(words_of_pair)
-                or (near > NEARBY + TOLERANCE and not words.isdisjoint(content))
-                for text in both
-            )
-        return self._by_item.get(item.id, frozenset())
+        def items() -> Iterator[tuple[str, tuple[UraqItem | Conflict, int]]]:
+            for part in ("items", "conflicts"):
+                for item in ctx.rows(part):
+                    yield item.id, (item, len(texts))
+                    for text in _texts_of(item):
+                        texts.append(text)
+
+        self._items = RowsOnDisk(items())
+        self._vectors = ctx.embedder.embed(texts)  # at once: a model takes as long for a few as for a batch
+        self._texts = texts[:sides]
+        self._last: _Question | None = None
+
+    def question(self, item_id: str) -> _Question | None:
+        """The item of this id; None if there is none. Rows of one item mostly follow each other."""
+        if self._last is None or self._last.item.id != item_id:
+            if (found := self._items.get(item_id)) is None:
+                return None
+            item, start = found
+            vectors = self._vectors[start : start + len(_texts_of(item))]
+            self._last = _Question(item, vectors, _names_in(item), _words_in(item), {})
+        return self._last
+
+    def is_related(self, text: str, question: _Question) -> bool | None:
+        """Whether a text is related to the question; None if it is not of the pool."""
+        if text not in question.judged:
+            first, end = (self._hashes.searchsorted(np.uint64(_hash_of(text)), side) for side in ("left", "right"))
+            pairs = self._order[first:end] // 2
+            related = any(self._is_pair_related(pair, question) for pair in pairs.tolist())
+            question.judged[text] = related if len(pairs) else None
+        return question.judged[text]
+
+    def _is_pair_related(self, pair: int, question: _Question) -> bool:
+        near = (self._vectors[2 * pair : 2 * pair + 2] @ question.vectors.T).max()
+        text = f"{self._texts[2 * pair]} {self._texts[2 * pair + 1]}"
+        return bool(
+            near > self._above
+            or not question.names.isdisjoint(en.words(text))
+            or (near > NEARBY + TOLERANCE and not question.words.isdisjoint(en.content_words(text)))
+        )
+
+
+def _hash_of(text: str) -> int:
+    return int(content_hash(text), 16)
 
 
 def _texts_of(item: UraqItem | Conflict) -> list[str]:
@@ -223,9 +268,8 @@ def _words_in(item: UraqItem | Conflict) -> frozenset[str]:
     return en.content_words(" . ".join([item.question, item.original, item.manipulated, *steps]))
 
 
-def _row_problems(
-    row: EvaluationRow, item: UraqItem | Conflict, stock: set[str], related: frozenset[str]
-) -> Iterator[str]:
+def _row_problems(row: EvaluationRow, question: _Question, pool: _Pool) -> Iterator[str]:
+    item = question.item
     relevant = {"match": item.original, "conflict": item.manipulated, "irrelevant": None}[row.setting]
     if len(row.contexts) != row.n_contexts:
         yield f"{row.n_contexts} contexts declared, {len(row.contexts)} there"
@@ -236,9 +280,9 @@ def _row_problems(
     if row.relevant_index is not None and row.contexts[row.relevant_index : row.relevant_index + 1] != (relevant,):
         yield "the relevant context is not where the row says"
     others = [text for place, text in enumerate(row.contexts) if place != row.relevant_index]
-    if any(text not in stock for text in others):
+    if any(pool.is_related(text, question) is None for text in others):
         yield "a context is not of the pool"
-    if second := [text for text in others if text in related]:
+    if second := [text for text in others if pool.is_related(text, question)]:
         yield f"{len(second)} contexts bear on the question beside the relevant one, such as {second[0]!r}"
     if row.question != item.question or row.answer_type != item.answer_type:
         yield "question or answer type is not the item's"
