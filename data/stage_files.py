@@ -153,6 +153,7 @@ class ShardWriter:
         self._digests = {kind: hashlib.sha256() for kind in ("kept", "dropped")}
         self.kept = 0
         self.dropped: dict[str, int] = {}
+        self.notes: dict[str, None] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -181,6 +182,10 @@ class ShardWriter:
         self._line("dropped", dropped)
         self.dropped[dropped.reason] = self.dropped.get(dropped.reason, 0) + 1
 
+    def note(self, text: str) -> None:
+        """Say something of the shard for people; the same text once."""
+        self.notes[text] = None
+
     def finish(self, planned: int, usage: Mapping[str, UsageOfPrompt]) -> ShardManifest:
         """Make the shard exist. Call it after the `with` block."""
         return self._finished(planned, usage, self._digests["kept"].hexdigest(), None)
@@ -200,6 +205,7 @@ class ShardWriter:
             usage=usage,
             seconds=time.monotonic() - self._started,
             rows=rows,
+            notes=tuple(self.notes),
         )
         self._files.finish_shard(manifest)
         return manifest

@@ -48,6 +48,7 @@ class ShardManifest(Frozen):
     usage: Mapping[str, UsageOfPrompt] = Field(description="By prompt name")
     seconds: float
     rows: str | None = Field(None, description="Name of the finished file that holds the kept records, as Parquet")
+    notes: tuple[str, ...] = Field((), description="What the step says of it, for people")
 
 
 class StageManifest(Frozen):

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 
 from flows.construct.engine import Family, Part
-from flows.construct.preparing import prepared_step
 from flows.construct.reviewed import reviewed_keys
 from flows.construct.stages import Build, StageRef
 from schemas.errors import Failed
@@ -32,9 +31,6 @@ def finish(
     planned = sum(shard.planned for shard in shards) if planned is None else planned
     if kept + sum(dropped.values()) != planned:
         raise AccountingError(f"{ref}: {planned} planned, but {kept} kept and {sum(dropped.values())} dropped")
-    if step is not None and step.prepare is not None:
-        _, _, preparation = prepared_step(build, ref, type(step))
-        notes = [*notes, *getattr(preparation, "notes", ())]
     manifest = StageManifest(
         family=ref.family,
         part=ref.part,
@@ -47,7 +43,7 @@ def finish(
         kept=kept,
         dropped=dict(sorted(dropped.items())),
         shards=tuple(shards),
-        notes=tuple(notes),
+        notes=tuple(dict.fromkeys([*notes, *(note for shard in shards for note in shard.notes)])),
     )
     if (earlier := build.manifest(ref)) is not None:  # another build finished it first
         return earlier

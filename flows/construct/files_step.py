@@ -34,6 +34,8 @@ class FilesContext(Generic[P_co]):
     key: Callable[[Record, Slot], str]
     """Returns the key of the row made from a record at a slot."""
     drop: Callable[[Record, Slot, Drop], None]
+    note: Callable[[str], None]
+    """Says something of the file for people; the stage has each text once."""
 
 
 @dataclass(frozen=True, kw_only=True)

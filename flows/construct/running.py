@@ -268,7 +268,7 @@ def run_file(build: Build, ref: StageRef, index: int, file: RowFile) -> ShardMan
         def drop(record: Record, slot: Slot, refusal: Drop) -> None:
             writer.drop(refusal.of(record, ref.step, key(record, slot)))
 
-        for values, text in step.function(file, FilesContext(preparation, key, drop)):
+        for values, text in step.function(file, FilesContext(preparation, key, drop, writer.note)):
             writer.write(values, text)
     return writer.finish(file.planned)
 

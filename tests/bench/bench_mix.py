@@ -164,7 +164,7 @@ def ours(mixer: Assembler, settings: LVEvalSettings, folder: Path) -> tuple[int,
             drops[refusal.reason] += 1
 
         with LongTextShardWriter(store, index, file.name, LongContext, "context") as writer:
-            for values, text in mix_contexts(file, FilesContext(mixer, key, drop)):
+            for values, text in mix_contexts(file, FilesContext(mixer, key, drop, writer.note)):
                 writer.write(values, text)
         return writer.finish(file.planned)
 

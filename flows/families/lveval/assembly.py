@@ -312,13 +312,8 @@ class Assembler(DatasetAssemblies):
             assembly.measure(self.settings.levels, self.seeds)
         return assembly
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Which levels cannot be built, and how much text they lack."""
-        notes = (self._note(group[0], self.measured(group)) for group in self.groups if self.measured(group).missing)
-        return tuple(dict.fromkeys(notes))
-
     def _note(self, name: str, assembly: DatasetAssembly) -> str:
+        """Return which levels cannot be built, and how much text they lack."""
         lacking = ", ".join(f"{level} ({missing:,} words missing)" for level, missing in assembly.missing.items())
         built = [level for level in self.settings.levels if level not in assembly.missing]
         can = f"it is built at {', '.join(built)}" if built else "it is built at none"
@@ -331,7 +326,10 @@ class Assembler(DatasetAssemblies):
     def contexts(self, pair: Pair, slot: Slot, ctx: FilesContext[Any]) -> Iterator[Row]:
         """Yield the pair's context at the slot's level, or those at all depths of a book; drop what cannot be built."""
         level = str(slot["level"])
-        assembly = self.measured(self.pairs[pair.id][0])
+        group = self.pairs[pair.id][0]
+        assembly = self.measured(group)
+        if assembly.missing:
+            ctx.note(self._note(group[0], assembly))
         if assembly.dataset.recalls_fact:
             yield from assembly.recall_rows(pair, level, ctx)
         elif (refusal := assembly.refusal(pair, level)) is not None:
