@@ -35,6 +35,7 @@ def test_the_file_has_the_work_of_all_forms_that_were_pulled(tmp_path: Path) -> 
     write_lines(project, "annotations/words.jsonl", [work("a1", "2026-11-26T10:00:00Z", 1800)])
     write_lines(project, "annotations/words-apart.jsonl", [Excluded(key="k", by="a1", reason="unknown option")])
     write_lines(project, "annotations/older.jsonl", [work("a1", "2026-11-25T10:00:00Z", 900, "older")])
+    (tmp_path / "annotations" / "notes.jsonl").write_text('{"mine": 1}\n{"torn', encoding="utf-8")
     write_hours(project)
     assert (tmp_path / "annotations" / "hours.csv").read_text(encoding="utf-8").splitlines() == [
         "person,week,form,submissions,hours,longest_minutes",

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,8 @@ def listening(bench: Bench, opened: Callable[[], Any]) -> Iterator[list[str]]:
     """Listen inside the block; yields what is said."""
     said: list[str] = []
     with Listener(bench.served.folder.parent) as listener:
-        thread = threading.Thread(target=listen.Rounds(opened, bench.served.client, listener, said.append).run)
+        rounds = listen.Rounds(opened, lambda project: nullcontext(bench.served.client), listener, said.append)
+        thread = threading.Thread(target=rounds.run)
         thread.start()
         yield said
     thread.join(SOON_S)
@@ -89,7 +90,7 @@ def test_returned_work_reviews_and_verdicts_follow(bench: Bench) -> None:
 def test_a_round_that_fails_is_said_once_and_made_up_for(bench: Bench) -> None:
     project = bench.project()
     problem = "out/manifest.json: the build is not finished"
-    opening = [WrongInput(problem), WrongInput(problem)]
+    opening: list[Exception] = [OSError(28, "No space left on device"), WrongInput(problem), WrongInput(problem)]
 
     def opened() -> Any:
         if opening:
@@ -99,7 +100,8 @@ def test_a_round_that_fails_is_said_once_and_made_up_for(bench: Bench) -> None:
     with one_writer(project.state), listening(bench, opened) as said:
         assert soon(lambda: any("another push or pull is at work" in line for line in said))
         assert said[0] == problem
-        assert len(said) == 2
+        assert "No space left on device" in said[1]
+        assert len(said) == 3
         assert bench.queue("toy-words", "a1") == []
     with listening(bench, lambda: project):
         assert soon(lambda: bench.queue("toy-words", "a1"))

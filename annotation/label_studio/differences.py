@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from markupsafe import escape
 
@@ -17,6 +18,7 @@ GAP = " […] "
 SPACES = "only spaces or line breaks"
 
 
+@lru_cache(1024)
 def marked(before: str, after: str) -> str:
     """Return what changed in a text as HTML: removed words in `del`, added ones in `ins`, and a few words around them.
 

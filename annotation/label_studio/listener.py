@@ -82,8 +82,8 @@ class Listener:
                     self._answer(HTTPStatus.FORBIDDEN)
                     return
                 if (project := _project(body)) is not None:
-                    mark(folder, project)
                     heard.set()
+                    mark(folder, project)
                 self._answer(HTTPStatus.NO_CONTENT)
 
             def _answer(self, status: HTTPStatus) -> None:

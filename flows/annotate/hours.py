@@ -1,5 +1,6 @@
 """The hours that people worked, by week, for whoever pays them."""
 
+import contextlib
 import csv
 import io
 from collections import defaultdict
@@ -7,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
 from annotation.latest import time_of
 from data.store import Store
-from flows.annotate.work import read_annotations
 from flows.project.project import Project
 from schemas.annotation import Annotation
 
@@ -25,7 +27,8 @@ class Hours(NamedTuple):
     """ISO 8601, of the time in UTC: 2026-W48."""
     form: str
     submissions: int
-    """Skipped tasks, practice and what does not count are among them: it was work too."""
+    """Skipped tasks, practice, and what did not count in the end are among them: it was work too. What could not be
+    read, or was taken back, is not."""
     hours: float
     longest_minutes: float
     """The longest submission: a form that was left open counts as long as it was open."""
@@ -41,11 +44,19 @@ def hours_of(annotations: Iterable[Annotation]) -> Iterator[Hours]:
         yield Hours(person, of_week, form, len(took), round(sum(took) / 3600, 2), round(max(took) / 60, 1))
 
 
+def _readable(lines: Iterable[bytes]) -> Iterator[Annotation]:
+    """Yield the annotations; a pull has written the files of the build's forms anew, and leaves others as they are."""
+    for line in lines:
+        with contextlib.suppress(ValidationError):
+            yield Annotation.model_validate_json(line)
+
+
 def write_hours(project: Project) -> None:
     """Write `annotations/hours.csv` from all that was pulled, also for forms that the build no longer has."""
     files = sorted(path for path in (project.out / "annotations").glob("*.jsonl") if not path.stem.endswith(APART))
+    lines = (line for path in files for line in path.read_bytes().split(b"\n"))
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(Hours._fields)
-    table.writerows(hours_of(work for path in files for work in read_annotations(project, path.stem)))
+    table.writerows(hours_of(_readable(lines)))
     Store(str(project.out)).write(f"{project.out.resolve()}/{HOURS}", text.getvalue().encode())

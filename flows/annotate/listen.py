@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 
 from annotation.label_studio.client import Client
 from annotation.label_studio.listener import Listener, register, secret_of
@@ -14,7 +14,7 @@ from flows.annotate.report import write_annotation
 from flows.annotate.work import benchmark_of
 from flows.project.project import Project
 from schemas.base import counted
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Failed, WrongInput, first_line
 
 LEAST_S = 20.0
 """Seconds from one round to the next: what is submitted meanwhile goes into one round."""
@@ -26,12 +26,17 @@ class Rounds:
     """Rounds of a pull and a push, while a listener is open."""
 
     def __init__(
-        self, opened: Callable[[], Project], client: Client, listener: Listener, say: Callable[[str], None]
+        self,
+        opened: Callable[[], Project],
+        connected: Callable[[Project], AbstractContextManager[Client]],
+        listener: Listener,
+        say: Callable[[str], None],
     ) -> None:
-        """`opened` opens the build, which may be a new one in each round; `say` is given lines for the lead."""
-        self._opened, self._client, self._listener, self._say = opened, client, listener, say
+        """Each round opens the build, and connects to the server, anew; `say` is given lines for the lead."""
+        self._opened, self._connected, self._listener, self._say = opened, connected, listener, say
         self._heard_of: set[int] = set()
         self._said: set[str] = set()
+        self._problem = ""
 
     def run(self) -> None:
         """Begin with a round; another follows each report. What goes wrong is said, and the next round tries again."""
@@ -39,22 +44,25 @@ class Rounds:
             began = time.monotonic()
             self._listener.forget()
             try:
-                with closing(self._opened()) as project:
-                    most_s = self._round(project)
-            except (Failed, WrongInput) as error:
-                self._say_once([str(error)])
+                with closing(self._opened()) as project, self._connected(project) as client:
+                    most_s = self._round(project, client)
+                self._problem = ""
+            except (Failed, WrongInput, OSError, ValueError) as error:
                 most_s = LEAST_S
+                if first_line(error) != self._problem:
+                    self._problem = first_line(error)
+                    self._say(self._problem)
             self._listener.wait(most_s)
             time.sleep(max(0.0, began + LEAST_S - time.monotonic()) if self._listener.is_open else 0.0)
 
-    def _round(self, project: Project) -> float:
+    def _round(self, project: Project, client: Client) -> float:
         """Pull and push. Returns after how many seconds there is another round, if nothing is reported before."""
-        self._listen_to_all(project)
+        self._listen_to_all(project, client)
         with one_writer(project.state):
-            collected = pull(project, self._client)
-            pushed = push(project, self._client)
-            write_annotation(project, collected, progress(project, self._client, collected))
-        unheard = self._listen_to_all(project)
+            collected = pull(project, client)
+            pushed = push(project, client)
+            write_annotation(project, collected, progress(project, client, collected))
+        unheard = self._listen_to_all(project, client)
         for queue in pushed.queues:
             if new := queue.imported + queue.revived:
                 self._say(f"{queue.queue.partition('/')[2]}: {counted(new, 'new task')}")
@@ -72,11 +80,11 @@ class Rounds:
         )
         return LEAST_S if unheard else MOST_S  # somebody may have submitted before the server was to report it
 
-    def _listen_to_all(self, project: Project) -> set[int]:
+    def _listen_to_all(self, project: Project, client: Client) -> set[int]:
         """Have the server report changes in every project; return the projects of which it did not until now."""
-        unheard = {info.id for _, info in all_projects_of(self._client, benchmark_of(project))} - self._heard_of
+        unheard = {info.id for _, info in all_projects_of(client, benchmark_of(project))} - self._heard_of
         for number in sorted(unheard):
-            register(self._client, number, self._listener.url, secret_of(project.state))
+            register(client, number, self._listener.url, secret_of(project.state))
         self._heard_of |= unheard
         return unheard
 

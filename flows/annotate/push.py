@@ -23,7 +23,7 @@ from annotation.label_studio.sync import (
     withdraw,
     worked_on,
 )
-from annotation.label_studio.task_data import changes_between, data_fields, own_texts, task_data
+from annotation.label_studio.task_data import RETURNED, changes_between, data_fields, own_texts, task_data
 from annotation.practice import PRACTICE, passed_practice, practice_for, practice_rubric
 from annotation.review import corrected_of, revision_of
 from flows.annotate.pull import source_of
@@ -178,7 +178,7 @@ class _WorkQueues:
             row["data"].get(KEY)
             for by in self.people
             for row in self._tasks(work.rubric, by)
-            if any(map(row["data"].get, notes))
+            if any(row["data"].get(note, "") not in ("", RETURNED) for note in notes)
         }
         overlap = overlapping(tasks, work.rubric, self.project.config.annotation.overlap_first, seed, held, drafted)
         assignment = assign(

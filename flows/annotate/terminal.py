@@ -18,7 +18,7 @@ from flows.annotate.server import connect_configured
 from flows.annotate.work import Collected, last_pull
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LEFT, make_console
-from flows.project.output_files import PEOPLE_REPORT, open_build, open_for_people
+from flows.project.output_files import PEOPLE_REPORT, open_build
 from flows.project.project import Project
 from schemas.base import counted
 from schemas.errors import Failed
@@ -156,15 +156,18 @@ def listen_to_server(out: Path | None, port: int) -> None:
     """Hand out what follows from people's work, until stopped."""
     console = make_console()
     project = open_build(out, console, people=True)
-    with connect_configured(project.config) as client:
-        try:
-            listener = Listener(project.state, port)
-        except OSError as error:
-            raise Failed(f"--port {port}: cannot listen there ({error.strerror}); choose another") from error
-        with listener:
-            console.print(f"listening at {listener.url}; Ctrl-C stops it")
+    _reach(project)
+    try:
+        listener = Listener(project.state, port)
+    except OSError as error:
+        raise Failed(f"--port {port}: cannot listen there ({error.strerror}); choose another") from error
 
-            def say(line: str) -> None:
-                console.print(f"[dim]{datetime.now():%H:%M}[/] {escape(line)}", soft_wrap=True)
+    def opened() -> Project:
+        return open_build(project.out, console, people=True)
 
-            Rounds(lambda: open_for_people(project.out), client, listener, say).run()
+    def say(line: str) -> None:
+        console.print(f"[dim]{datetime.now():%H:%M}[/] {escape(line)}", soft_wrap=True)
+
+    with listener:
+        console.print(f"listening at {listener.url}; Ctrl-C stops it")
+        Rounds(opened, lambda project: connect_configured(project.config), listener, say).run()

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from flows.construct.engine import Family, Part
+from flows.construct.engine import Family, Part, RecordStep
+from flows.construct.preparing import prepared_step
 from flows.construct.reviewed import reviewed_keys
 from flows.construct.stages import Build, StageRef
 from schemas.errors import Failed
@@ -31,6 +32,9 @@ def finish(
     planned = sum(shard.planned for shard in shards) if planned is None else planned
     if kept + sum(dropped.values()) != planned:
         raise AccountingError(f"{ref}: {planned} planned, but {kept} kept and {sum(dropped.values())} dropped")
+    if isinstance(step, RecordStep) and step.prepare is not None:  # of other steps, who does the work notes it
+        _, _, preparation = prepared_step(build, ref, RecordStep)
+        notes = [*notes, *getattr(preparation, "notes", ())]
     manifest = StageManifest(
         family=ref.family,
         part=ref.part,

@@ -49,7 +49,8 @@ class NumbersOnDisk:
         """Return the array, read-only. A mapped file exists until the last array that uses it is gone."""
         with self._file as file:
             if self._bytes > self._in_memory_up_to:
-                return np.frombuffer(mmap(file.fileno(), 0, access=ACCESS_READ), self._dtype)
+                with _room_for("an index of words"):
+                    return np.frombuffer(mmap(file.fileno(), 0, access=ACCESS_READ), self._dtype)
             file.seek(0)
             return np.frombuffer(file.read(), self._dtype)
 
@@ -98,6 +99,6 @@ class SequenceOnDisk(Sequence[T]):
         if self._content is None:
             with _room_for("rows to be looked up"):
                 self._file.flush()
-            self._content = mmap(self._file.fileno(), 0, access=ACCESS_READ)
+                self._content = mmap(self._file.fileno(), 0, access=ACCESS_READ)
         row: T = pickle.loads(self._content[start:end])  # noqa: S301 - nobody else writes the file
         return row

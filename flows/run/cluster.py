@@ -108,9 +108,10 @@ class Workers:
         """Run a piece of a stage on a worker and wait for it. Raises what it failed with; `Failed` without workers."""
         fingerprint = self._project.build.fingerprint(ref)
         addresses = self._known[0] if self._known is not None else []
+        own = addresses[piece.worker : piece.worker + 1]  # none, if workers have left since the piece was made
         future = self._client.submit(
             _run_piece, self._project, ref, piece, fingerprint, pure=False,
-            workers=addresses[piece.worker : piece.worker + 1] or None, allow_other_workers=True,
+            workers=own or None, allow_other_workers=bool(own),
         )  # fmt: skip
         self._open.add(future)
         try:

@@ -239,12 +239,12 @@ def collect(
     cases: Iterable[Case], passages: Iterable[Passage], embedder: Embedder, arrival: Callable[[Record], int]
 ) -> Collection:
     """Rank for each case the passages of its language that were there when it came."""
-    pool = _PassagesOnDisk(passages, arrival)
     asked = SequenceOnDisk[_Asked]()
     by_cohort: dict[tuple[int, str], array[int]] = defaultdict(lambda: array("i"))
     for number, case in enumerate(cases):
         by_cohort[arrival(case), case.language].append(number)
         asked.append(_Asked(case.key, case.question, case.evidence))
+    pool = _PassagesOnDisk(passages, arrival)
     indexes: list[PassageIndex] = []
     notes: dict[str, None] = {}
 
