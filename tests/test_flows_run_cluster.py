@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,9 @@ from tests.chat_server import ChatServer, Faults
 if find_spec("distributed") is None:  # importing it takes seconds, and only the workers need it
     pytest.skip("the dask extra is not installed", allow_module_level=True)
 
+import distributed
+
+from flows.run import cluster
 from tests.clusters import Cluster
 from tests.fork_server import Forked
 
@@ -126,3 +130,15 @@ def test_without_a_worker_or_a_scheduler_a_build_ends_with_one_line_and_goes_on_
     assert done.returncode == 0, done.stderr
     assert bytes_of(tmp_path / "build" / "out") == expected
     assert len(server.answered_twice) <= 2 * CONCURRENCY
+
+
+@pytest.mark.parametrize("known", [None, 1], ids=["nobody is known yet", "one has left"])
+def test_a_piece_whose_worker_is_not_known_goes_to_another(monkeypatch: pytest.MonkeyPatch, known: int | None) -> None:
+    monkeypatch.setattr(cluster, "_run_piece", lambda *_: ("made",))
+    build = SimpleNamespace(fingerprint=lambda ref: "0")
+    with distributed.Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+        workers: Any = object.__new__(cluster.Workers)
+        workers._client, workers._open, workers._failure = client, set(), None
+        workers._project = SimpleNamespace(build=build, loop=SimpleNamespace(stopped=False))
+        workers._known = None if known is None else (sorted(client.nthreads()), False)
+        assert workers.run("a stage", SimpleNamespace(worker=1)) == ("made",)
