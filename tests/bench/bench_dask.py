@@ -4,7 +4,7 @@
                                      [--concurrency 64 512]
 
 "lveval" is bound by processor time: the rules make confusing facts, replacements and keywords, and contexts of the
-levels are mixed, from the public questions in TOUCHSTONE_SHARED, which have text for up to 64k words. "endpoint" is
+levels are mixed, from the public questions in TOUCHSTONE_SHARED, which have text for 32k words and more. "endpoint" is
 URAQ against a loopback server that answers after a second. Its concurrency is that of the whole build, whatever the
 number of workers: two gain where a single process cannot keep it busy, and should lose nothing where it can. "busy" is
 the mean number of calls under way, over that concurrency, from the first call to the last.
