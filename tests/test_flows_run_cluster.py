@@ -15,9 +15,6 @@ from tests.chat_server import ChatServer, Faults
 if find_spec("distributed") is None:  # importing it takes seconds, and only the workers need it
     pytest.skip("the dask extra is not installed", allow_module_level=True)
 
-import distributed
-
-from flows.run import cluster
 from tests.clusters import Cluster
 from tests.fork_server import Forked
 
@@ -134,6 +131,10 @@ def test_without_a_worker_or_a_scheduler_a_build_ends_with_one_line_and_goes_on_
 
 @pytest.mark.parametrize("known", [None, 1], ids=["nobody is known yet", "one has left"])
 def test_a_piece_whose_worker_is_not_known_goes_to_another(monkeypatch: pytest.MonkeyPatch, known: int | None) -> None:
+    import distributed
+
+    from flows.run import cluster
+
     monkeypatch.setattr(cluster, "_run_piece", lambda *_: ("made",))
     build = SimpleNamespace(fingerprint=lambda ref: "0")
     with distributed.Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
