@@ -1,6 +1,5 @@
 """The hours that people worked, by week, for whoever pays them."""
 
-import contextlib
 import csv
 import io
 from collections import defaultdict
@@ -8,15 +7,13 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC
 from typing import NamedTuple
 
-from pydantic import ValidationError
-
 from annotation.latest import time_of
 from data.store import Store
+from flows.annotate.work import APART, whole_lines
 from flows.project.project import Project
 from schemas.annotation import Annotation
 
 HOURS = "annotations/hours.csv"
-APART = "-apart"
 
 
 class Hours(NamedTuple):
@@ -44,19 +41,14 @@ def hours_of(annotations: Iterable[Annotation]) -> Iterator[Hours]:
         yield Hours(person, of_week, form, len(took), round(sum(took) / 3600, 2), round(max(took) / 60, 1))
 
 
-def _readable(lines: Iterable[bytes]) -> Iterator[Annotation]:
-    """Yield the annotations; a pull has written the files of the build's forms anew, and leaves others as they are."""
-    for line in lines:
-        with contextlib.suppress(ValidationError):
-            yield Annotation.model_validate_json(line)
-
-
 def write_hours(project: Project) -> None:
-    """Write `annotations/hours.csv` from all that was pulled, also for forms that the build no longer has."""
+    """Write `annotations/hours.csv` from all that was pulled, also for forms that the build no longer has.
+
+    A pull has written the files of the build's forms anew; in others, lines that are no annotations do not count.
+    """
     files = sorted(path for path in (project.out / "annotations").glob("*.jsonl") if not path.stem.endswith(APART))
-    lines = (line for path in files for line in path.read_bytes().split(b"\n"))
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(Hours._fields)
-    table.writerows(hours_of(_readable(lines)))
+    table.writerows(hours_of(work for path in files for work in whole_lines(path.read_bytes(), Annotation)))
     Store(str(project.out)).write(f"{project.out.resolve()}/{HOURS}", text.getvalue().encode())

@@ -10,7 +10,7 @@ from annotation.label_studio.sync import all_projects_of, one_writer
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
 from flows.annotate.push import push
-from flows.annotate.report import write_annotation
+from flows.annotate.report import question_line, write_annotation
 from flows.annotate.work import benchmark_of
 from flows.project.project import Project
 from schemas.base import counted
@@ -69,13 +69,8 @@ class Rounds:
         self._say_once(
             [
                 *(f"{work.rubric}: {note}" for work in collected for note in work.notes),
-                *(
-                    f"{asked.by} asks about {asked.item or asked.key}: {asked.question}"
-                    for work in collected
-                    for asked in work.questions
-                ),
-                *(f"{queue.queue}: {note}" for queue in pushed.queues for note in queue.notes),
-                *pushed.shortages,
+                *(question_line(asked) for work in collected for asked in work.questions),
+                *pushed.messages,
             ]
         )
         return LEAST_S if unheard else MOST_S  # somebody may have submitted before the server was to report it

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from annotation.label_studio.answers import Unusable, answers_of, unchecked_answers
 from annotation.label_studio.client import Client, Row
@@ -17,6 +17,7 @@ from data.store import Store
 from flows.annotate.hours import write_hours
 from flows.annotate.work import (
     ANYBODY,
+    APART,
     Collected,
     Work,
     account_name,
@@ -27,6 +28,7 @@ from flows.annotate.work import (
     read_annotations,
     read_excluded,
     rubric_of,
+    whole_lines,
     works,
 )
 from flows.project.project import Project, read_verdicts
@@ -93,7 +95,7 @@ def _pull(project: Project, client: Client) -> list[Collected]:
         write_lines(project, f"annotations/{work.rubric.name}.jsonl", annotations)
         collected = collect(project, work, annotations, unreadable)
         collected.notes = notes
-        write_lines(project, f"annotations/{work.rubric.name}-apart.jsonl", collected.excluded)
+        write_lines(project, f"annotations/{work.rubric.name}{APART}.jsonl", collected.excluded)
         _write_verdicts(project, work, annotations, collected.settlement.verdicts)
         pulled.append(collected)
     write_hours(project)
@@ -223,12 +225,7 @@ def _earlier(project: Project, rubric: str) -> tuple[list[Annotation], list[str]
     except WrongInput as damage:
         path = project.out / "annotations" / f"{rubric}.jsonl"
         content = path.read_bytes()
-        kept = []
-        for line in content.split(b"\n"):
-            try:
-                kept.append(Annotation.model_validate_json(line))
-            except ValidationError:
-                continue  # it stays in the copy
+        kept = list(whole_lines(content, Annotation))  # the others stay in the copy
         copies = (path.with_name(f"{path.name}.damaged-{number}") for number in range(1, len(content) + 2))
         copy = next(copy for copy in copies if not copy.exists())
         Store(str(project.out)).write(str(copy.resolve()), content)

@@ -59,6 +59,11 @@ class Pushed:
     queues: list[PushedQueue] = field(default_factory=list)
     shortages: list[str] = field(default_factory=list)
 
+    @property
+    def messages(self) -> list[str]:
+        """The notes on the queues, and the shortages: what a lead should know."""
+        return [*(f"{queue.queue}: {note}" for queue in self.queues for note in queue.notes), *self.shortages]
+
 
 def push(project: Project, client: Client) -> Pushed:
     """Bring everybody's current tasks to their queues.

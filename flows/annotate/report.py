@@ -13,7 +13,7 @@ from flows.annotate.work import Collected
 from flows.project.output_files import PEOPLE_REPORT
 from flows.project.project import Project
 from flows.report.template import style, template
-from schemas.annotation import Agreement, Comparison, Means
+from schemas.annotation import Agreement, Annotation, Comparison, Means
 from schemas.base import counted
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
@@ -138,6 +138,11 @@ def notes_of(collected: Collected) -> list[str]:
         *collected.notes,
         f"{people}: suspended, with too few gold questions answered correctly; what they judged goes out again",
     ]
+
+
+def question_line(asked: Annotation) -> str:
+    """Return a person's question to the engineer, with the record that it is about."""
+    return f"{asked.by} asks about {asked.item or asked.key}: {asked.question}"
 
 
 def counts(names: Iterable[str]) -> str:

@@ -47,8 +47,7 @@ def push_tasks(out: Path | None) -> None:
         console.print(table)
     else:
         console.print("people have nothing to do: no part of this build asks them, or everything is decided")
-    notes = [f"{queue.queue}: {note}" for queue in pushed.queues for note in queue.notes]
-    for line in (*notes, *pushed.shortages):
+    for line in pushed.messages:
         console.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
 
 
@@ -92,7 +91,7 @@ def _print_collected(console: Console, collected: Collected) -> None:
     if collected.excluded:
         console.print(f"  [dim]each, with what was missing or wrong: annotations/{collected.rubric}-apart.jsonl[/]")
     for asked in collected.questions[:SHOWN]:
-        console.print(f"  {asked.by} asks about {asked.item or asked.key}: {escape(asked.question)}", soft_wrap=True)
+        console.print(f"  {escape(report.question_line(asked))}", soft_wrap=True)
     if len(collected.questions) > SHOWN:
         console.print(f"  and {counted(len(collected.questions) - SHOWN, 'more question')}, in the annotations")
     if collected.questions:

@@ -6,13 +6,13 @@ annotations of the last pull: which ones count, what is reviewed or goes back, a
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from annotation.agreement import agreement_of, mean_ratings, program_agreement
 from annotation.label_studio.accounts import accounts
@@ -35,7 +35,10 @@ from schemas.errors import WrongInput, first_problem
 from schemas.rubric import Rubric, Task
 
 HERE = Path(__file__).parent
+M = TypeVar("M", bound=BaseModel)
 EXAMPLE = "example"
+APART = "-apart"
+"""How the names of files end that hold what does not count."""
 ANYBODY = "all"
 """The person in the name of a queue that is for everybody."""
 Form = Literal["work", "practice", "revision", "review", "corrected"]
@@ -284,12 +287,15 @@ def read_annotations(project: Project, rubric: str) -> list[Annotation]:
 
 def read_excluded(project: Project, rubric: str) -> list[Excluded]:
     """Return the annotations that the last pull excluded, without damaged lines."""
-    path = project.out / "annotations" / f"{rubric}-apart.jsonl"
-    excluded = []
-    for line in path.read_bytes().split(b"\n") if path.exists() else ():
+    path = project.out / "annotations" / f"{rubric}{APART}.jsonl"
+    return list(whole_lines(path.read_bytes(), Excluded)) if path.exists() else []
+
+
+def whole_lines(content: bytes, model: type[M]) -> Iterator[M]:
+    """Yield the records of a file of JSON Lines, without lines that are no such record."""
+    for line in content.split(b"\n"):
         with contextlib.suppress(ValidationError):
-            excluded.append(Excluded.model_validate_json(line))
-    return excluded
+            yield model.model_validate_json(line)
 
 
 def benchmark_of(project: Project) -> str:
