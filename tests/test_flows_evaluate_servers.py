@@ -16,8 +16,8 @@ from tests.imitations import Refuses, llama_cpp, o1_mini, ollama, openai_window,
 pytestmark = pytest.mark.slow
 
 URAQ = {"statements": 30, "context_counts": [1, 25]}
-SLOW_S = 30
-"""Seconds until a slow server answers: three times what a command that is stopped takes on a busy machine."""
+SLOW_S = 60
+"""Seconds until a slow server answers: several times what a command that is stopped takes on a busy machine."""
 
 
 def right(messages: Messages) -> str:
@@ -189,19 +189,17 @@ def test_who_stops_it_beside_a_slow_server_is_told_at_once_and_does_not_wait_for
             [TOUCHSTONE, "evaluate", "uraq", "--model", "m", "--out", "out"], cwd=built,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        wait_for(lambda: server.requests)
+        wait_for(lambda: server.running)
         process.send_signal(stop)
-        began = time.monotonic()
         assert process.stderr is not None
         assert process.stderr.readline() == "stopping: waiting for calls that were sent, 8 s at most\n"
         assert process.poll() is None
-        _, said = process.communicate(timeout=60)
-        assert time.monotonic() - began < 0.8 * SLOW_S
+        _, said = process.communicate(timeout=2 * SLOW_S)
         assert (process.returncode, said) == (
             130,
             "touchstone: stopped; run the same command again to go on from here\n",
         )
-        assert len(server.requests) <= 2, "nothing more is asked"
+        assert server.requests == [], "it ended before the first answer"
 
 
 def test_replies_that_are_cut_off_are_counted(built: Path) -> None:
