@@ -1,6 +1,7 @@
 """Rows that are looked up by name, as a verifier does."""
 
 import sqlite3
+import sys
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -40,6 +41,18 @@ def test_another_thread_may_look_rows_up_and_drop_them() -> None:
         rows = pool.submit(RowsOnDisk, [("one", word(1, "one"))]).result()
         assert rows["one"].text == "one"
         rows.__del__()
+
+
+def test_threads_that_look_rows_up_at_once_are_each_given_their_own() -> None:
+    rows = RowsOnDisk((str(number), number) for number in range(1000))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            numbers = [number % 1000 for number in range(20_000)]
+            assert list(threads.map(lambda number: rows[str(number)], numbers)) == numbers
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_rows_that_are_looked_up_are_not_in_memory() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import random
 import re
 from collections.abc import Sequence
+from itertools import permutations
 from pathlib import Path
 
 import orjson
@@ -13,7 +14,7 @@ from flows.families.lveval.confusing_facts import facts_problem
 from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.rules.confusing_facts import candidate_facts, confusing_facts
 from flows.families.lveval.rules.entities_en import entity_type, renamed
-from flows.families.lveval.rules.sentences_en import may_name, page_and_type, sentences
+from flows.families.lveval.rules.sentences_en import Collection, may_name, page_and_type, sentences
 from flows.llm.model import Invalid
 from flows.project.output_files import write_output_files
 from flows.project.project import Project
@@ -248,3 +249,9 @@ def test_what_is_known_of_a_document_before_its_sentences_are_made_holds_for_eac
 def test_a_name_may_stand_where_white_space_and_brackets_go(document: str) -> None:
     assert may_name(document, ["London", "New York"])
     assert may_name(document, ["New London"]) is ("(x)" in document)
+
+
+def test_the_weight_of_words_does_not_depend_on_their_order() -> None:
+    words = ["one", "two", "three", "four", "five", "six", "seven"]
+    collection = Collection([" ".join(words[:number]) for number in range(1, len(words) + 1)])
+    assert len({collection.weight(order) for order in permutations(words)}) == 1

@@ -17,7 +17,9 @@ class RowsOnDisk(Mapping[str, Any]):
         Raises `Failed` if there is no room for the file.
         """
         # A file without a name is temporary. Whichever thread collects garbage may close it.
-        self._file = sqlite3.connect("", check_same_thread=False)
+        # Threads share the connection: from Python 3.12 on, one that is about to run a statement of the connection's
+        # cache may be given the row that another looks up by the same statement. So none is kept.
+        self._file = sqlite3.connect("", check_same_thread=False, cached_statements=0)
         self._file.execute("PRAGMA journal_mode = OFF")
         self._file.execute("CREATE TABLE rows (name TEXT, row BLOB)")
         try:

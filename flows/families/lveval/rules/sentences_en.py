@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from math import log
+from math import fsum, log
 from typing import NamedTuple
 
 from flows.families.lveval.rules import entities_en
@@ -84,7 +84,8 @@ class Collection:
 
     def weight(self, words: Iterable[str]) -> float:
         """Return how informative words are: the fewer documents have a word, the more informative it is."""
-        return sum(self._weights.get(word, self._most) for word in words)
+        # The words come in any order, in every process in another: the sum must not depend on it.
+        return fsum(self._weights.get(word, self._most) for word in words)
 
     def near(self, words: frozenset[str], most: int) -> list[str]:
         """Return the documents most similar to the words; words that occur everywhere do not count."""
