@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from schemas.annotation import Annotation, Excluded
 from schemas.rubric import Rubric, Task
+from schemas.verdict import Decision
 
 CANCELLED = "cancelled"
 DUPLICATE = "duplicate"
@@ -94,9 +95,9 @@ def invalid(annotation: Annotation, task: Task, rubric: Rubric) -> tuple[str, st
     return _unknown_answer(annotation, task, rubric) or _incomplete(annotation, rubric)
 
 
-def decision_of(answers: Mapping[str, str], rubric: Rubric) -> str:
+def decision_of(answers: Mapping[str, str], rubric: Rubric) -> Decision:
     """Return a person's decision on the record: `accept`, `fix`, or `reject` as soon as one choice rejects."""
-    decision = "accept"
+    decision: Decision = "accept"
     for ask in rubric.asks:
         if not ask.decides or answers.get(ask.name) in ask.accepts:
             continue

@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from annotation.assign import seat
 from annotation.latest import ANOTHER_RUBRIC, OLDER, UNKNOWN_TASK, decision_of, exclude, latest, time_of, unwritten
 from annotation.quality import unconfirmed
+from annotation.reliability import Given, Reliabilities, known_decision
 from annotation.review import (
     COMMENT,
     FIX,
@@ -30,7 +30,7 @@ from annotation.verdicts import Course, Outcome, changes_of, outcome_of, record_
 from schemas.annotation import Annotation, Excluded, Finding
 from schemas.base import Frozen
 from schemas.rubric import Change, Rubric, Task
-from schemas.verdict import Verdict
+from schemas.verdict import Decision, Verdict
 
 REVIEWER_IS_AUTHOR = "reviewer is the author"
 NOTHING_FIXED = "says fix, and nothing is fixed"
@@ -39,6 +39,8 @@ BROKEN_FIX = "the corrected text breaks a check"
 
 Check = Callable[[Task, Annotation], Sequence[Finding]]
 """(the original task, an annotation of it): what is wrong with the annotation."""
+Weigh = Callable[[Iterable[Given], Mapping[str, Decision]], Reliabilities | None]
+"""(people's decisions, the right ones of gold tasks by key): how sure they are; None if that is unknown."""
 
 
 class FollowUp(NamedTuple):
@@ -60,6 +62,9 @@ class Settlement(Frozen):
     excluded: tuple[Excluded, ...]
     sent_back: tuple[tuple[str, str], ...] = Field(description="(task's key, author) of each rejected submission")
     accepted: tuple[tuple[str, str], ...] = Field(description="(task's key, author) of what a reviewer accepted")
+    reliabilities: Reliabilities | None = Field(
+        None, description="How sure the decisions are; None with a review, and if nothing is known of it"
+    )
 
 
 def settle(
@@ -69,6 +74,7 @@ def settle(
     *,
     review: Rubric | None = None,
     check: Check = lambda task, annotation: (),
+    weigh: Weigh = lambda given, known: None,
     people: Collection[str] | None = None,
     suspended: Collection[str] = (),
     seed: int = 0,
@@ -83,6 +89,7 @@ def settle(
     - Without one, a record for one person is decided by the first person in that order. A record for several is decided
       by the majority of accept, fix and reject; with fix, the texts are those of the first who says so.
     - Texts of the record that differ from those in the boxes are changes, and make the decision a fix.
+    - `weigh` says how sure decisions without a review are.
     - A rubric that decides nothing gives no verdict: a task is rated once as many people did it as it asks for.
     """
     by_key = {task.key: task for task in tasks}
@@ -91,19 +98,15 @@ def settle(
     submissions = _Submissions(annotations, rubrics, people, suspended)
     settling = _Settling(rubric, review, check, submissions)
     courses: dict[str, list[Course]] = defaultdict(list)
-    for annotation in submissions.take(by_key.values(), rubric):
-        task = by_key[annotation.key or keys[annotation.task]]
+    work = [(by_key[work.key or keys[work.task]], work) for work in submissions.take(by_key.values(), rubric)]
+    for task, annotation in work:
         if not task.right_answers:
             courses[task.key].append(settling.follow(task, annotation))
+    weighed = _weighed(weigh, courses, work, rubric) if review is None and rubric.decides else None
     touched = {excluded.key for excluded in submissions.excluded}
+    chances = weighed.tasks if weighed else {}
     outcomes = [
-        outcome_of(
-            task,
-            sorted(courses[key], key=lambda course, key=key: seat(seed, key, course.by)),  # type: ignore[misc]
-            rubric,
-            review is not None,
-            key in touched,
-        )
+        outcome_of(task, courses[key], rubric, seed, review is not None, key in touched, chances.get(key, {}))
         for key, task in sorted(by_key.items())
         if not task.right_answers
     ]
@@ -118,7 +121,19 @@ def settle(
         excluded=tuple(submissions.excluded),
         sent_back=tuple(settling.sent_back),
         accepted=tuple(settling.accepted),
+        reliabilities=weighed,
     )
+
+
+def _weighed(
+    weigh: Weigh, courses: Mapping[str, Sequence[Course]], work: Iterable[tuple[Task, Annotation]], rubric: Rubric
+) -> Reliabilities | None:
+    """Weigh people's finished work against one another's and, on gold tasks, against the known answers."""
+    on_gold = [(task, annotation) for task, annotation in work if task.right_answers]
+    done = [(key, course) for key in courses for course in courses[key] if course.state == "done"]
+    given = [Given(key, course.by, course.decision) for key, course in done]
+    given += [Given(task.key, made.by, known_decision(task, made.answers, rubric)) for task, made in on_gold]
+    return weigh(given, {task.key: known_decision(task, task.right_answers, rubric) for task, _ in on_gold})
 
 
 class _Submissions:

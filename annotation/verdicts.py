@@ -2,17 +2,20 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from typing import Literal, NamedTuple
 
 from pydantic import Field
 
+from annotation.assign import seat
 from annotation.latest import time_of
 from annotation.quality import majority
+from annotation.reliability import DIGITS
 from annotation.review import record_text
 from schemas.annotation import Annotation
 from schemas.base import Frozen
 from schemas.rubric import Change, Rubric, Task
-from schemas.verdict import Verdict
+from schemas.verdict import Decision, Verdict
 
 
 class Course(NamedTuple):
@@ -21,7 +24,7 @@ class Course(NamedTuple):
     by: str
     state: Literal["done", "waiting", "back"]
     reason: str
-    decision: Literal["accept", "fix", "reject"]
+    decision: Decision
     work: Annotation
     comment: str = ""
     reviewer: str = ""
@@ -40,13 +43,26 @@ class Outcome(Frozen):
     verdict: Verdict | None = None
 
 
-def outcome_of(task: Task, courses: Sequence[Course], rubric: Rubric, reviewed: bool, touched: bool) -> Outcome:
-    """Return the outcome of a task; `touched` if somebody submitted work on it that does not count."""
+def outcome_of(
+    task: Task,
+    courses: Iterable[Course],
+    rubric: Rubric,
+    seed: int,
+    reviewed: bool,
+    touched: bool,
+    chances: Mapping[Decision, float],
+) -> Outcome:
+    """Return the outcome of a task.
+
+    `touched` if somebody submitted work on it that does not count. `chances` has the probability of each decision, if
+    it is known.
+    """
+    courses = sorted(courses, key=lambda course: seat(seed, task.key, course.by))
     done = [course for course in courses if course.state == "done"]
     if chosen := _deciding(done, len(courses), rubric, reviewed):
         if not rubric.decides:
             return Outcome(key=task.key, state="rated")
-        return Outcome(key=task.key, state="decided", verdict=_verdict(task, chosen, rubric))
+        return Outcome(key=task.key, state="decided", verdict=_verdict(task, chosen, rubric, chances))
     if back := [course for course in courses if course.state == "back"]:
         return Outcome(key=task.key, state="back", reason=back[0].reason)
     if courses:
@@ -70,7 +86,7 @@ def _deciding(done: Sequence[Course], courses: int, rubric: Rubric, reviewed: bo
     return done[:1] if len(done) == courses else ()
 
 
-def _verdict(task: Task, chosen: Sequence[Course], rubric: Rubric) -> Verdict:
+def _verdict(task: Task, chosen: Sequence[Course], rubric: Rubric, chances: Mapping[Decision, float]) -> Verdict:
     course = chosen[0]
     rejected = course.decision == "reject"
     extra = {part.name for part in rubric.writes if not part.corrects}
@@ -86,6 +102,7 @@ def _verdict(task: Task, chosen: Sequence[Course], rubric: Rubric) -> Verdict:
         by=", ".join(sorted(course.by for course in chosen)),
         reviewed_by=course.reviewer,
         at=max((course.at for course in chosen), key=time_of),
+        posterior=chances.get(course.decision),
     )
 
 
@@ -119,8 +136,15 @@ def _together(verdicts: Sequence[Verdict]) -> Verdict:
             "comment": "\n".join(dict.fromkeys(verdict.comment for verdict in verdicts if verdict.comment)),
             "by": ", ".join(sorted({code for verdict in verdicts for code in verdict.by.split(", ")})),
             "at": max((verdict.at for verdict in verdicts), key=time_of),
+            "posterior": _all_right([verdict.posterior for verdict in verdicts]),
         }
     )
+
+
+def _all_right(posteriors: Sequence[float | None]) -> float | None:
+    """Return the probability that all of several decisions are right; None if it is unknown of one."""
+    known = [posterior for posterior in posteriors if posterior is not None]
+    return round(prod(known), DIGITS) if len(known) == len(posteriors) else None
 
 
 def changes_of(task: Task, work: Annotation, rubric: Rubric) -> dict[str, str]:

@@ -7,6 +7,8 @@ from pydantic import Field, model_validator
 
 from schemas.base import Frozen
 
+Decision = Literal["accept", "fix", "reject"]
+
 
 class Verdict(Frozen):
     """A decision on one record, as it was shown.
@@ -17,7 +19,7 @@ class Verdict(Frozen):
     key: str
     view_hash: str
     rubric: str
-    decision: Literal["accept", "fix", "reject"]
+    decision: Decision
     changes: Mapping[str, str] = Field(default_factory=dict, description="Field -> corrected text, with `fix`")
     texts: Mapping[str, str] = Field(
         default_factory=dict, description="Texts that are not fields of the record, by name"
@@ -29,6 +31,11 @@ class Verdict(Frozen):
     by: str = Field("", description="The person's code, never a name; several who agreed are separated by commas")
     reviewed_by: str = Field("", description="Code of the reviewer, if the work was reviewed")
     at: str = Field("", description="ISO 8601 time")
+    posterior: float | None = Field(
+        None, ge=0, le=1, exclude_if=lambda value: value is None,
+        description="Probability that the decision is right, from people's reliabilities; none where a reviewer "
+        "decided, and where nothing is known of them",
+    )  # fmt: skip
 
     @model_validator(mode="after")
     def _changes_belong_to_a_fix(self) -> "Verdict":

@@ -29,10 +29,11 @@ FENCES = {
     "datasets": ("data/sources/hub.py", "data/publish/", "flows/families/charpeval/score.py"),
     "openai": ("flows/llm/client.py", "flows/llm/connection.py"),
     "uv": ("annotation/label_studio/install.py",),
+    "crowdkit": ("annotation/reliability.py",),
 }  # fmt: skip
 HEAVY = (
     "prefect", "torch", "transformers", "sentence_transformers", "faiss", "datasets", "openai", "pandas", "pyarrow",
-    "numpy", "sqlalchemy", "huggingface_hub", "lemminflect", "label_studio_sdk", "httpx", "uv",
+    "numpy", "sqlalchemy", "huggingface_hub", "lemminflect", "label_studio_sdk", "httpx", "uv", "crowdkit",
 )  # fmt: skip
 OF_THE_SERVER = "annotation/label_studio/page/"
 """It runs in Label Studio's environment."""

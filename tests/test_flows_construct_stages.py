@@ -18,7 +18,7 @@ from flows.construct.engine import Context, Drop, Slot, Step, each, expand
 from flows.construct.estimates import Expected
 from flows.construct.preparing import attempts, calls_ahead, expected_calls
 from flows.construct.settings import Undeclared
-from flows.construct.stages import Build, RebuiltParts, Sample, StageRef
+from flows.construct.stages import PEOPLE, Build, RebuiltParts, Sample, StageRef
 from flows.llm.model import Out, Prompt, TransportError, Usage
 from flows.llm.rules import Rules
 from flows.project.project import Project
@@ -244,6 +244,10 @@ async def test_verdicts_reject_fix_and_accept_and_the_rest_waits(tmp_path: Path)
     assert summary.dropped["people"] == {"rejected by people": 1}
     assert summary.planned == len(WORDS) == summary.kept + summary.waiting + 4
     assert {record.text for record in build.accepted("toy", "echoes")} == {"BUZZ", "BUZZBUZZ", "ZEBRA", "ZEBRAZEBRA"}
+    # How sure people's decisions are changes with all that people do: it changes no row, and no name of a stage.
+    surer = {key: given.model_copy(update={"posterior": 0.9}) for key, given in verdicts.items()}
+    (people,) = (ref for ref in build.stages(FAMILY, FAMILY.part("words")) if ref.step == PEOPLE)
+    assert toy_build(tmp_path, WORDS, verdicts=surer).fingerprint(people) == build.fingerprint(people)
     # The word that waits is built on, unreviewed; fixing made a new id under the old key.
     assert next(iter(build.accepted("toy", "words"))).key == bee.key
     assert zebra.key == list(build.accepted("toy", "words"))[1].key

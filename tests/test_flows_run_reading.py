@@ -17,7 +17,7 @@ def test_explain_says_what_was_made_of_which_record_and_who_rejected_one(
     project = build(tmp_path, words=words)
     family = project.build.families["saying"].family
     sifted = {word.text: word for word in project.build.sifted(family, family.part("words"))}
-    decide(project, "words", {"brave": "reject", "calm": "CALM!"}, by="a1", reviewed_by="r1")
+    decide(project, "words", {"brave": "reject", "calm": "CALM!"}, by="a1", reviewed_by="r1", posterior=0.934)
     project = build(tmp_path, words=words)
     fixed = next(iter(project.build.accepted("saying", "words")))
 
@@ -27,10 +27,10 @@ def test_explain_says_what_was_made_of_which_record_and_who_rejected_one(
 
     rejected = explained("brave")
     place = next(number for number, line in enumerate(rejected) if "saying words · people · dropped" in line)
-    assert rejected[place + 2 : place + 4] == [
-        "reason: rejected by people", "decided by a1, reviewed by r1 (rubric saying-words)",
-    ]  # fmt: skip
+    decided = "decided by a1, reviewed by r1 (rubric saying-words), right with a probability of 93%"
+    assert rejected[place + 2 : place + 4] == ["reason: rejected by people", decided]
     kept = explained("calm")
+    assert kept.count(decided) == 1  # the fix, and not what it was before
     made = f"made of {fixed.id}: 2 records in saying echoes · echo"
     assert [line for line in kept if line.startswith("made of ")] == [made]
     assert kept.index(made) > next(n for n, line in enumerate(kept) if line.startswith(f"id {fixed.id} "))

@@ -20,6 +20,7 @@ from annotation.label_studio.client import Client
 from annotation.measures import DRAWS
 from annotation.practice import not_practised, practice_of, practice_rubric
 from annotation.quality import suspended
+from annotation.reliability import Reliabilities, reliabilities
 from annotation.review import AGREED, DISAGREES, NO, corrected_of, judging_of, revision_of
 from annotation.settle import Settlement, settle
 from data.sources.files import json_lines
@@ -33,6 +34,7 @@ from schemas.annotation import Agreement, Annotation, Comparison, Excluded, Find
 from schemas.base import Record, key_of
 from schemas.errors import WrongInput, first_problem
 from schemas.rubric import Rubric, Task
+from schemas.verdict import Decision
 
 HERE = Path(__file__).parent
 M = TypeVar("M", bound=BaseModel)
@@ -187,6 +189,16 @@ class Collected:
         return [*self.unreadable, *self.settlement.excluded]
 
     @property
+    def reliabilities(self) -> Reliabilities | None:
+        """How sure the decisions are, and how reliable each person is; None with a review, and if it is unknown."""
+        return self.settlement.reliabilities
+
+    @property
+    def probabilities(self) -> Mapping[str, Mapping[Decision, float]]:
+        """By the key of each task that somebody decided, the probability of each decision; empty if it is unknown."""
+        return self.reliabilities.tasks if self.reliabilities else {}
+
+    @property
     def judged(self) -> list[Annotation]:
         """The annotations that count for agreement: each person's own work on records, before any review."""
         asked = {task.key for task in self.work.tasks}
@@ -236,6 +248,7 @@ def collect(
         work.rubric,
         review=work.people.review,
         check=lambda task, annotation: _findings(project, work, task, annotation),
+        weigh=lambda given, known: reliabilities(given, known, work.rubric),
         people=codes_of(project),
         suspended=out,
         seed=project.config.seed,

@@ -287,7 +287,9 @@ class Build:
             return {**common, "sources": [self._source_fingerprint(spec) for spec in self.source_specs(ref)]}
         if ref.step == PEOPLE:
             verdicts = self.verdicts(ref.family, ref.part)
-            return {**common, "verdicts": {key: verdict.model_dump(mode="json") for key, verdict in verdicts.items()}}
+            # A verdict's posterior changes with everybody's work, and changes no row.
+            applied = {key: verdict.model_dump(mode="json", exclude={"posterior"}) for key, verdict in verdicts.items()}
+            return {**common, "verdicts": applied}
         step = self.step(ref)
         assert step is not None
         if releases:

@@ -17,6 +17,7 @@ from rich.status import Status
 from data.checksum import checksum
 from data.sources import read_source
 from flows.construct.engine import Family, Part
+from flows.construct.people import in_words
 from flows.construct.settings import sources_of
 from flows.construct.stages import PEOPLE, StageRef
 from flows.project.console import as_lines, make_console
@@ -24,6 +25,7 @@ from flows.project.output_files import accepted_rows, open_build, verify_context
 from flows.project.project import Project
 from schemas.base import Dropped, Record, counted, visible
 from schemas.errors import Failed, WrongInput, nearest
+from schemas.verdict import Verdict
 
 FAULTS_SHOWN = 20
 
@@ -109,6 +111,9 @@ def _explain_kept(
     assert manifest is not None
     console.print(Rule(f"{ref} · kept", style="green", align="left"))
     console.print(f"id {record.id} · key {record.key} · stage {manifest.fingerprint} (version {manifest.version})")
+    verdict = project.build.verdicts(ref.family, ref.part).get(record.key) if ref.step == PEOPLE else None
+    if verdict is not None and _applied(verdict, record):
+        _explain_verdict(console, verdict)
     provenance = getattr(record, "provenance", None)
     if told:
         return
@@ -142,10 +147,7 @@ def _explain_dropped(console: Console, project: Project, ref: StageRef, dropped:
     console.print(f"reason: {dropped.reason}{measured}", markup=False)
     verdict = project.build.verdicts(ref.family, ref.part).get(dropped.key) if ref.step == PEOPLE else None
     if verdict is not None and verdict.decision == "reject":
-        reviewed = f", reviewed by {verdict.reviewed_by}" if verdict.reviewed_by else ""
-        console.print(
-            visible(f"decided by {verdict.by or 'an unnamed person'}{reviewed} (rubric {verdict.rubric})"), markup=False
-        )
+        _explain_verdict(console, verdict)
     if dropped.evidence:
         console.print(as_lines(f"evidence: {dropped.evidence}"), markup=False)
     for related in _parents(project, [dropped.related_id] if dropped.related_id else []):
@@ -154,6 +156,22 @@ def _explain_dropped(console: Console, project: Project, ref: StageRef, dropped:
     before = next((record for records in arrived for record in records if record.id == dropped.item_id), None)
     if before is not None:
         console.print(as_lines(f"it was: {_text_of(before)}"), markup=False)
+
+
+def _applied(verdict: Verdict, record: Record) -> bool:
+    """Return whether a verdict made a kept record what it is: one on an earlier view of it did not."""
+    if verdict.decision == "accept":
+        return verdict.view_hash == record.view_hash
+    return bool(verdict.changes) and all(
+        in_words(getattr(record, name)) == text for name, text in verdict.changes.items()
+    )
+
+
+def _explain_verdict(console: Console, verdict: Verdict) -> None:
+    reviewed = f", reviewed by {verdict.reviewed_by}" if verdict.reviewed_by else ""
+    sure = "" if verdict.posterior is None else f", right with a probability of {verdict.posterior:.0%}"
+    by = verdict.by or "an unnamed person"
+    console.print(visible(f"decided by {by}{reviewed} (rubric {verdict.rubric}){sure}"), markup=False)
 
 
 def _text_of(record: Record) -> str:
