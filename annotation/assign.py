@@ -104,7 +104,8 @@ def assign(
     task, the people who may not have it, such as the author of what is reviewed. People who are `suspended` get
     nothing, and their tasks go to others.
 
-    Each person gets the rubric's share of `gold` tasks, at seeded places among the new ones. A person who holds no task
+    Each person gets the rubric's share of `gold` tasks, at seeded places among the new ones, and none that shows what
+    another task of theirs does. A person who holds no task
     yet and has not `passed` the `practice` gets only that, and the rest `later`.
     """
     barred = barred or {}
@@ -120,7 +121,9 @@ def assign(
     for by in active:
         turn = sorted(gold_by_key, key=lambda key, by=by: (seat(seed, key, by), key))  # type: ignore[misc]
         seen = [gold_by_key[key] for key in turn if key in holding[by]]
-        unseen = [gold_by_key[key] for key in turn if key not in holding[by]]
+        asked = {by_key[key].id for key in (*kept[by], *new[by])}
+        may_have = [key for key in turn if by not in barred.get(key, ()) and gold_by_key[key].id not in asked]
+        unseen = [gold_by_key[key] for key in may_have if key not in holding[by]]
         gold_count = gold_wanted(len(kept[by]) + len(new[by]), rubric)
         fresh = unseen[: max(0, gold_count - len(seen))]
         if len(seen) + len(fresh) < gold_count:

@@ -48,15 +48,18 @@ class GoldScore(Frozen):
 def gold_scores(tasks: Iterable[Task], annotations: Iterable[Annotation]) -> dict[str, GoldScore]:
     """Return each person's score on the gold tasks among `tasks`; people who did none are left out.
 
-    A person's last annotation of a task counts. A gold question left open is wrong.
+    A person's last annotation of a task counts. A gold question left open is wrong. Who did a task before it became a
+    gold task did it under another key.
     """
-    expected = {task.id: task.right_answers for task in tasks if task.right_answers}
-    last = {(work.by, work.task): work.answers for work in annotations if work.task in expected}
+    expected = {(task.key, task.id): task.right_answers for task in tasks if task.right_answers}
+    keys = {task: key for key, task in expected}
+    last = {(work.by, (work.key or keys.get(work.task, ""), work.task)): work.answers for work in annotations}
     right: Counter[str] = Counter()
     answered: Counter[str] = Counter()
     for (by, task), answers in last.items():
-        right[by] += sum(answers.get(question) == answer for question, answer in expected[task].items())
-        answered[by] += len(expected[task])
+        if known := expected.get(task):
+            right[by] += sum(answers.get(question) == answer for question, answer in known.items())
+            answered[by] += len(known)
     return {by: GoldScore(right=right[by], answered=number) for by, number in answered.items()}
 
 

@@ -230,13 +230,13 @@ def derived_name(name: str, suffix: str) -> str:
     return name[: LONGEST_NAME - len(suffix) - len(mark)].rstrip("-") + mark + suffix
 
 
-def same_form(rubric: Rubric, suffix: str, title: str, first: Shown) -> Rubric:
-    """Return the rubric's form with one more text at the top, for one person per task and without samples."""
+def same_form(rubric: Rubric, suffix: str, title: str, *first: Shown) -> Rubric:
+    """Return the rubric's form with more texts at the top, for one person per task and without samples."""
     return rubric.model_copy(
         update={
             "name": derived_name(rubric.name, suffix),
             "title": f"{title}: {rubric.title or rubric.name}",
-            "shows": (first, *rubric.shows),
+            "shows": (*first, *rubric.shows),
             "listed": rubric.lists_by,
             "people_per_item": 1,
             "overlaps": False,

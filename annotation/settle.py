@@ -7,11 +7,19 @@ the annotations each time. Nothing is remembered, and the order in which they we
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from pydantic import Field
 
-from annotation.latest import ANOTHER_RUBRIC, OLDER, UNKNOWN_TASK, decision_of, exclude, latest, time_of, unwritten
+from annotation.adjudicate import (
+    Disagreement,
+    adjudication_key,
+    adjudication_of,
+    adjudication_task,
+    differ,
+)
+from annotation.assign import seat
+from annotation.latest import OLDER, decision_of, exclude, unwritten
 from annotation.quality import unconfirmed
 from annotation.reliability import Given, Reliabilities, known_decision
 from annotation.review import (
@@ -26,16 +34,17 @@ from annotation.review import (
     revision_task,
     title_of,
 )
+from annotation.submissions import Submissions
 from annotation.verdicts import Course, Outcome, changes_of, outcome_of, record_verdicts, same_text
 from schemas.annotation import Annotation, Excluded, Finding
 from schemas.base import Frozen
 from schemas.rubric import Change, Rubric, Task
 from schemas.verdict import Decision, Verdict
 
-REVIEWER_IS_AUTHOR = "reviewer is the author"
+ADJUDICATOR_ANSWERED = "decides on an answer of their own"
 NOTHING_FIXED = "says fix, and nothing is fixed"
-ANOTHERS_REVISION = "another person's revision"
 BROKEN_FIX = "the corrected text breaks a check"
+REFUSED = "a check refuses it"
 
 Check = Callable[[Task, Annotation], Sequence[Finding]]
 """(the original task, an annotation of it): what is wrong with the annotation."""
@@ -58,6 +67,7 @@ class Settlement(Frozen):
     reviews: tuple[FollowUp, ...] = Field(description="Tasks for reviewers, done or not; not for the author")
     revisions: tuple[FollowUp, ...] = Field(description="Tasks for authors, done or not")
     corrections: tuple[FollowUp, ...] = Field(description="Tasks that tell authors what was corrected, read or not")
+    disagreements: tuple[Disagreement, ...] = Field(description="Where people differ, decided or not")
     counted: tuple[Annotation, ...]
     excluded: tuple[Excluded, ...]
     sent_back: tuple[tuple[str, str], ...] = Field(description="(task's key, author) of each rejected submission")
@@ -88,14 +98,15 @@ def settle(
       people's versions show how far they agree.
     - Without one, a record for one person is decided by the first person in that order. A record for several is decided
       by the majority of accept, fix and reject; with fix, the texts are those of the first who says so.
+    - Without a review, somebody else may decide a task that people answered differently (`annotation/adjudicate.py`).
     - Texts of the record that differ from those in the boxes are changes, and make the decision a fix.
     - `weigh` says how sure decisions without a review are.
     - A rubric that decides nothing gives no verdict: a task is rated once as many people did it as it asks for.
     """
     by_key = {task.key: task for task in tasks}
     keys = {task.id: task.key for task in by_key.values()}
-    rubrics = {rubric.name, revision_of(rubric).name, *([review.name] if review else [])}
-    submissions = _Submissions(annotations, rubrics, people, suspended)
+    rubrics = {form.name for form in (rubric, revision_of(rubric), review or adjudication_of(rubric))}
+    submissions = Submissions(annotations, rubrics, people, suspended)
     settling = _Settling(rubric, review, check, submissions)
     courses: dict[str, list[Course]] = defaultdict(list)
     work = [(by_key[work.key or keys[work.task]], work) for work in submissions.take(by_key.values(), rubric)]
@@ -105,11 +116,12 @@ def settle(
     weighed = _weighed(weigh, courses, work, rubric) if review is None and rubric.decides else None
     touched = {excluded.key for excluded in submissions.excluded}
     chances = weighed.tasks if weighed else {}
-    outcomes = [
-        outcome_of(task, courses[key], rubric, seed, review is not None, key in touched, chances.get(key, {}))
-        for key, task in sorted(by_key.items())
-        if not task.right_answers
-    ]
+    outcomes: list[Outcome] = []
+    for key, task in sorted(by_key.items()):
+        if not task.right_answers:
+            seated = sorted(courses[key], key=lambda course, key=key: seat(seed, key, course.by))  # type: ignore[misc]
+            decided, odds = settling.adjudicated(task, seated), chances.get(key, {})
+            outcomes.append(outcome_of(task, seated, rubric, review is not None, key in touched, odds, decided))
     submissions.exclude_rest()
     return Settlement(
         outcomes=tuple(outcomes),
@@ -117,6 +129,7 @@ def settle(
         reviews=tuple(settling.reviews),
         revisions=tuple(settling.revisions),
         corrections=tuple(settling.corrections),
+        disagreements=tuple(settling.disagreements),
         counted=tuple(submissions.counted),
         excluded=tuple(submissions.excluded),
         sent_back=tuple(settling.sent_back),
@@ -136,74 +149,17 @@ def _weighed(
     return weigh(given, {task.key: known_decision(task, task.right_answers, rubric) for task, _ in on_gold})
 
 
-class _Submissions:
-    """All annotations; each task takes its own, and annotations that count are separated from excluded ones."""
-
-    def __init__(
-        self,
-        annotations: Iterable[Annotation],
-        rubrics: Collection[str],
-        people: Collection[str] | None,
-        suspended: Collection[str],
-    ) -> None:
-        self.people, self.suspended = people, suspended
-        self.left: dict[str, dict[str, list[Annotation]]] = {name: defaultdict(list) for name in rubrics}
-        self.counted: list[Annotation] = []
-        self.excluded: list[Excluded] = []
-        for annotation in annotations:
-            if annotation.rubric in self.left:
-                self.left[annotation.rubric][annotation.key or annotation.task].append(annotation)
-            else:
-                self.excluded.append(exclude(annotation, ANOTHER_RUBRIC, annotation.rubric))
-
-    def take(self, tasks: Iterable[Task], rubric: Rubric) -> list[Annotation]:
-        """Return the annotations of the tasks that count."""
-        tasks = list(tasks)
-        return self._count(self._pop(tasks, rubric), tasks, rubric)
-
-    def take_revision(self, task: Task, rubric: Rubric, author: str) -> Annotation | None:
-        """Return the author's revision; anybody else's is excluded."""
-        submitted = self._pop([task], rubric)
-        self.excluded.extend(exclude(work, ANOTHERS_REVISION, author) for work in submitted if work.by != author)
-        counted = self._count([work for work in submitted if work.by == author], [task], rubric)
-        return counted[0] if counted else None
-
-    def take_reviews(self, task: Task, rubric: Rubric, author: str) -> list[Annotation]:
-        """Return the valid reviews of the author's work by others, the last first; the caller says which one counts."""
-        submitted = self._pop([task], rubric)
-        self.excluded.extend(
-            exclude(work, REVIEWER_IS_AUTHOR, author, key=task.key) for work in submitted if work.by == author
-        )
-        others = [work for work in submitted if work.by != author]
-        valid, excluded = latest(others, [task], rubric, self.people, self.suspended)
-        self.excluded.extend(excluded)
-        return sorted(valid, key=lambda work: (time_of(work.at), work.by), reverse=True)
-
-    def exclude_rest(self) -> None:
-        """Exclude the annotations that no task took."""
-        for left in self.left.values():
-            self.excluded.extend(exclude(work, UNKNOWN_TASK, work.task) for rest in left.values() for work in rest)
-
-    def _pop(self, tasks: Iterable[Task], rubric: Rubric) -> list[Annotation]:
-        left = self.left[rubric.name]
-        return [work for task in tasks for name in (task.key, task.id) for work in left.pop(name, ())]
-
-    def _count(self, submitted: Iterable[Annotation], tasks: Iterable[Task], rubric: Rubric) -> list[Annotation]:
-        counted, excluded = latest(submitted, tasks, rubric, self.people, self.suspended)
-        self.counted.extend(counted)
-        self.excluded.extend(excluded)
-        return counted
-
-
 class _Settling:
     """Follows each person's work through checks, reviews and revisions, and collects the tasks that come of it."""
 
-    def __init__(self, rubric: Rubric, review: Rubric | None, check: Check, submissions: _Submissions) -> None:
+    def __init__(self, rubric: Rubric, review: Rubric | None, check: Check, submissions: Submissions) -> None:
         self.rubric, self.review, self.check, self.submissions = rubric, review, check, submissions
         self.revision = revision_of(rubric)
         self.reviews: list[FollowUp] = []
         self.revisions: list[FollowUp] = []
         self.corrections: list[FollowUp] = []
+        self.adjudication = adjudication_of(rubric)
+        self.disagreements: list[Disagreement] = []
         self.sent_back: list[tuple[str, str]] = []
         self.accepted: list[tuple[str, str]] = []
 
@@ -223,6 +179,44 @@ class _Settling:
             self.corrections.append(FollowUp(told, work.by))
         return course
 
+    def adjudicated(self, task: Task, courses: Sequence[Course]) -> Course | None:
+        """Return what somebody else decided on a task that people answered differently; None if nobody did."""
+        if self.review is not None or not self.rubric.decides:
+            return None
+        form, done = self.adjudication, [course for course in courses if course.state == "done"]
+        they_differ = differ(self.rubric, task, done)
+        if not they_differ and not self.submissions.are_left(form, adjudication_key(form, task)):
+            return None
+        asked = adjudication_task(self.rubric, form, task, done)
+        people = tuple(course.by for course in courses)
+        decided = None
+        for work in self.submissions.take_others(asked, form, people, ADJUDICATOR_ANSWERED):
+            if decided is not None:
+                self._exclude(work, asked, OLDER, f"a later one is of {decided.at}")
+            elif problems := self._refusals(task, work):
+                self._exclude(work, asked, REFUSED, "; ".join(problems))
+            else:
+                decided = self._decided(task, work)
+                self.submissions.counted.append(work)
+        if they_differ or decided is not None:
+            decisions = tuple(course.decision for course in done)
+            self.disagreements.append(Disagreement(task, asked, people, decisions, decided))
+        return decided
+
+    def _refusals(self, task: Task, work: Annotation) -> list[str]:
+        """Return what is wrong with the decision of somebody who decides where people differ."""
+        if decision_of(work.answers, self.rubric) == "reject":
+            return []
+        empty = [Finding(name=name, problem="is empty", rejects=True) for name in unwritten(work, self.rubric)]
+        findings = [*empty, *self.check(task, work), *_nothing_fixed(task, work, self.rubric)]
+        return [f"{title_of(self.rubric, finding.name)}: {finding.problem}" for finding in findings if finding.rejects]
+
+    def _decided(self, task: Task, work: Annotation) -> Course:
+        comment = _notes(self.adjudication, work)
+        if decision_of(work.answers, self.rubric) == "reject":
+            return Course(work.by, "done", "", "reject", work, comment, at=work.at)
+        return self._finished(task, work, comment)
+
     def _judged(self, first: Task, task: Task, work: Annotation) -> Course:
         """Return the result of the checks and the last review for a version of the work."""
         if decision_of(work.answers, self.rubric) == "reject":
@@ -238,7 +232,7 @@ class _Settling:
         asked = review_task(self.rubric, self.review, task, work, findings)
         self.reviews.append(FollowUp(asked, work.by))
         course = None
-        for review in self.submissions.take_reviews(asked, self.review, work.by):
+        for review in self.submissions.take_others(asked, self.review, [work.by]):
             if course is not None:
                 self._exclude(review, asked, OLDER, f"a later one is of {course.at}")
             elif (course := self._reviewed(first, asked, work, review)) is not None:
@@ -296,7 +290,7 @@ class _Settling:
         return self._finished(first, corrected, comment, review)._replace(corrected=told)
 
     def _finished(self, first: Task, work: Annotation, comment: str, review: Annotation | None = None) -> Course:
-        decision: Literal["accept", "fix"] = "fix" if changes_of(first, work, self.rubric) else "accept"
+        decision: Decision = "fix" if changes_of(first, work, self.rubric) else "accept"
         reviewer, at = (review.by, review.at) if review else ("", work.at)
         return Course(work.by, "done", "", decision, work, comment, reviewer, at)
 

@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from annotation.assign import seat
 from annotation.latest import time_of
 from annotation.quality import majority
 from annotation.reliability import DIGITS
@@ -45,24 +44,25 @@ class Outcome(Frozen):
 
 def outcome_of(
     task: Task,
-    courses: Iterable[Course],
+    courses: Sequence[Course],
     rubric: Rubric,
-    seed: int,
     reviewed: bool,
     touched: bool,
     chances: Mapping[Decision, float],
+    adjudicated: Course | None = None,
 ) -> Outcome:
     """Return the outcome of a task.
 
-    `touched` if somebody submitted work on it that does not count. `chances` has the probability of each decision, if
-    it is known.
+    `courses` are in the order of `seat`. `touched` if somebody submitted work on it that does not count. `chances` has
+    the probability of each decision by them, if it is known. `adjudicated` is what somebody else decided.
     """
-    courses = sorted(courses, key=lambda course: seat(seed, task.key, course.by))
     done = [course for course in courses if course.state == "done"]
-    if chosen := _deciding(done, len(courses), rubric, reviewed):
+    if chosen := [adjudicated] if adjudicated else _deciding(done, len(courses), rubric, reviewed):
         if not rubric.decides:
             return Outcome(key=task.key, state="rated")
-        return Outcome(key=task.key, state="decided", verdict=_verdict(task, chosen, rubric, chances))
+        return Outcome(
+            key=task.key, state="decided", verdict=_verdict(task, chosen, rubric, {} if adjudicated else chances)
+        )
     if back := [course for course in courses if course.state == "back"]:
         return Outcome(key=task.key, state="back", reason=back[0].reason)
     if courses:

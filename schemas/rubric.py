@@ -184,6 +184,13 @@ class Change(Frozen):
     after: str
 
 
+class Compared(Frozen):
+    """What several people answered to the same question, or wrote into the same box."""
+
+    title: str = Field(description="Its heading")
+    answers: tuple[str, ...] = Field(description="One for each person, in the same order for all questions")
+
+
 class Task(Record):
     """A record that a person is shown. `key` is made from the record and the sample, the id from what is shown."""
 
@@ -208,6 +215,7 @@ class Task(Record):
     returned: tuple[str, ...] = Field((), description="Names of the drafts that are the person's own, of earlier work")
     news: str = Field("", description="What its person is told first; plain text, a line for each thing")
     changes: tuple[Change, ...] = Field((), description="The changes that the news is about")
+    compared: tuple[Compared, ...] = Field((), description="People's answers, shown side by side after the news")
     right_answers: Mapping[str, str] = Field(
         default_factory=dict, description="Of a gold task, by question; never shown"
     )

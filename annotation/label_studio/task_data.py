@@ -1,16 +1,17 @@
 """A task as the data that a form shows."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
 from markupsafe import escape
 
+from annotation.adjudicate import nameless
 from annotation.label_studio.differences import marked
 from annotation.verdicts import same_text
 from schemas.annotation import Annotation
-from schemas.rubric import Change, Rubric, Task, Turn
+from schemas.rubric import Change, Compared, Rubric, Task, Turn
 
 MOST_CHARACTERS = 60_000
 """The longest text with which a page stays fast, about 10,000 words: one of 20,000 takes 7 s to open."""
@@ -24,6 +25,7 @@ LISTED = "Task"
 RETURNED = "yours, of the earlier version"
 NEWS = "news"
 """The name of what the person is told before anything else, in a task's data; HTML."""
+NOTHING = "–"
 LISTED_CHARACTERS = 240
 """The start of a longer text is shown there, in two lines."""
 
@@ -104,10 +106,25 @@ def _plain(text: str | list[dict[str, Any]]) -> str:
 
 
 def _news(task: Task) -> str:
-    """Return what the person is told, as HTML: the lines, and the changes with what was removed and added marked."""
+    """Return what the person is told, as HTML: the lines, the changes with what was removed and added marked, and what
+    others answered.
+    """
     lines = [f"<p>{escape(line)}</p>" for line in task.news.splitlines()]
     lines += [f"<p><b>{escape(change.title)}:</b> {marked(change.before, change.after)}</p>" for change in task.changes]
-    return "".join(lines)
+    return "".join([*lines, _side_by_side(task.compared)])
+
+
+def _side_by_side(compared: Sequence[Compared]) -> str:
+    """Return people's answers as a table in HTML, with a column for each person; where they differ they are bold."""
+    if not compared:
+        return ""
+    people = "".join(f"<th>{name}</th>" for name in nameless(len(compared[0].answers)))
+    rows = []
+    for row in compared:
+        answers = [str(escape(answer or NOTHING)).replace("\n", "<br>") for answer in row.answers]
+        cells = [f"<td><b>{answer}</b></td>" if len(set(answers)) > 1 else f"<td>{answer}</td>" for answer in answers]
+        rows.append(f"<tr><th>{escape(row.title)}</th>{''.join(cells)}</tr>")
+    return f"<table><thead><tr><th></th>{people}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def _listed(text: str | tuple[Turn, ...]) -> str:

@@ -70,6 +70,7 @@ class _Queues:
         self._rows: dict[int, list[Row]] = {}
         settlement = collected.settlement
         follow_ups = [task for task, _ in (*settlement.reviews, *settlement.revisions, *settlement.corrections)]
+        follow_ups += [disagreement.asked for disagreement in settlement.disagreements]
         self.tasks = {task.key: task for task in (*self.work.tasks, *self.work.gold, *follow_ups)}
         self.known = {*self.tasks, *(task.key for task in self.work.practice)}
 

@@ -3,18 +3,16 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from annotation.adjudicate import Disagreement, may_decide, who_knows
 from annotation.assign import Assignment, assign, overlapping, without_suggestions
 from annotation.earlier import EarlierWork, asked_again
 from annotation.label_studio.client import Client, ProjectInfo, Row
-from annotation.label_studio.config import guideline_page, label_config
 from annotation.label_studio.sync import (
     KEY,
     VIEW,
     PushedQueue,
     Queue,
-    QueuedTask,
     all_projects_of,
     is_retired,
     projects_of,
@@ -23,10 +21,11 @@ from annotation.label_studio.sync import (
     withdraw,
     worked_on,
 )
-from annotation.label_studio.task_data import RETURNED, changes_between, data_fields, own_texts, task_data
+from annotation.label_studio.task_data import RETURNED, changes_between, own_texts, task_data
 from annotation.practice import PRACTICE, passed_practice, practice_for, practice_rubric
 from annotation.review import corrected_of, revision_of
 from flows.annotate.pull import source_of
+from flows.annotate.queues import queue_of
 from flows.annotate.work import (
     ANYBODY,
     Work,
@@ -34,20 +33,16 @@ from flows.annotate.work import (
     accounts_of,
     benchmark_of,
     collect,
-    guideline_of,
     queue_name,
     read_annotations,
     read_excluded,
     works,
 )
-from flows.construct.people import People
 from flows.project.project import Project, read_verdicts
 from flows.project.settings import Config
 from schemas.base import counted
 from schemas.rubric import Rubric, Task
 
-LONGEST_TITLE = 36
-"""Characters of a title on a project's card; a longer one makes the card too wide for the page."""
 QueueRows = tuple[Queue, Sequence[Row]]
 """A queue as it should be, and its tasks as the server has them."""
 
@@ -97,7 +92,7 @@ def open_queues(config: Config, client: Client) -> int:
     for family, settings in config.chosen():
         asking = [part.people for part in family.wanted(settings) if part.people is not None]
         for people in {people.rubric.name: people for people in asking}.values():
-            for by in config.annotation.people or (ANYBODY,):
+            for by in config.annotation.annotators or (ANYBODY,):
                 number = people.rubric.people_per_item if by == ANYBODY else 1
                 queue = queue_of(config.name, people, family.folder, people.rubric, by, (), number)
                 if queue.name not in existing:
@@ -118,9 +113,10 @@ class _WorkQueues:
         codes: Mapping[str, str],
     ) -> None:
         """`projects` are those of the benchmark; `codes` has the code of each account's name."""
-        self.project, self.client, self.work, self.projects = project, client, work, projects
+        self.project, self.client, self.projects = project, client, projects
         self.benchmark = benchmark_of(project)
         self.people = tuple(project.config.annotation.people)
+        self.lead, self.annotators = project.config.annotation.lead, project.config.annotation.annotators
         self.shortages: list[str] = []
         # Somebody who worked before people were named has a code now: the work is theirs.
         self.annotations = [
@@ -128,10 +124,12 @@ class _WorkQueues:
             for work in read_annotations(project, work.rubric.name)
         ]
         self.collected = collect(project, work, self.annotations)
-        self.settlement = self.collected.settlement
+        self.work, self.settlement = self.collected.work, self.collected.settlement
+        self._adjudication = work.forms.get("adjudication")
         self._earlier = {work.rubric.name: EarlierWork(self.annotations, work.rubric, work.people.review)}
-        if work.people.review is not None:
-            self._earlier[work.people.review.name] = EarlierWork(self.annotations, work.people.review)
+        for form in (work.people.review, self._adjudication):
+            if form is not None:
+                self._earlier[form.name] = EarlierWork(self.annotations, form)
         self._excluded = {work.source for work in read_excluded(project, work.rubric.name)}
         self._rows: dict[str, list[Row]] = {}
         self._writers: dict[str, set[str]] = defaultdict(set)
@@ -151,6 +149,8 @@ class _WorkQueues:
         if self.work.people.review is not None:
             yield from self._reviews(self.work.people.review)
             yield from self._corrections()
+        if self._adjudication is not None:
+            yield from self._adjudications(self._adjudication)
 
     def _own(self) -> Iterator[QueueRows]:
         """Yield each person's queue of the rubric, and their practice set."""
@@ -166,7 +166,7 @@ class _WorkQueues:
             if later
         ]
         form = practice_rubric(practised)
-        for by in self.people:
+        for by in self.annotators:
             tasks = [task for task in assignment.queues.get(by, ()) if task.sample != PRACTICE]
             yield self._queue(rubric, by, tasks, self._done(by))
             if practice:
@@ -176,7 +176,8 @@ class _WorkQueues:
     def _assignment(self) -> Assignment:
         """Assign the rubric's tasks; those in the overlap go out without suggestions."""
         work, seed = self.work, self.project.config.seed
-        tasks = self._open_tasks()
+        tasks, form = self._open_tasks(), self._adjudication
+        deciding = {by: self._held(form, by) for by in self.people} if form is not None else {}
         held = {by: self._held(work.rubric, by) for by in self.people}
         notes = {f"note_{write.name}" for write in work.rubric.writes}
         drafted = {
@@ -188,12 +189,13 @@ class _WorkQueues:
         overlap = overlapping(tasks, work.rubric, self.project.config.annotation.overlap_first, seed, held, drafted)
         assignment = assign(
             [without_suggestions(task) if task.key in overlap else task for task in tasks],
-            self.people,
+            self.annotators,
             work.rubric,
             seed,
             gold=work.gold,
             held=held,
             overlap=overlap,
+            barred=who_knows(self.settlement.disagreements, work.gold, deciding, held),
             suspended=self.collected.suspended,
             practice=work.practice,
             passed=[
@@ -240,7 +242,7 @@ class _WorkQueues:
         held = {by: self._held(review, by) for by in self.people}
         assignment = assign(
             [task for task, _ in self.settlement.reviews],
-            self.people,
+            self.annotators,
             review,
             self.project.config.seed,
             held=held,
@@ -254,13 +256,36 @@ class _WorkQueues:
         for by in self.people:
             yield self._queue(review, by, assignment.queues.get(by, ()), self._done(by))
 
+    def _adjudications(self, form: Rubric) -> Iterator[QueueRows]:
+        """Yield the queues of those who decide where others differ, first what it is worth most to decide."""
+        disagreements = self.collected.disagreements
+        assignment = assign(
+            [one.asked for one in disagreements],
+            self.people,
+            form,
+            self.project.config.seed,
+            held={by: self._held(form, by) for by in self.people},
+            barred={one.asked.key: {*self.people} - self._may_decide(one) for one in disagreements},
+            suspended=self.collected.suspended,
+        )
+        self.shortages += [f"{form.name}: {message}" for message in assignment.messages]
+        place = {one.asked.key: number for number, one in enumerate(disagreements)}
+        for by in self.people:
+            tasks = sorted(assignment.queues.get(by, ()), key=lambda task: place[task.key])
+            yield self._queue(form, by, tasks, self._done(by))
+
+    def _may_decide(self, disagreement: Disagreement) -> set[str]:
+        """Return who decided, or who may: the lead, or those who have not done the task and are not to."""
+        not_writing = {*self.annotators} - self._writers[disagreement.task.item_key]
+        return may_decide(disagreement, self.lead, not_writing)
+
     def _writing(self, item: str) -> set[str]:
         """Return the people who should not review others' work on a record, since they write it themselves.
 
         If everybody writes it, those who have finished may review.
         """
         writers = self._writers[item]
-        if set(self.people) - self.collected.suspended - writers:
+        if set(self.annotators) - self.collected.suspended - writers:
             return writers
         return writers - self._finished[item]
 
@@ -276,6 +301,9 @@ class _WorkQueues:
             form = corrected_of(rubric)
             told = (task for task, _ in settlement.corrections)
             yield self._queue(form, ANYBODY, told, self._submitted(form, ANYBODY))
+        if self._adjudication is not None:
+            differing = (one.asked for one in self.collected.disagreements)
+            yield self._queue(self._adjudication, ANYBODY, differing, people)
         yield self._queue(revision_of(rubric), ANYBODY, (task for task, _ in settlement.revisions), people)
 
     def _queue(
@@ -299,7 +327,7 @@ class _WorkQueues:
         In everybody's queue the texts may be another person's, and nothing else is told. Where several people do a
         task, they stay blind to each other's work. A review has the author's texts in its boxes, and none of earlier.
         """
-        is_review = rubric.name != self.work.rubric.name
+        is_review = rubric == self.work.people.review
         if by == ANYBODY and (rubric.people_per_item > 1 or is_review):
             return list(tasks)
         rows = [*self._tasks(rubric, ANYBODY), *self._tasks(rubric, by)]
@@ -356,30 +384,3 @@ class _WorkQueues:
             if row["id"] in full
         }
         return frozenset(full[number] for number, names in sources.items() if names and names <= self._excluded)
-
-
-def queue_of(
-    benchmark: str,
-    people: People,
-    folder: Path,
-    rubric: Rubric,
-    by: str,
-    tasks: Iterable[Task],
-    number: int,
-    again: Collection[str] = (),
-) -> Queue:
-    """Return the queue of a person (or of `number` people per task) with these tasks; `again` has ids to send anew."""
-    title = f"{by} · {rubric.title or rubric.name}"
-    # Reviewers have to know what authors were asked for.
-    taught = (rubric, people.rubric) if rubric == people.review else (rubric,)
-    return Queue(
-        name=queue_name(benchmark, rubric, by),
-        title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
-        config=label_config(rubric),
-        instruction=guideline_page(rubric, "\n\n".join(guideline_of(rubric, folder) for rubric in taught)),
-        tasks=[QueuedTask(task.key, task.id, task_data(rubric, task), task.id in again) for task in tasks],
-        people=number,
-        about=rubric.title or rubric.name,
-        fields=data_fields(rubric),
-        shared=by == ANYBODY,
-    )

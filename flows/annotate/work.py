@@ -5,15 +5,16 @@ annotations of the last pull: which ones count, what is reviewed or goes back, a
 """
 
 import contextlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from annotation.adjudicate import Disagreement, adjudication_of, known_answers, worked_examples
 from annotation.agreement import agreement_of, mean_ratings, program_agreement
 from annotation.label_studio.accounts import accounts
 from annotation.label_studio.client import Client
@@ -43,7 +44,7 @@ APART = "-apart"
 """How the names of files end that hold what does not count."""
 ANYBODY = "all"
 """The person in the name of a queue that is for everybody."""
-Form = Literal["work", "practice", "revision", "review", "corrected"]
+Form = Literal["work", "practice", "revision", "review", "corrected", "adjudication"]
 """The purpose of a form."""
 PartRecords = tuple[str, People, Path, Stage[Any]]
 """A part's name, its people, its family's folder, and its sifted records."""
@@ -71,14 +72,18 @@ class Work:
     practised: Rubric
     """The rubric that people practise first: the rubric itself, or judging what is written under it."""
     practice: Sequence[Task]
+    examples: Sequence[Task] = ()
+    """Tasks that somebody who decided between people made examples for the guideline."""
 
     @property
     def forms(self) -> dict[Form, Rubric]:
-        """The forms of the rubric's queues: its own, and those for practice, revision, review and corrections."""
+        """The forms of the rubric's queues: its own, and those for practice, revision, and review or adjudication."""
         forms: dict[Form, Rubric] = {"practice": practice_rubric(self.practised)} if self.practice else {}
         forms |= {"work": self.rubric, "revision": revision_of(self.rubric)}
         if self.people.review:
             forms |= {"review": self.people.review, "corrected": corrected_of(self.rubric)}
+        elif self.rubric.decides:
+            forms["adjudication"] = adjudication_of(self.rubric)
         return forms
 
     @property
@@ -209,6 +214,32 @@ class Collected:
         ]
 
     @property
+    def disagreements(self) -> list[Disagreement]:
+        """Where people differ, or did until somebody decided; first what it is worth most to decide."""
+        return sorted(self.settlement.disagreements, key=lambda one: (-self.worth(one), one.task.key))
+
+    @property
+    def decisions(self) -> dict[str, Decision]:
+        """The decision on each decided task, as it stands, by the task's key."""
+        outcomes = self.settlement.outcomes
+        return {outcome.key: outcome.verdict.decision for outcome in outcomes if outcome.verdict is not None}
+
+    def worth(self, disagreement: Disagreement) -> float:
+        """Return what it is worth to decide: the probability that the decision as it stands is wrong; 0 once decided.
+
+        Where people decide the same and correct otherwise, and where no probability is known, it is the share of people
+        who do not answer so.
+        """
+        if disagreement.decided is not None:
+            return 0.0
+        answers, people = Counter(disagreement.decisions), len(disagreement.decisions)
+        if len(answers) == 1:
+            return 1 - 1 / people
+        chances = self.probabilities.get(disagreement.task.key) or {name: n / people for name, n in answers.items()}
+        stands = self.decisions.get(disagreement.task.key)
+        return 1 - (chances.get(stands, 0.0) if stands is not None else max(chances.values()))
+
+    @property
     def rated(self) -> int:
         """The number of tasks rated by as many people as the rubric asks for."""
         return sum(outcome.state == "rated" for outcome in self.settlement.outcomes)
@@ -238,13 +269,31 @@ def last_pull(project: Project) -> list[Collected]:
 def collect(
     project: Project, work: Work, annotations: Sequence[Annotation], unreadable: Sequence[Excluded] = ()
 ) -> Collected:
-    """Settle the annotations of a rubric."""
+    """Settle the annotations of a rubric; its work has the known answers and examples that adjudicators made of it."""
     names = {rubric.name for form, rubric in work.forms.items() if form not in ("practice", "corrected")}
     real = [annotation for annotation in annotations if annotation.rubric in names]
-    out = suspended(work.gold, real, work.rubric) if project.config.annotation.people else frozenset()
+    out, settlement = _settled(project, work, real)
+    if known := known_answers(settlement.disagreements, work.rubric):
+        # They come from the work without them. So they stay, whoever is suspended by them.
+        rubric = work.rubric.model_copy(update={"validation_share": project.config.annotation.gold_share})
+        work = replace(work, rubric=rubric, gold=[*work.gold, *known])
+        out, settlement = _settled(project, work, real)
+    work = replace(work, examples=worked_examples(settlement.disagreements, work.rubric))
+    told = corrected_of(work.rubric).name
+    questions = [
+        annotation if annotation.question else annotation.model_copy(update={"question": DISAGREES})
+        for annotation in annotations
+        if annotation.question or (annotation.rubric == told and annotation.answers.get(AGREED) == NO)
+    ]
+    return Collected(work, settlement, out, list(unreadable), questions)
+
+
+def _settled(project: Project, work: Work, annotations: Sequence[Annotation]) -> tuple[frozenset[str], Settlement]:
+    """Return who is suspended, and the annotations, settled."""
+    out = suspended(work.gold, annotations, work.rubric) if project.config.annotation.people else frozenset()
     settlement = settle(
-        [*work.tasks, *work.gold],
-        real,
+        [*work.gold, *work.tasks],
+        annotations,
         work.rubric,
         review=work.people.review,
         check=lambda task, annotation: _findings(project, work, task, annotation),
@@ -253,13 +302,7 @@ def collect(
         suspended=out,
         seed=project.config.seed,
     )
-    told = corrected_of(work.rubric).name
-    questions = [
-        annotation if annotation.question else annotation.model_copy(update={"question": DISAGREES})
-        for annotation in annotations
-        if annotation.question or (annotation.rubric == told and annotation.answers.get(AGREED) == NO)
-    ]
-    return Collected(work, settlement, out, list(unreadable), questions)
+    return out, settlement
 
 
 def _findings(project: Project, work: Work, task: Task, annotation: Annotation) -> list[Finding]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from data.sources.spec import SourceSpec
 from flows.construct.engine import Family
@@ -77,6 +77,9 @@ class AnnotationSettings(Frozen):
     people: Mapping[Annotated[str, Field(pattern=PERSON)], str] = Field(
         default_factory=dict, description="Each person's code -> the e-mail address they log in with"
     )
+    lead: str | None = Field(
+        None, description="Code of who decides where people differ, and does nothing else; null: a third person"
+    )
     overlap_first: int = Field(100, ge=0, strict=True, description="This many items of each rubric go to two people")
     gold_share: float = Field(0.1, ge=0, lt=1, description="Share of a person's tasks whose answers are known")
 
@@ -104,6 +107,19 @@ class AnnotationSettings(Frozen):
                     f"{other} and {code} have the same e-mail address; each person needs an account of their own"
                 )
         return people
+
+    @field_validator("lead")
+    @classmethod
+    def _is_named(cls, lead: str | None, others: ValidationInfo) -> str | None:
+        people = others.data.get("people", {lead: ""})
+        if lead is not None and lead not in people:
+            raise ValueError(f"expected the code of one of `people`{': ' if people else ''}{', '.join(people)}")
+        return lead
+
+    @property
+    def annotators(self) -> tuple[str, ...]:
+        """The codes of all people but the lead."""
+        return tuple(code for code in self.people if code != self.lead)
 
 
 class ReleaseSettings(Frozen):

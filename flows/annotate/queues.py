@@ -1,0 +1,41 @@
+"""A queue as it should be on the server: its form, guideline and tasks."""
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from annotation.label_studio.config import guideline_page, label_config
+from annotation.label_studio.sync import Queue, QueuedTask
+from annotation.label_studio.task_data import data_fields, task_data
+from flows.annotate.work import ANYBODY, guideline_of, queue_name
+from flows.construct.people import People
+from schemas.rubric import Rubric, Task
+
+LONGEST_TITLE = 36
+"""Characters of a title on a project's card; a longer one makes the card too wide for the page."""
+
+
+def queue_of(
+    benchmark: str,
+    people: People,
+    folder: Path,
+    rubric: Rubric,
+    by: str,
+    tasks: Iterable[Task],
+    number: int,
+    again: Collection[str] = (),
+) -> Queue:
+    """Return the queue of a person (or of `number` people per task) with these tasks; `again` has ids to send anew."""
+    title = f"{by} · {rubric.title or rubric.name}"
+    # Reviewers have to know what authors were asked for.
+    taught = (rubric, people.rubric) if rubric == people.review else (rubric,)
+    return Queue(
+        name=queue_name(benchmark, rubric, by),
+        title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
+        config=label_config(rubric),
+        instruction=guideline_page(rubric, "\n\n".join(guideline_of(rubric, folder) for rubric in taught)),
+        tasks=[QueuedTask(task.key, task.id, task_data(rubric, task), task.id in again) for task in tasks],
+        people=number,
+        about=rubric.title or rubric.name,
+        fields=data_fields(rubric),
+        shared=by == ANYBODY,
+    )
