@@ -238,9 +238,10 @@ def make(server: Served, form: Form) -> int:
 def queue_of(form: Form, by: str, tasks: Sequence[QueuedTask]) -> Queue:
     """A person's queue of the form."""
     rubric = form.rubric
+    title = f"{by} · {rubric.title}"
     return Queue(
         name=f"forms/{rubric.name}@{rubric.version}/{by}",
-        title=f"{by} · {rubric.title}"[:LONGEST_TITLE],
+        title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
         config=label_config(rubric),
         instruction=guideline_page(rubric, form.guideline),
         tasks=tasks,

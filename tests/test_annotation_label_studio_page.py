@@ -10,12 +10,11 @@ from annotation.label_studio.config import HELP, QUESTION
 from annotation.label_studio.task_data import SUGGESTED
 from tests.forms import AUTHORING, FORMS, PAGE, WRITTEN, Form, changed, close_guideline, log_in, make, open_form
 from tests.label_studio import Served
+from tests.legible import LEGIBLE, contrasts, set_theme
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 BOXES = ("KGIR", "KGUG", "RECF", "IECF", "COEX")
 TEXTS = {name: WRITTEN[name] for name in BOXES}
-LEGIBLE = 4.5
-"""The least contrast of a text with what is behind it (WCAG 2.2, 1.4.3)."""
 
 
 class Desk:
@@ -211,43 +210,22 @@ async def test_another_server_says_how_a_text_is_kept_there(label_studio: Served
 
 # ---- what is read is legible ----
 
-CONTRASTS = """() => {
-    const colours = (text) => text.match(/[\\d.]+/g).map(Number);
-    const light = (colour) => colour.slice(0, 3).map((part) => part / 255)
-        .map((part) => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
-        .reduce((sum, part, place) => sum + part * [0.2126, 0.7152, 0.0722][place], 0);
-    const behind = (element) => {
-        const colour = colours(getComputedStyle(element).backgroundColor);
-        return colour[3] === 0 ? behind(element.parentElement) : colour;
-    };
-    const contrast = (element, part) => {
-        const style = getComputedStyle(element, part), back = behind(element);
-        let [colour, alpha] = [colours(style.color), Number(style.opacity)];
-        for (let one = element; one; one = one.parentElement) alpha *= Number(getComputedStyle(one).opacity);
-        if (colour.length === 4) alpha *= colour[3];
-        colour = colour.slice(0, 3).map((part, place) => part * alpha + back[place] * (1 - alpha));
-        const [less, more] = [light(colour), light(back)].sort((a, b) => a - b);
-        return (more + 0.05) / (less + 0.05);
-    };
-    const all = (selector, part) => [...document.querySelectorAll(selector)].filter((one) => one.offsetParent)
-        .map((one) => contrast(one, part));
-    return {
-        placeholders: all(".form-asked textarea", "::placeholder"),
-        names: all(".lsf-paragraphs [class*=dialoguename--]"),
-        turns: all(".lsf-paragraphs [class*=dialoguetext--]"),
-        notes: all(".form-note h5, .form-note h1, .form-note *:not(:has(*))"),
-    };
-}"""
+TEXTS_OF_A_FORM = (
+    (".form-asked textarea", "::placeholder"),
+    (".lsf-paragraphs [class*=dialoguename--]", None),
+    (".lsf-paragraphs [class*=dialoguetext--]", None),
+    (".form-note h5, .form-note h1, .form-note *:not(:has(*))", None),
+)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 async def test_hints_notes_and_speakers_are_legible(label_studio: Served, browser: Any, theme: str) -> None:
     desk = await Desk.at(label_studio, browser, FORMS[AUTHORING.name])
-    await desk.page.evaluate("(theme) => document.documentElement.setAttribute('data-color-scheme', theme)", theme)
-    await desk.page.wait_for_timeout(500)  # colours fade
-    for what, contrasts in (await desk.page.evaluate(CONTRASTS)).items():
-        assert contrasts, what
-        assert min(contrasts) >= LEGIBLE, what
+    await set_theme(desk.page, theme)
+    for selector, part in TEXTS_OF_A_FORM:
+        found = await contrasts(desk.page, selector, part)
+        assert found, selector
+        assert min(found) >= LEGIBLE, selector
 
 
 async def test_speakers_are_told_apart_by_where_their_turns_stand(label_studio: Served, browser: Any) -> None:

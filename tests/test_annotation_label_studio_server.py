@@ -159,7 +159,7 @@ def test_the_command_tells_how_to_log_in_and_keeps_passwords_from_files(label_st
         assert owner is not None
         assert re.search(r"Label Studio is running at http://127\.0\.0\.1:\d+", done.stdout)
         assert f"owner   {owner.email}, password in" in done.stdout
-        assert "everybody who logs in sees every project" in done.stdout
+        assert "everybody who logs in can open every project" in done.stdout
         secrets = [owner.password, owner.token, *(password for _, password in logins(label_studio_folder).values())]
         environment = Path(f"/proc/{pid_of(label_studio_folder)}/environ")
         if environment.exists():

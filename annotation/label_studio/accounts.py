@@ -78,7 +78,7 @@ def accounts(client: "Client", people: Mapping[str, str], folder: Path | None) -
     login. A person keeps their account and password whatever happens to the configuration: their work refers to it, and
     stays theirs if their address changes. On another server (`folder` is None) people join by its invitation.
 
-    This edition of Label Studio has no roles: everybody with an account sees every project and all work in it.
+    This edition of Label Studio has no roles: everybody with an account can open every project and all work in it.
 
     Raises `Failed` for people without an account on another server, `WrongInput` for a person who had another code, and
     the client's errors.

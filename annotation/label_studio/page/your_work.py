@@ -1,0 +1,255 @@
+"""The page at which people begin: their queues in the order in which to do them, what came back and why, what is done.
+
+It is the start page of the server that `touchstone label-studio up` starts, and this module is that server's table of
+addresses. All that it shows is read from the server's own database at each request, and is the reader's own; only a
+form's usual pace may be everybody's. In the list of projects, too, people see their own alone.
+
+Touchstone cannot be imported here: how it names its queues and marks its tasks (`annotation/label_studio/sync.py`) is
+written again below, and a test holds the two together.
+"""
+
+import html
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from core.urls import urlpatterns as label_studio_pages
+from core.views import main
+from django.conf import settings
+from django.db.models import Q
+from django.db.models.fields.json import KT  # a field as text: a plain look-up makes a number of "0"
+from django.shortcuts import render
+from django.urls import path
+from projects.api import ProjectCountsListAPI, ProjectListAPI
+from projects.models import Project
+from tasks.models import Annotation, Task
+
+MARK, EVERYBODY = "touchstone", "all"
+"""The first word of a project's line with the queue's name, and the person in the name of everybody's queue."""
+FORMS = (
+    ("-practice", "Do these first: they explain what is right and why."),
+    ("-revision", "Please change these. Each says at its top why it came back."),
+    ("-corrected", "A reviewer corrected your text. Say whether you agree."),
+    ("-review", "Other people wait for you to look at these."),
+    ("", ""),
+)
+"""How the names of forms end, in the order in which to do their tasks, and what is said of each."""
+NEWS, WHYS = "news", ("shown_feedback", "shown_review_comment")
+"""Where a task's data says why it came back: in HTML, and in texts."""
+NOT_BACK = "If your answer is wrong"
+"""How the feedback on a practice task begins before the first answer."""
+LISTED, RETIRED = "Task", "retired"
+"""The names in a task's data of its line in a table, and of the sign that it has left its queue."""
+MOST_SHOWN = 3
+"""Tasks that came back, of one queue; the others are counted."""
+MOST_MINUTES = 30.0
+"""A task that was open for longer counts as this many minutes, for a form's pace alone."""
+GUESSED_MINUTES = 2.0
+"""A task's minutes, before anybody has done one of its form."""
+
+
+@dataclass
+class Queue:
+    """The reader's queue of one form."""
+
+    project: int
+    title: str
+    form: str
+    open: int = 0
+    done: int = 0
+    outdated: Counter[str] = field(default_factory=Counter)
+    """What is done and no longer counts, by why."""
+    back: list[tuple[str, str]] = field(default_factory=list)
+    """The open tasks that came back, and why."""
+    minutes: float = 0.0
+    guessed: bool = False
+
+    @property
+    def rank(self) -> int:
+        return next(place for place, (ending, _) in enumerate(FORMS) if self.form.endswith(ending))
+
+    @property
+    def says(self) -> str:
+        return FORMS[self.rank][1]
+
+    @property
+    def counted(self) -> int:
+        return self.done - self.outdated.total()
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.counted / (self.counted + self.open)) if self.open else 100
+
+    @property
+    def shown(self) -> list[tuple[str, str]]:
+        return self.back[:MOST_SHOWN]
+
+    @property
+    def unshown(self) -> int:
+        return len(self.back) - len(self.shown)
+
+    @property
+    def no_longer(self) -> str:
+        return ", ".join(f"{number} {why.lower()}" for why, number in sorted(self.outdated.items()))
+
+    @property
+    def time(self) -> str:
+        return about(self.minutes * self.open)
+
+
+def about(minutes: float) -> str:
+    """Return a time as people say it."""
+    if minutes >= 90:
+        return f"{round(minutes / 30) / 2:g} hours".replace(".5", "½")
+    whole = max(1, round(minutes) if minutes < 10 else 5 * round(minutes / 5))
+    return "1 minute" if whole == 1 else f"{whole} minutes"
+
+
+def queue_name(description: str | None) -> tuple[str, str] | None:
+    """Return the form and the person in the name of a project's queue; None if it is none of ours."""
+    for line in (description or "").splitlines():
+        mark, _, name = line.strip().partition(" ")
+        if mark == MARK and name.count("/") >= 2:
+            form, by = name.rsplit("/", 2)[1:]
+            return form.partition("@")[0], by
+    return None
+
+
+def title_of(project: Any) -> str:
+    """Return a queue's title without the person's code; one that was cut is whole in the description."""
+    title = str(project.title).partition(" · ")[2] or str(project.title)
+    if title.endswith("…"):
+        whole = re.search(rf"{re.escape(title[:-1])}[^.?!]*[?!]?", project.description or "")
+        title = whole[0] if whole else title
+    return title
+
+
+def code_of(user: Any) -> str | None:
+    """Return the person's code; None for an account that Touchstone did not make, such as the owner's."""
+    file = Path(settings.BASE_DATA_DIR).parent / "people.txt"
+    rows = (line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
+    return next((row[0] for row in rows if len(row) == 3 and row[1] == user.email.lower()), None)
+
+
+def queues_of(user: Any) -> list[Queue]:
+    """Return the person's queues that have tasks, open or done, in the order in which to do them."""
+    code = code_of(user)
+    projects = {project.id: project for project in Project.objects.filter(organization=user.active_organization)}
+    names = {number: queue_name(project.description) for number, project in projects.items()}
+    pace = _pace({number: name[0] for number, name in names.items() if name}, user)
+    queues = []
+    for number, name in sorted(names.items()):
+        if name is None or name[1] not in (code, EVERYBODY):
+            continue
+        queue = Queue(number, title_of(projects[number]), name[0])
+        queue.minutes, queue.guessed = pace.get(name[0], (GUESSED_MINUTES, True))
+        _count(queue, projects[number], user)
+        if queue.open or queue.done:
+            queues.append(queue)
+    return sorted(queues, key=lambda queue: queue.rank)
+
+
+def _count(queue: Queue, project: Any, user: Any) -> None:
+    """Count a queue's tasks."""
+    tasks = Task.objects.filter(project=project)
+    mine = Q(annotations__completed_by=user, annotations__was_cancelled=False)
+    for retired, listed in tasks.filter(mine).distinct().values_list(KT(f"data__{RETIRED}"), KT(f"data__{LISTED}")):
+        queue.done += 1
+        if retired:
+            queue.outdated[str(listed).partition(":")[0]] += 1
+    undone = tasks.filter(total_annotations__lt=project.maximum_annotations)
+    undone = undone.exclude(id__in=tasks.filter(mine).values("id")).order_by("id")
+    queue.open = undone.count()
+    for listed, news, *whys in undone.values_list(*(KT(f"data__{name}") for name in (LISTED, NEWS, *WHYS))):
+        texts = [text for text in whys if text and not text.startswith(NOT_BACK)]
+        if why := " ".join([*texts, html.unescape(re.sub(r"<[^>]+>", " ", news or ""))]).strip():
+            queue.back.append((str(listed), why))
+
+
+def _pace(forms: Mapping[int, str], user: Any) -> dict[str, tuple[float, bool]]:
+    """Return the minutes that a task takes, by form, and whether they are other people's; median of one's own first."""
+    own, everybody = defaultdict(list), defaultdict(list)
+    works = Annotation.objects.filter(project_id__in=forms, lead_time__gt=0, was_cancelled=False)
+    for number, by, seconds in works.values_list("project_id", "completed_by_id", "lead_time"):
+        minutes = min(seconds / 60, MOST_MINUTES)
+        everybody[forms[number]].append(minutes)
+        if by == user.id:
+            own[forms[number]].append(minutes)
+    return {form: (median(own.get(form) or minutes), False) for form, minutes in everybody.items()}
+
+
+def hours_of(user: Any) -> dict[str, Any]:
+    """Return the reader's submissions and their time, today and in this ISO week, in UTC: as in `hours.csv`."""
+    now = datetime.now(UTC)
+    works = Annotation.objects.filter(completed_by=user, updated_at__year__gte=now.year - 1)
+    times = [(at, seconds or 0.0) for at, seconds in works.values_list("updated_at", "lead_time")]
+
+    def told(chosen: Iterable[float]) -> tuple[int, str]:
+        seconds = list(chosen)
+        minutes = round(sum(seconds) / 60)
+        return len(seconds), f"{minutes // 60} h {minutes % 60:02} min"
+
+    week = now.isocalendar()[:2]
+    return {
+        "today": told(seconds for at, seconds in times if at.astimezone(UTC).date() == now.date()),
+        "week": told(seconds for at, seconds in times if at.astimezone(UTC).isocalendar()[:2] == week),
+    }
+
+
+def your_work(request: Any) -> Any:
+    """Show people their work; whoever has none and is none of ours gets Label Studio's own start page."""
+    user = request.user
+    if not user.is_authenticated or user.active_organization is None:
+        return main(request)
+    queues = queues_of(user)
+    if not queues and code_of(user) is None:
+        return main(request)
+    to_do, done = [queue for queue in queues if queue.open], [queue for queue in queues if queue.done]
+    return render(request, "your_work.html", {
+        "to_do": to_do,
+        "open": sum(queue.open for queue in to_do),
+        "time": about(sum(queue.minutes * queue.open for queue in to_do)),
+        "done": done,
+        "done_number": sum(queue.done for queue in done),
+        "counted": sum(queue.counted for queue in done),
+        **hours_of(user),
+    })  # fmt: skip
+
+
+# ---- the list of projects ----
+
+
+def in_sight(projects: Any, user: Any) -> Any:
+    """Leave out other people's queues; whoever has no code, as the owner, sees all."""
+    if (code := code_of(user)) is None:
+        return projects
+    names = {number: queue_name(text) for number, text in projects.values_list("id", "description")}
+    hidden = [number for number, name in names.items() if name and name[1] not in (code, EVERYBODY)]
+    return projects.exclude(id__in=hidden)
+
+
+class OwnProjects(ProjectListAPI):  # type: ignore[misc]  # Label Studio has no types
+    """The list of projects."""
+
+    def get_queryset(self) -> Any:
+        return in_sight(super().get_queryset(), self.request.user)
+
+
+class OwnProjectCounts(ProjectCountsListAPI):  # type: ignore[misc]
+    """The list of projects' numbers of tasks."""
+
+    def get_queryset(self) -> Any:
+        return in_sight(super().get_queryset(), self.request.user)
+
+
+urlpatterns = [
+    path("", your_work, name="your-work"),
+    path("api/projects/", OwnProjects.as_view()),
+    path("api/projects/counts/", OwnProjectCounts.as_view()),
+    *label_studio_pages,
+]
