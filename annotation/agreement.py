@@ -3,10 +3,10 @@
 An item is a task, under the id of the view that people saw. A person's last annotation of a task counts.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
 from statistics import fmean
+from typing import NamedTuple
 
 from annotation import measures
 from schemas.annotation import Agreement, Annotation, Comparison, Means
@@ -45,17 +45,45 @@ def agreement_of(
     return rows
 
 
-def agreement_by_person(rubric: Rubric, annotations: Iterable[Annotation]) -> dict[str, measures.Measured]:
-    """Return, by person, the share of shared answers to the rubric's choices in which another person agrees."""
-    last = _last(annotations)
-    same: dict[str, list[bool]] = {by: [] for _, by in last}
-    for ask in rubric.asks:
-        for item in _items({place: work.answers.get(ask.name) for place, work in last.items()}):
-            for pair in combinations(item, 2):
-                for by in pair:
-                    same[by].append(item[pair[0]] == item[pair[1]])
-    return {by: measures.Measured(fmean(answers)) if answers else measures.Measured(None, measures.NOT_SHARED)
-            for by, answers in sorted(same.items())}  # fmt: skip
+class SharedWork(NamedTuple):
+    """A person's work on a task whose choices others answered too."""
+
+    task: str
+    by: str
+    at: str
+    agreed: int
+    """Pairs of an answer and another person's to the same question that are the same."""
+    pairs: int
+    """All such pairs; at least one."""
+
+
+def shared_work(rubric: Rubric, annotations: Iterable[Annotation]) -> list[SharedWork]:
+    """Return each person's shared work on the rubric's choices, by task and person."""
+    by_task: dict[str, list[Annotation]] = defaultdict(list)
+    for (task, _), work in _last(annotations).items():
+        by_task[task].append(work)
+    shared = []
+    for task, works in by_task.items():
+        for work in works:
+            same = [
+                work.answers[ask.name] == other.answers[ask.name]
+                for ask in rubric.asks
+                for other in works
+                if other is not work and ask.name in work.answers and ask.name in other.answers
+            ]
+            if same:
+                shared.append(SharedWork(task, work.by, work.at, sum(same), len(same)))
+    return shared
+
+
+def agreement_by_person(shared: Iterable[SharedWork]) -> dict[str, float]:
+    """Return the share of shared answers in which another person agrees, of each person who has any."""
+    agreed: Counter[str] = Counter()
+    pairs: Counter[str] = Counter()
+    for work in shared:
+        agreed[work.by] += work.agreed
+        pairs[work.by] += work.pairs
+    return {by: agreed[by] / pairs[by] for by in sorted(pairs)}
 
 
 def program_agreement(

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from statistics import median
+from statistics import median, quantiles
 
 from pydantic import Field
 
@@ -94,6 +94,11 @@ def unconfirmed(task: Task, annotation: Annotation, rubric: Rubric) -> list[Find
     return [Finding(name=name, problem=UNCHANGED, rejects=True) for name in unchanged(task, annotation, rubric)]
 
 
+def minutes_of(work: Annotation) -> float:
+    """Return the minutes that an item took, at most `MOST_MINUTES`."""
+    return min(work.seconds / 60, MOST_MINUTES)
+
+
 class WorkStatistics(Frozen):
     """One person's work on one rubric."""
 
@@ -101,10 +106,12 @@ class WorkStatistics(Frozen):
     done: int = Field(description="Tasks of the person's queue that were submitted")
     left: int
     minutes: float | None = Field(description="Median minutes per item, each at most `MOST_MINUTES`")
+    slow_minutes: float | None = Field(description="The minutes that nine of ten items stay below")
     returned: int = Field(description="Submissions that a reviewer or a check sent back, or a reviewer accepted")
     rejected: float | None = Field(description="Share of those that was sent back; None if none was returned yet")
     gold: GoldScore = Field(description="Gold questions, without practice")
     unchanged: int = Field(description="Suggestions submitted unchanged, confirmed or not")
+    suggested: int = Field(description="Suggestions in the tasks that were submitted")
 
 
 def work_statistics(
@@ -127,19 +134,28 @@ def work_statistics(
     for by in sorted({*queues, *by_person}):
         queue, done = queues.get(by, ()), by_person[by]
         back, good = (sum(author == by for _, author in work) for work in (sent_back, accepted))
-        minutes = [min(work.seconds / 60, MOST_MINUTES) for work in done.values() if work.seconds]
+        minutes = [minutes_of(work) for work in done.values() if work.seconds]
         statistics.append(
             WorkStatistics(
                 by=by,
                 done=sum(task.id in done for task in queue),
                 left=sum(task.id not in done for task in queue),
                 minutes=median(minutes) if minutes else None,
+                slow_minutes=_slow(minutes),
                 returned=back + good,
                 rejected=back / (back + good) if back + good else None,
                 gold=gold.get(by, GoldScore()),
                 unchanged=sum(
                     len(unchanged(tasks[task], work, rubric)) for task, work in done.items() if task in tasks
                 ),
+                suggested=sum(len(tasks[task].suggested) for task in done if task in tasks),
             )
         )
     return statistics
+
+
+def _slow(minutes: Sequence[float]) -> float | None:
+    """Return the ninetieth percentile."""
+    if len(minutes) > 1:
+        return quantiles(minutes, n=10, method="inclusive")[-1]
+    return minutes[0] if minutes else None

@@ -2,7 +2,14 @@
 
 import pytest
 
-from annotation.agreement import Agreement, agreement_by_person, agreement_of, mean_ratings, program_agreement
+from annotation.agreement import (
+    Agreement,
+    agreement_by_person,
+    agreement_of,
+    mean_ratings,
+    program_agreement,
+    shared_work,
+)
 from annotation.measures import (
     FEW_ITEMS,
     NOT_SHARED,
@@ -195,9 +202,9 @@ def test_no_interval_where_the_measure_is_mostly_undefined() -> None:
 
 
 def test_one_persons_agreement_with_the_others() -> None:
-    shares = agreement_by_person(RUBRIC, [*GIVEN, done("t5", "c", "yes", "1", "")])
-    # of six answers that a and b share, t1 true, t3 true and t3 natural are the same
-    assert shares == {"a": Measured(1 / 2), "b": Measured(1 / 2), "c": Measured(None, NOT_SHARED)}
+    shared = shared_work(RUBRIC, [*GIVEN, done("t5", "c", "yes", "1", "")])
+    # of six answers that a and b share, t1 true, t3 true and t3 natural are the same; c shares none
+    assert agreement_by_person(shared) == {"a": 1 / 2, "b": 1 / 2}
 
 
 # ---- programs and people ----

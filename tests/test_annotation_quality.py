@@ -180,7 +180,8 @@ def test_statistics_worked_by_hand() -> None:
     assert (a.by, a.done, a.left, a.minutes) == ("a", 3, 2, 2.0)  # 1, 2 and 600 minutes, of which 30 count
     assert (a.returned, a.rejected) == (4, 1 / 4)
     assert (a.gold, a.gold.share) == (GoldScore(right=1, answered=1), 1.0)
-    assert a.unchanged == 1
+    assert (a.unchanged, a.suggested) == (1, 1)
+    assert round(a.slow_minutes or 0, 9) == 24.4  # 2 + 0.8 * 28: nine tenths of the way from 1 over 2 to 30
     assert (b.by, b.done, b.left, b.minutes, b.rejected, b.gold.share) == ("b", 0, 1, None, None, None)
 
 

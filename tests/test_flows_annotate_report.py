@@ -51,7 +51,8 @@ def hand_in(project: Any, answers: Mapping[str, str], **more: str) -> Collected:
 def line(collected: Collected, **more: Any) -> QueueProgress:
     given: dict[str, Any] = {
         "work": collected.rubric, "form": "work", "rubric": collected.rubric, "by": "a1", "done": 3, "left": 1,
-        "minutes": 1.25, "returned": 4, "rejected": 0.25, "gold": GoldScore(right=9, answered=10), "unchanged": 2,
+        "minutes": 1.25, "slow_minutes": 2.5, "returned": 4, "rejected": 0.25, "unchanged": 2, "suggested": 4,
+        "gold": GoldScore(right=9, answered=10),
         "agreement": 0.75, "suspended": False, "to_pull": 0, "changed_since": 0, "no_longer_asked": 0, "changed": False,
         "url": "http://127.0.0.1/1",
     }  # fmt: skip

@@ -150,6 +150,10 @@ class Client:
         """Return the address of a project's table of tasks."""
         return f"{self.url}/projects/{project}/data"
 
+    def task_url(self, project: int, task: int) -> str:
+        """Return the address at which a task of a project is open."""
+        return f"{self.tasks_url(project)}?task={task}"
+
     def projects(self) -> list[ProjectInfo]:
         """Return every project that the key's owner sees."""
         with _errors_named(self.url, "list its projects"):

@@ -1,4 +1,4 @@
-"""`touchstone annotate push`, `pull`, `status` and `listen`; `touchstone label-studio up` and `down`."""
+"""`touchstone annotate push`, `pull`, `status`, `listen` and `board`; `touchstone label-studio up` and `down`."""
 
 from typing import Annotated
 
@@ -61,6 +61,21 @@ def listen(
     from flows.annotate.terminal import listen_to_server
 
     listen_to_server(out, port)
+
+
+@annotate.command()
+def board(
+    out: BuildOption = None, port: Annotated[int, typer.Option(help="Port on this machine; 0 for a free one")] = 0
+) -> None:
+    """Show the team's work on a live page of this machine, until you stop it.
+
+    What needs a look comes first; then each person's progress, speed and agreement, the forecast, and the hours.
+
+    Example: `touchstone annotate board`
+    """
+    from flows.annotate.terminal import show_board
+
+    show_board(out, port)
 
 
 @label_studio.command()

@@ -18,7 +18,7 @@ from annotation.label_studio.sync import (
 )
 from annotation.practice import practice_for
 from annotation.quality import WorkStatistics, work_statistics
-from flows.annotate.work import ANYBODY, Collected, Form, benchmark_of, last_pull, read_annotations, read_excluded
+from flows.annotate.work import ANYBODY, Collected, Form, benchmark_of, last_pull, read_excluded
 from flows.project.project import Project
 from schemas.annotation import Annotation
 from schemas.rubric import Task
@@ -42,32 +42,66 @@ class QueueProgress(WorkStatistics):
     url: str
 
 
+class OnServer:
+    """The queues of a benchmark as the server has them; each is listed once, when it is first asked for."""
+
+    def __init__(self, client: Client, benchmark: str) -> None:
+        self._client = client
+        self._rows: dict[int, list[Row]] = {}
+        self._is_kept = False
+        self.projects = projects_of(client, benchmark)
+
+    def tasks(self, project: ProjectInfo | None) -> list[Row]:
+        """Return the tasks of a queue."""
+        if project is None:
+            return []
+        if project.id not in self._rows and not self._is_kept:
+            self._rows[project.id] = tasks_of(self._client, project)
+        return self.listed(project)
+
+    def keep(self) -> None:
+        """Ask the server no more: queues that were not listed are empty."""
+        self._is_kept = True
+
+    def listed(self, project: ProjectInfo) -> list[Row]:
+        """Return the tasks of a queue, or none if it was not listed; this asks the server nothing."""
+        return self._rows.get(project.id, [])
+
+    def url(self, project: ProjectInfo) -> str:
+        """Return the address of a queue's table of tasks."""
+        return self._client.tasks_url(project.id)
+
+    def task_url(self, project: ProjectInfo, row: Row) -> str:
+        """Return the address of a task."""
+        return self._client.task_url(project.id, row["id"])
+
+
 def progress(project: Project, client: Client, collected: Sequence[Collected] | None = None) -> list[QueueProgress]:
     """Return the progress of every queue, from the server's tasks and the last pull, `collected` or read anew."""
-    projects = projects_of(client, benchmark_of(project))
+    collected = last_pull(project) if collected is None else collected
+    return progress_on(project, OnServer(client, benchmark_of(project)), collected)
+
+
+def progress_on(project: Project, server: OnServer | None, collected: Sequence[Collected]) -> list[QueueProgress]:
+    """Return the progress of every queue from the server's tasks and the last pull.
+
+    Without a server, only what was pulled is known: who did how much, and nothing of what is left.
+    """
     changed = marked(project.state)
-    return [
-        line
-        for rubric_work in (last_pull(project) if collected is None else collected)
-        for line in _Queues(project, client, rubric_work, projects).lines(changed)
-    ]
+    return [line for rubric_work in collected for line in _Queues(project, server, rubric_work).lines(changed)]
 
 
 class _Queues:
     """The queues of one rubric's forms."""
 
-    def __init__(
-        self, project: Project, client: Client, collected: Collected, projects: Mapping[str, ProjectInfo]
-    ) -> None:
-        self.client, self.collected, self.work = client, collected, collected.work
-        self.projects = projects
+    def __init__(self, project: Project, server: OnServer | None, collected: Collected) -> None:
+        self.server, self.collected, self.work = server, collected, collected.work
         self.named = project.config.annotation.people
-        self.annotations = read_annotations(project, self.work.rubric.name)
+        self.annotations = collected.annotations
         self.pulled = {work.task for work in self.annotations}
         sources = {work.source for work in self.annotations}
         excluded = read_excluded(project, self.work.rubric.name)
         self.pulled |= {work.key for work in excluded if work.source not in sources}
-        self._rows: dict[int, list[Row]] = {}
         settlement = collected.settlement
         follow_ups = [task for task, _ in (*settlement.reviews, *settlement.revisions, *settlement.corrections)]
         follow_ups += [disagreement.asked for disagreement in settlement.disagreements]
@@ -76,11 +110,11 @@ class _Queues:
 
     def lines(self, changed: Collection[int]) -> Iterator[QueueProgress]:
         """Yield the progress of each queue; `changed` has the numbers of the projects that were changed."""
-        agreement = agreement_by_person(self.work.rubric, self.collected.judged)
+        agreement = agreement_by_person(self.collected.shared)
         for form in self.work.forms:
             projects = self._projects(form)
             for statistics in self._statistics(form, projects):
-                info, agreed = projects.get(statistics.by), agreement.get(statistics.by)
+                info = projects.get(statistics.by)
                 to_pull = self._to_pull(info)
                 changed_since, no_longer_asked = self._outdated(statistics.by) if form == "work" else (0, 0)
                 yield QueueProgress(
@@ -91,10 +125,10 @@ class _Queues:
                     work=self.work.rubric.name,
                     form=form,
                     rubric=self.work.forms[form].name,
-                    agreement=agreed.value if agreed and form == "work" else None,
+                    agreement=agreement.get(statistics.by) if form == "work" else None,
                     suspended=statistics.by in self.collected.suspended,
                     changed=info is not None and info.id in changed,
-                    url=self.client.tasks_url(info.id) if info else "",
+                    url=self.server.url(info) if info and self.server else "",
                 )
 
     def _outdated(self, by: str) -> tuple[int, int]:
@@ -114,7 +148,7 @@ class _Queues:
         rubric = self.work.forms[form]
         version = f"{rubric.name}@{rubric.version}"
         by_person = {}
-        for name, info in self.projects.items():
+        for name, info in self.server.projects.items() if self.server else ():
             *_, queue_form, by = name.rsplit("/", 2)
             if queue_form == version and (not self.named or by in self.named):
                 by_person[by] = info
@@ -146,17 +180,12 @@ class _Queues:
         """Return the tasks of a person's queue. What was done is among them, even if it was deleted by hand since."""
         practice = practice_for(by, self.work.practice, self.annotations, self.work.practised)
         tasks = self.tasks | {task.key: task for task in practice}
-        rows = self._tasks_on_server(project)
+        rows = self._rows(project)
         keys = dict.fromkeys([*(row["data"].get(KEY) for row in rows if not is_retired(row)), *done])
         return [tasks[key] for key in keys if key in tasks]
 
-    def _tasks_on_server(self, project: ProjectInfo | None) -> list[Row]:
-        """Return the tasks of a queue as the server has them."""
-        if project is None:
-            return []
-        if project.id not in self._rows:
-            self._rows[project.id] = tasks_of(self.client, project)
-        return self._rows[project.id]
+    def _rows(self, project: ProjectInfo | None) -> list[Row]:
+        return self.server.tasks(project) if self.server else []
 
     def _to_pull(self, project: ProjectInfo | None) -> int:
         """Return the number of submitted tasks of a queue, without those made by hand, that no pull has read."""
@@ -165,12 +194,12 @@ class _Queues:
             and worked_on(row)
             and row["data"].get(KEY) in self.known
             and self.pulled.isdisjoint((row["data"].get(VIEW), row["data"].get(KEY)))
-            for row in self._tasks_on_server(project)
+            for row in self._rows(project)
         )
 
     def _late(self, project: ProjectInfo | None) -> int:
         """Return the number of retired tasks with an answer that no pull has read."""
         return sum(
             answered_though_retired(row) and self.pulled.isdisjoint((row["data"].get(VIEW), row["data"].get(KEY)))
-            for row in self._tasks_on_server(project)
+            for row in self._rows(project)
         )

@@ -49,7 +49,7 @@ def progress_row(line: QueueProgress) -> Mapping[str, str | int]:
         "person": line.by,
         "done": line.done,
         "left": line.left,
-        "minutes an item": _minutes(line.minutes),
+        "minutes an item": minutes_text(line.minutes),
         "rejected": NOTHING if line.rejected is None else f"{line.rejected:.0%} of {line.returned}",
         "known right": NOTHING if line.gold.share is None else f"{line.gold.share:.0%} of {line.gold.answered}",
         "agrees": NOTHING if line.agreement is None else f"{line.agreement:.0%}",
@@ -150,7 +150,8 @@ def counts(names: Iterable[str]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in sorted(Counter(names).items()))
 
 
-def _minutes(minutes: float | None) -> str:
+def minutes_text(minutes: float | None) -> str:
+    """Return minutes with one decimal."""
     if minutes is None:
         return NOTHING
     return f"{minutes:.1f}" if minutes >= SHORTEST else f"under {SHORTEST}"
@@ -188,11 +189,11 @@ def _view(collected: Collected, progress: Sequence[QueueProgress], seed: int) ->
         "people": [tuple(str(row[name]) for name in columns) for row in rows],
         "states": state_counts(collected),
         "verdicts": verdict_counts(collected),
-        "agreement": [_agreement_cells(row) for row in agreement if row.items],
+        "agreement": [agreement_cells(row) for row in agreement if row.items],
         "not_agreed": "; ".join(agreement_lines([row for row in agreement if not row.items])),
         "rated": [_mean_cells(row, scales) for row in collected.means()],
         "scales": scales,
-        "compared": [(row.sample or "all", _compared(row), *_agreement_cells(row)) for row in collected.compared(seed)],
+        "compared": [(row.sample or "all", _compared(row), *agreement_cells(row)) for row in collected.compared(seed)],
         "excluded": excluded_counts(collected),
         "questions": collected.questions,
         "notes": notes_of(collected),
@@ -204,7 +205,8 @@ def _mean_cells(row: Means, scales: Sequence[str]) -> tuple[str, ...]:
     return row.sample or "all", *means, f"{row.items:,}", ", ".join(row.people)
 
 
-def _agreement_cells(row: Agreement) -> tuple[str, ...]:
+def agreement_cells(row: Agreement) -> tuple[str, ...]:
+    """Return question, measure, value, interval, items, people, and why there is no value."""
     interval = NOTHING if row.low is None or row.high is None else f"{row.low:.2f} to {row.high:.2f}"
     people = ", ".join(row.people) or NOTHING
     return row.question, row.measure, _decimals(row.value), interval, f"{row.items:,}", people, row.reason

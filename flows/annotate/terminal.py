@@ -159,7 +159,7 @@ def listen_to_server(out: Path | None, port: int) -> None:
     try:
         listener = Listener(project.state, port)
     except OSError as error:
-        raise Failed(f"--port {port}: cannot listen there ({error.strerror}); choose another") from error
+        raise _taken(port, error) from error
 
     def opened() -> Project:
         return open_build(project.out, console, people=True)
@@ -170,3 +170,28 @@ def listen_to_server(out: Path | None, port: int) -> None:
     with listener:
         console.print(f"listening at {listener.url}; Ctrl-C stops it")
         Rounds(opened, lambda project: connect_configured(project.config), listener, say).run()
+
+
+def show_board(out: Path | None, port: int) -> None:
+    """Serve the board, until stopped."""
+    console = make_console()
+    project = open_build(out, console, people=True)
+    from flows.annotate.board.reading import Board
+    from flows.annotate.board.server import listen_on, serve_board
+
+    try:
+        listening = listen_on(port)
+    except OSError as error:
+        raise _taken(port, error) from error
+    board = Board(
+        project.out,
+        project.config_path,
+        lambda: open_build(project.out, console, people=True),
+        lambda project: connect_configured(project.config),
+    )
+    console.print(f"the board is at http://127.0.0.1:{listening.getsockname()[1]}/; Ctrl-C stops it")
+    serve_board(board, listening)
+
+
+def _taken(port: int, error: OSError) -> Failed:
+    return Failed(f"--port {port}: cannot listen there ({error.strerror}); choose another")

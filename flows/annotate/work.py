@@ -8,6 +8,7 @@ import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -15,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from annotation.adjudicate import Disagreement, adjudication_of, known_answers, worked_examples
-from annotation.agreement import agreement_of, mean_ratings, program_agreement
+from annotation.agreement import SharedWork, agreement_of, mean_ratings, program_agreement, shared_work
 from annotation.label_studio.accounts import accounts
 from annotation.label_studio.client import Client
 from annotation.measures import DRAWS
@@ -174,6 +175,8 @@ class Collected:
     """The annotations of one rubric, settled."""
 
     work: Work
+    annotations: Sequence[Annotation]
+    """All that was pulled and could be read."""
     settlement: Settlement
     suspended: frozenset[str]
     unreadable: list[Excluded]
@@ -212,6 +215,11 @@ class Collected:
             for annotation in self.settlement.counted
             if annotation.rubric == self.rubric and annotation.key in asked
         ]
+
+    @cached_property
+    def shared(self) -> list[SharedWork]:
+        """Each person's work on the tasks that others did too."""
+        return shared_work(self.work.rubric, self.judged)
 
     @property
     def disagreements(self) -> list[Disagreement]:
@@ -285,7 +293,7 @@ def collect(
         for annotation in annotations
         if annotation.question or (annotation.rubric == told and annotation.answers.get(AGREED) == NO)
     ]
-    return Collected(work, settlement, out, list(unreadable), questions)
+    return Collected(work, annotations, settlement, out, list(unreadable), questions)
 
 
 def _settled(project: Project, work: Work, annotations: Sequence[Annotation]) -> tuple[frozenset[str], Settlement]:
