@@ -267,3 +267,34 @@ def test_the_page_of_a_large_team_stays_small(tmp_path: Path) -> None:
     board = team.board()
     board.renew()
     assert len(board_page(board.state, Filters())) < 200_000
+
+
+def test_where_people_differ_comes_by_worth_with_each_person_s_reliability(tmp_path: Path) -> None:
+    team = Team(tmp_path, words(30), ["a1", "a2", "a3"], per_item=2)
+    for number, task in enumerate(team.tasks):
+        said = "no" if number in (4, 9) else "yes"
+        team.do(task, "a1", now(), 60, YES)
+        team.do(task, ("a2", "a3")[number % 2], now(), 60, {"decision": said, "upper": task.drafts["upper"]})
+    team.pull()
+    board = team.board()
+    page = opened(board).get("/").text
+    (collected,) = board._collected
+    assert [collected.worth(one) for one in collected.disagreements] == sorted(
+        (collected.worth(one) for one in collected.disagreements), reverse=True
+    )
+    assert f"wrong as it stands: {collected.worth(collected.disagreements[0]):.0%}" in page
+    assert collected.reliabilities is not None
+    right = collected.reliabilities.people["a1"].right
+    assert f'data-label="decides right">{right:.0%}<' in page
+    assert "Where people differ" in TestClient(board_app(board), base_url=HERE).get("/?person=a1&look=1").text
+
+
+def test_intervals_follow_the_values(team: Team) -> None:
+    board = team.board()
+    client = opened(board)
+    cells = 'percent agreement</bdi></td><td class="n"><bdi>0\\.\\d\\d</bdi></td><td class="n"><bdi>'
+    assert re.search(f"{cells}–<", client.get("/").text)
+    assert board._intervals is not None
+    board._intervals.join(120)
+    board.renew()
+    assert re.search(rf"{cells}0\.\d\d to", client.get("/").text)

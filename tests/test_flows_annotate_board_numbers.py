@@ -85,7 +85,9 @@ def test_one_answer_throughout_stands_out_if_the_others_would_hardly_give_it() -
 
 def test_forms_that_were_left_open_are_counted_and_short_ones_named() -> None:
     works = done("a", [*([2.0] * 10), 30.0, 0.1, 0.2])
-    assert unusual_people({"a": works}, WORDS) == {"a": ["1 form open for 30 minutes or more"]}
+    assert unusual_people({"a": works, "b": done("b", [30, 40, 50])}, WORDS) == {
+        "b": ["3 forms open for 30 minutes or more"]
+    }
     # a tenth of the median of 2 minutes is 12 seconds: 6 are less, 12 are not
     assert [(work.source, why) for work, why in unusual_submissions(works)] == [
         ("a11", "6 seconds"), ("a10", "open for 30 minutes"),

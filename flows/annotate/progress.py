@@ -1,5 +1,6 @@
 """Progress of every person's queues: what is done and left, how fast and how well."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from pydantic import Field
@@ -98,6 +99,9 @@ class _Queues:
         self.server, self.collected, self.work = server, collected, collected.work
         self.named = project.config.annotation.people
         self.annotations = collected.annotations
+        self.by_person: dict[str, list[Annotation]] = defaultdict(list)
+        for work in self.annotations:
+            self.by_person[work.by].append(work)
         self.pulled = {work.task for work in self.annotations}
         sources = {work.source for work in self.annotations}
         excluded = read_excluded(project, self.work.rubric.name)
@@ -137,8 +141,10 @@ class _Queues:
         ids = {task.id for task in (*self.work.tasks, *self.work.gold)}
         done = {
             work.key: work.task in ids
-            for work in sorted(self.annotations, key=lambda work: work.task in ids)
-            if work.rubric == self.work.rubric.name and by in (work.by, ANYBODY) and not work.cancelled
+            for work in sorted(
+                self.annotations if by == ANYBODY else self.by_person[by], key=lambda work: work.task in ids
+            )
+            if work.rubric == self.work.rubric.name and not work.cancelled
         }
         outdated = [key for key, counts in done.items() if not counts]
         return len(asked.intersection(outdated)), len(set(outdated) - asked)
@@ -178,7 +184,7 @@ class _Queues:
 
     def _tasks(self, by: str, project: ProjectInfo | None, done: Sequence[str]) -> list[Task]:
         """Return the tasks of a person's queue. What was done is among them, even if it was deleted by hand since."""
-        practice = practice_for(by, self.work.practice, self.annotations, self.work.practised)
+        practice = practice_for(by, self.work.practice, self.by_person[by], self.work.practised)
         tasks = self.tasks | {task.key: task for task in practice}
         rows = self._rows(project)
         keys = dict.fromkeys([*(row["data"].get(KEY) for row in rows if not is_retired(row)), *done])

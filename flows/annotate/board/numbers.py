@@ -14,6 +14,7 @@ from annotation.agreement import SharedWork
 from annotation.label_studio.sync import KEY, VIEW, is_retired
 from annotation.latest import time_of
 from annotation.quality import minutes_of
+from annotation.reliability import Reliability
 from flows.annotate.board.forecast import DAYS, Forecast, Load, forecast
 from flows.annotate.board.outliers import (
     LEAST,
@@ -32,7 +33,7 @@ from schemas.base import counted
 
 MOST_BACK = 0.9
 """The greatest share of work that comes back that a forecast reckons with."""
-Kind = Literal["people", "idle", "questions", "returned", "reviews", "times"]
+Kind = Literal["people", "idle", "questions", "differ", "returned", "reviews", "times"]
 Link = Callable[[str, int, str, str], str]
 """(form's name, its version, person, task's id) -> the task's address; empty if nobody knows it."""
 
@@ -52,7 +53,7 @@ class Look(NamedTuple):
 
     kind: Kind
     form: Form
-    by: str
+    people: tuple[str, ...]
     text: str
     url: str
 
@@ -72,6 +73,8 @@ class Line:
     weeks: tuple[Point, ...]
     """The agreement, by ISO week of the person's work."""
     known: Share | None
+    reliable: Reliability | None
+    """How reliable the person's decisions are, if that is known."""
     taken: Share | None
     """Suggestions submitted unchanged."""
     reasons: tuple[str, ...]
@@ -108,6 +111,7 @@ def rubric_numbers(
     shared = collected.shared
     waiting, back = _open_reviews(collected), _open_revisions(collected)
     reasons = _reasons(collected, progress, timed)
+    reliable = collected.reliabilities.people if collected.reliabilities else {}
     lines = tuple(
         Line(
             progress=line,
@@ -117,6 +121,7 @@ def rubric_numbers(
             agreement=agreed(own := _shared_of(shared, line)),
             weeks=_weeks(own),
             known=share(line.gold.right, line.gold.answered),
+            reliable=reliable.get(line.by) if line.form == "work" else None,
             taken=share(line.unchanged, line.suggested),
             reasons=tuple(reasons.get((line.form, line.by), ())),
         )
@@ -326,20 +331,35 @@ def _looks(
     form_of = {rubric.name: form for form, rubric in forms.items()}
     for line in lines:
         for reason in line.reasons:
-            yield Look("people", line.progress.form, line.progress.by, reason, line.progress.url)
+            yield Look("people", line.progress.form, (line.progress.by,), reason, line.progress.url)
     for by, items in expected.stalled.items():
         url = next((line.progress.url for line in lines if line.progress.by == by and line.progress.left), "")
-        yield Look("idle", "work", by, f"{counted(items, 'item')} left, and no work in the last {DAYS} days", url)
+        yield Look("idle", "work", (by,), f"{counted(items, 'item')} left, and no work in the last {DAYS} days", url)
     for asked in collected.questions:
         url = link(asked.rubric, asked.version, asked.by, asked.task)
-        yield Look("questions", form_of.get(asked.rubric, "work"), asked.by, asked.question, url)
+        yield Look("questions", form_of.get(asked.rubric, "work"), (asked.by,), asked.question, url)
+    yield from _differences(collected, link)
     for task, author in _open_revisions(collected):
         url = link(forms["revision"].name, forms["revision"].version, author, task)
-        yield Look("returned", "revision", author, "sent back, not revised yet", url)
+        yield Look("returned", "revision", (author,), "sent back, not revised yet", url)
     for task, author in _open_reviews(collected):
         url = link(forms["review"].name, forms["review"].version, "", task)
-        yield Look("reviews", "review", author, "waits for a review", url)
+        yield Look("reviews", "review", (author,), "waits for a review", url)
     for form, rubric in forms.items():
         works = [work for (on, _), done in timed.items() if on == rubric.name for work in done]
         for work, why in unusual_submissions(works):
-            yield Look("times", form, work.by, why, link(work.rubric, work.version, work.by, work.task))
+            yield Look("times", form, (work.by,), why, link(work.rubric, work.version, work.by, work.task))
+
+
+def _differences(collected: Collected, link: Link) -> Iterable[Look]:
+    """Yield where people differ and nobody has decided, first what is worth most, with the task of deciding it.
+
+    If nobody has that task yet, the address is that of the first person's own.
+    """
+    for one in collected.disagreements:
+        if one.decided is None:
+            url = link(one.asked.rubric, one.asked.version, "", one.asked.id)
+            url = url or link(one.task.rubric, one.task.version, one.people[0], one.task.id)
+            said = ", ".join(f"{number} {decision}" for decision, number in sorted(Counter(one.decisions).items()))
+            text = f"{said}; wrong as it stands: {collected.worth(one):.0%}"
+            yield Look("differ", "adjudication", one.people, text, url)

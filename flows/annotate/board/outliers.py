@@ -9,7 +9,6 @@ from annotation.agreement import SharedWork, agreement_by_person
 from annotation.measures import share_interval
 from annotation.quality import MOST_MINUTES, minutes_of
 from schemas.annotation import Annotation
-from schemas.base import counted
 from schemas.rubric import Rubric
 
 LEAST = 10
@@ -20,14 +19,17 @@ FAST, SLOW = 0.5, 2.0
 """A person's median time over the median of the others' medians, at and beyond which it stands out."""
 CHANCE = 0.001
 """A person's unvaried answers stand out if the others' share of that answer would give them less often than this."""
+LEFT_OPEN = 3
+"""Forms that a person left open, from which on the person stands out, not only the forms."""
 HASTY = 0.1
 """A submission that took less than this share of its form's median time stands out."""
 RULES = (
     f"People stand out on a form if, with {LEAST} items or more, their median time is at most {FAST:g} or at least "
     f"{SLOW:g} times the median of {LEAST_OTHERS} others or more; if they always give an answer that, by the others' "
     f"share of it, would come about in fewer than {CHANCE * 1000:g} of 1,000 cases; if the 95 % interval of their "
-    "agreement lies below the others', or that of the suggestions they left unchanged above. A submission stands out "
-    f"if its form was open for {MOST_MINUTES:g} minutes or more, or for less than {HASTY:g} of the form's median time."
+    "agreement lies below the others', or that of the suggestions they left unchanged above; if they left "
+    f"{LEFT_OPEN} forms open. A submission stands out if its form was open for {MOST_MINUTES:g} minutes or more, or "
+    f"for less than {HASTY:g} of the form's median time."
 )
 """The rules in words."""
 
@@ -80,8 +82,8 @@ def unusual_people(works: Mapping[str, Sequence[Annotation]], rubric: Rubric) ->
                     f"always answers “{answer}” to {ask.name}, {number:,} times; the others in {others_share:.0%}"
                 )
     for by, done in works.items():
-        if left_open := sum(is_left_open(work) for work in done):
-            reasons[by].append(f"{counted(left_open, 'form')} open for {MOST_MINUTES:g} minutes or more")
+        if (left_open := sum(is_left_open(work) for work in done)) >= LEFT_OPEN:
+            reasons[by].append(f"{left_open:,} forms open for {MOST_MINUTES:g} minutes or more")
     return {by: told for by, told in reasons.items() if told}
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from annotation.reliability import Reliability
 from flows.annotate.board.forecast import LONGEST_DAYS, Forecast, Range
 from flows.annotate.board.numbers import Kind, Line, Look, Point, RubricNumbers
 from flows.annotate.board.outliers import LEAST, RULES, Share
@@ -28,12 +29,15 @@ HEADINGS: Mapping[Kind, str] = {
     "people": "People who stand out",
     "idle": "Queues in which nobody works",
     "questions": "Questions to the engineer",
+    "differ": "Where people differ",
     "returned": "Sent back, not revised yet",
     "reviews": "Waiting for a review",
     "times": "Submissions that took unusually long or short",
 }
 BY_PERSON: tuple[Kind, ...] = ("returned", "reviews")
 """Kinds of which a person has many alike."""
+OPTIONAL = ("to_pull", "waiting", "back", "agreement", "reliable", "known", "taken")
+"""Columns that are left out where nobody has anything in them."""
 WIDTH, HEIGHT, EDGE = 84, 24, 3
 """Of a trend line, in pixels."""
 
@@ -53,9 +57,9 @@ class Filters:
         """Whether anything is left out."""
         return self != Filters()
 
-    def shows(self, form: str, person: str) -> bool:
-        """Return whether a line or an entry is wanted."""
-        return self.form in ("", form) and self.person in ("", person)
+    def shows(self, form: str, *people: str) -> bool:
+        """Return whether a line or an entry, about these people, is wanted."""
+        return self.form in ("", form) and self.person in ("", *people)
 
 
 def board_page(state: State, filters: Filters) -> str:
@@ -75,6 +79,7 @@ def board_page(state: State, filters: Filters) -> str:
             "person": sorted({line.by for line in lines}),
         },
         clock=_clock,
+        several=len(wanted) > 1,
         looks=_grouped([(rubric.name, look) for rubric in wanted for look in rubric.looks], filters),
         rubrics=[view for rubric in wanted if (view := _rubric_view(rubric, filters)) is not None],
         hours=[_hours_cells(row) for row in reversed(sorted(hours, key=lambda row: row.week)[-SHOWN_HOURS:])],
@@ -95,17 +100,17 @@ def _clock(time: datetime | None) -> Markup:
 
 def _grouped(looks: Sequence[tuple[str, Look]], filters: Filters) -> list[Mapping[str, object]]:
     """Return what needs a look by kind; what waits has an entry for each person. Each list is cut."""
-    wanted = [(rubric, look) for rubric, look in looks if filters.shows(look.form, look.by)]
+    wanted = [(rubric, look) for rubric, look in looks if filters.shows(look.form, *look.people)]
     groups: list[Mapping[str, object]] = []
     for kind, heading in HEADINGS.items():
         of_kind = [(rubric, look) for rubric, look in wanted if look.kind == kind]
-        together: dict[tuple[object, ...], list[Look]] = {}
+        together: dict[tuple[str, str, tuple[str, ...], int | None], list[Look]] = {}
         for place, (rubric, look) in enumerate(of_kind):
-            together.setdefault((rubric, look.form, look.by, None if kind in BY_PERSON else place), []).append(look)
+            together.setdefault((rubric, look.form, look.people, None if kind in BY_PERSON else place), []).append(look)
         entries = [
-            {"rubric": rubric, "form": form, "by": by, "text": entry[0].text, "url": entry[0].url,
+            {"rubric": rubric, "form": form, "by": ", ".join(people), "text": entry[0].text, "url": entry[0].url,
              "urls": [look.url for look in entry[:SHOWN] if look.url], "number": len(entry)}
-            for (rubric, form, by, _), entry in together.items()
+            for (rubric, form, people, _), entry in together.items()
         ]  # fmt: skip
         if entries:
             groups.append(
@@ -125,15 +130,11 @@ def _rubric_view(rubric: RubricNumbers, filters: Filters) -> Mapping[str, object
         return None
     total = sum(rubric.states.values())
     finished = rubric.states.get("decided", 0) + rubric.states.get("rated", 0)
-    worked, idle = [], 0
-    for line in lines:
-        if _has_work(line):
-            worked.append(line)
-        else:
-            idle += 1
+    worked = [line for line in lines if _has_work(line)]
     forms: dict[str, list[Mapping[str, object]]] = {}
     for line in worked:
         forms.setdefault(line.progress.form, []).append(_line_view(line))
+    views = [view for of_form in forms.values() for view in of_form]
     return {
         "name": rubric.name,
         "title": rubric.title,
@@ -142,7 +143,8 @@ def _rubric_view(rubric: RubricNumbers, filters: Filters) -> Mapping[str, object
         "percent": f"{finished / total:.1%}" if total else "0%",
         "states": ", ".join(f"{number:,} {state}" for state, number in sorted(rubric.states.items())) or "none",
         "forms": forms,
-        "idle": idle,
+        "idle": len(lines) - len(worked),
+        "columns": {name for view in views for name in OPTIONAL if view[name] not in (0, NOTHING)},
         "forecast": _forecast_view(rubric.forecast),
         "agreement": [agreement_cells(row) for row in rubric.agreement if row.items],
         "not_agreed": "; ".join(agreement_lines([row for row in rubric.agreement if not row.items])),
@@ -185,6 +187,7 @@ def _line_view(line: Line) -> Mapping[str, object]:
         "agreement": share_text(line.agreement),
         "weeks": trend(line.weeks, f"Agreement of {own.by}, by week", percent=True),
         "known": f"{own.gold.right:,} of {own.gold.answered:,}" if own.gold.answered else NOTHING,
+        "reliable": _reliable_text(line.reliable),
         "taken": f"{own.unchanged:,} of {own.suggested:,}" if own.suggested else NOTHING,
         "notes": notes,
         "stands_out": bool(line.reasons),
@@ -198,6 +201,12 @@ def share_text(told: Share | None) -> str:
     if told.low is None or told.high is None:
         return f"too few: {told.number:,}"
     return f"{told.value:.0%} ({told.low:.0%} to {told.high:.0%})"
+
+
+def _reliable_text(told: Reliability | None) -> str:
+    if told is None:
+        return NOTHING
+    return f"{told.right:.0%}" if told.judged >= LEAST else f"too few: {told.judged:,}"
 
 
 def _week_cells(point: Point) -> tuple[str, str, str, str]:

@@ -4,6 +4,7 @@ A request never waits for a reading. What cannot be read leaves the last state a
 """
 
 import csv
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -14,7 +15,7 @@ from pathlib import Path
 from annotation.label_studio.client import Client
 from flows.annotate.board.numbers import RubricNumbers, rubric_numbers, task_links
 from flows.annotate.hours import HOURS, Hours
-from flows.annotate.progress import OnServer, progress_on
+from flows.annotate.progress import OnServer, QueueProgress, progress_on
 from flows.annotate.work import Collected, benchmark_of, last_pull
 from flows.project.output_files import MANIFEST
 from flows.project.project import Project
@@ -67,7 +68,11 @@ class Board:
         self._project: Project | None = None
         self._collected: Sequence[Collected] = ()
         self._agreement: Mapping[str, Sequence[Agreement]] = {}
-        self._has_intervals = False
+        self._lines: Sequence[QueueProgress] = ()
+        self._intervals: threading.Thread | None = None
+        self._new_agreement: Mapping[str, Sequence[Agreement]] = {}
+        self._with_intervals: Sequence[Collected] | None = None
+        """Of what the last intervals are."""
         self._server: OnServer | None = None
         self._files: Files = {}
         self._read_at = self._ask_at = 0.0
@@ -90,17 +95,31 @@ class Board:
         if self._project is None:
             return
         if is_new:
+            with _told():
+                self._lines = progress_on(self._project, self._server, self._collected)
             self._compute(self._project)
         began = time.monotonic()
         if self._ask_at <= began < self._seen + SEEN_S:
             self._ask(self._project)
             self._compute(self._project)
             self._ask_at = time.monotonic() + max(ASK_S, (time.monotonic() - began) / SHARE)
-        if not self._has_intervals:  # they take a minute where thousands of items are shared: the values come first
-            seed = self._project.config.seed
-            self._agreement = {work.rubric: work.agreement(seed) for work in self._collected}
-            self._has_intervals = True
-            self._compute(self._project)
+        self._add_intervals(self._project)
+
+    def _add_intervals(self, project: Project) -> None:
+        """Compute the intervals of the agreement beside: where thousands of items are shared, they take a minute."""
+        if self._intervals is not None and self._intervals.is_alive():
+            return
+        if self._with_intervals is not self._collected:
+            self._intervals = threading.Thread(target=self._compute_intervals, args=[project], daemon=True)
+            self._intervals.start()
+        elif self._new_agreement:
+            self._agreement, self._new_agreement = self._new_agreement, {}
+            self._compute(project)
+
+    def _compute_intervals(self, project: Project) -> None:
+        collected, seed = self._collected, project.config.seed
+        self._new_agreement = {work.rubric: work.agreement(seed) for work in collected}
+        self._with_intervals = collected
 
     def _read_files(self) -> bool:
         """Read the build and the last pull if a file has changed; return whether there is something new."""
@@ -117,7 +136,6 @@ class Board:
                     return False  # a pull or a build is writing: look again
                 self._project.close(0)
             self._project, self._collected, self._agreement = project, collected, agreement
-            self._has_intervals = False
         self._files, self._read_at = files, time.monotonic() + ASK_S
         self.state = replace(self.state, files_problem=" ".join(problems))
         return not problems
@@ -135,7 +153,7 @@ class Board:
         """Ask the server for the queues; if it does not answer, the last ones stay."""
         with _told() as problems, self._connected(project) as client:
             server = OnServer(client, benchmark_of(project))
-            progress_on(project, server, self._collected)  # lists the queues that it needs
+            self._lines = progress_on(project, server, self._collected)
             server.keep()
             self._server = server
             self.state = replace(self.state, asked=datetime.now(UTC))
@@ -143,12 +161,11 @@ class Board:
 
     def _compute(self, project: Project) -> None:
         with _told() as problems:
-            lines = progress_on(project, self._server, self._collected)
             link = task_links(self._server, benchmark_of(project))
             today = datetime.now(UTC).date()
             rubrics = [
                 rubric_numbers(
-                    work, self._agreement[work.rubric], [line for line in lines if line.work == work.rubric],
+                    work, self._agreement[work.rubric], [line for line in self._lines if line.work == work.rubric],
                     self._server, link, today, project.config.seed,
                 )
                 for work in self._collected
