@@ -176,6 +176,26 @@ class Rubric(Frozen):
         return self
 
 
+class Survey(Frozen):
+    """A questionnaire for whoever has finished a rubric's tasks."""
+
+    version: int = Field(1, ge=1, description="Raise it to ask everybody again")
+    asks: tuple[Choice, ...] = ()
+    writes: tuple[Written, ...] = ()
+
+    @model_validator(mode="after")
+    def _asks_about_no_record(self) -> Self:
+        names = [*(ask.name for ask in self.asks), *(write.name for write in self.writes)]
+        if not names:
+            raise ValueError("a questionnaire asks something: name `asks`, `writes` or both")
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"{twice}: the name occurs twice")
+        deciding = [ask.name for ask in self.asks if ask.decides or ask.about is not None]
+        if deciding := [*deciding, *(write.name for write in self.writes if write.corrects)]:
+            raise ValueError(f"{deciding[0]}: a questionnaire decides and corrects nothing")
+        return self
+
+
 class Change(Frozen):
     """A text that was changed, of which people are told."""
 

@@ -21,6 +21,7 @@ from flows.families.lveval.settings import DatasetSettings
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.local import LocalSettings
 from flows.project.settings import AnnotationSettings, Config, EmbedderSettings, ReleaseSettings, ScheduleSettings
+from schemas.rubric import Choice, Survey, Written
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
 BEGIN = "<!-- From here on `python -m tests.configuration_reference` writes this page. -->\n"
@@ -31,7 +32,9 @@ NOUNS: dict[type, str] = {
     DatasetSettings: "[dataset](#an-lv-eval-dataset)", EmbedderSettings: "[embedder](#embedder)",
     AnnotationSettings: "[annotation](#annotation)", ReleaseSettings: "[release](#release)",
     ScheduleSettings: "[schedule](#schedule)", EndpointSettings: "[endpoint](#an-endpoint)",
-    LocalSettings: "[local](#a-local-model)",
+    LocalSettings: "[local](#a-local-model)", Survey: "[questionnaire](#a-questionnaire)",
+    Choice: "[question](annotate.md#a-questionnaire-at-the-end)",
+    Written: "[box](annotate.md#a-questionnaire-at-the-end)",
 }  # fmt: skip
 
 
@@ -43,6 +46,7 @@ def reference() -> str:
         ("A local model", LocalSettings, None),
         ("Embedder", EmbedderSettings, None),
         ("Annotation", AnnotationSettings, None),
+        ("A questionnaire", Survey, None),
         ("Release", ReleaseSettings, None),
         ("Schedule", ScheduleSettings, None),
         ("A source", SourceSpec, None),

@@ -23,7 +23,7 @@ from flows.construct.people import People, every, sample
 from flows.project.project import read_verdicts
 from flows.project.settings import AnnotationSettings, load_config, packaged
 from schemas.annotation import Finding
-from schemas.rubric import Task, task_of
+from schemas.rubric import Survey, Task, task_of
 from tests.label_studio import Served
 from tests.toy import FAMILY, WORDS, NoEmbedder, Word, run_all, toy_build
 
@@ -41,6 +41,7 @@ class Bench:
     part: People
     overlap_first: int = 0
     gold_share: float = 0.1
+    surveys: Mapping[str, Survey] = dataclasses.field(default_factory=dict)
 
     def project(self, words: Sequence[str] = ANIMALS, limit: int | None = None) -> Any:
         build = toy_build(self.folder, list(words))
@@ -50,7 +51,7 @@ class Bench:
         family = dataclasses.replace(FAMILY, parts=parts, folder=self.folder)
         build.families["toy"] = dataclasses.replace(build.families["toy"], family=family)
         annotation = AnnotationSettings(
-            people=self.people, overlap_first=self.overlap_first, gold_share=self.gold_share
+            people=self.people, overlap_first=self.overlap_first, gold_share=self.gold_share, surveys=self.surveys
         )
         config = SimpleNamespace(name="toys", seed=3, annotation=annotation, state=self.served.folder.parent)
         return SimpleNamespace(

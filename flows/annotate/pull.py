@@ -69,37 +69,56 @@ def _pull(project: Project, client: Client) -> list[Collected]:
         by_rubric[rubric_of(submission.queue)].append(submission)
     pulled = []
     for work in works(project):
-        submissions = [submission for name in work.rubrics for submission in by_rubric[name]]
-        annotations, unreadable = _read(work, submissions, codes)
-        earlier, notes = _earlier(project, work.rubric.name)
-        notes += _merged(submissions)
-        readable = {annotation.source for annotation in annotations}
-        excluded = {annotation.source for annotation in unreadable}
-        spoilt = [annotation for annotation in earlier if annotation.source in excluded and not annotation.cancelled]
-        missing = [annotation for annotation in earlier if annotation.source not in readable | excluded]
-        deleted, taken_back = _deleted_or_taken_back(project, client, missing)
-        annotations = in_order([*annotations, *deleted, *spoilt])
-        unreadable += [
-            annotation for annotation in read_excluded(project, work.rubric.name) if annotation.reason == TAKEN_BACK
-        ]
-        unreadable += [
-            exclude(annotation, TAKEN_BACK, json.dumps(dict(annotation.answers), ensure_ascii=False))
-            for annotation in taken_back
-        ]
-        if deleted:
-            notes.append(f"kept, though their tasks are gone from the server: {counted(len(deleted), 'annotation')}")
-        if spoilt:
-            notes.append(
-                f"kept as before, since the change would make it count no more: {counted(len(spoilt), 'annotation')}"
-            )
+        annotations, unreadable, notes = _all_work(project, client, work.rubric.name, work.rubrics, by_rubric, codes)
         write_lines(project, f"annotations/{work.rubric.name}.jsonl", annotations)
         collected = collect(project, work, annotations, unreadable)
         collected.notes = notes
         write_lines(project, f"annotations/{work.rubric.name}{APART}.jsonl", collected.excluded)
         _write_verdicts(project, work, annotations, collected.settlement.verdicts)
+        if (form := work.survey) is not None:
+            answers, unreadable, more = _all_work(project, client, form.name, {form.name: form}, by_rubric, codes)
+            collected.notes += more
+            write_lines(project, f"annotations/{form.name}.jsonl", answers)
+            write_lines(project, f"annotations/{form.name}{APART}.jsonl", unreadable)
         pulled.append(collected)
     write_hours(project)
     return pulled
+
+
+def _all_work(
+    project: Project,
+    client: Client,
+    name: str,
+    forms: Mapping[str, Rubric],
+    by_rubric: Mapping[str, Sequence[Submitted]],
+    codes: Mapping[int, str],
+) -> tuple[list[Annotation], list[Excluded], list[str]]:
+    """Return the submissions to some forms, and earlier ones that are kept; what cannot be read; and notes.
+
+    `name` is that of the file with those of the last pull.
+    """
+    submissions = [submission for form in forms for submission in by_rubric[form]]
+    annotations, unreadable = _read(forms, submissions, codes)
+    earlier, notes = _earlier(project, name)
+    notes += _merged(submissions)
+    readable = {annotation.source for annotation in annotations}
+    excluded = {annotation.source for annotation in unreadable}
+    spoilt = [annotation for annotation in earlier if annotation.source in excluded and not annotation.cancelled]
+    missing = [annotation for annotation in earlier if annotation.source not in readable | excluded]
+    deleted, taken_back = _deleted_or_taken_back(project, client, missing)
+    annotations = in_order([*annotations, *deleted, *spoilt])
+    unreadable += [annotation for annotation in read_excluded(project, name) if annotation.reason == TAKEN_BACK]
+    unreadable += [
+        exclude(annotation, TAKEN_BACK, json.dumps(dict(annotation.answers), ensure_ascii=False))
+        for annotation in taken_back
+    ]
+    if deleted:
+        notes.append(f"kept, though their tasks are gone from the server: {counted(len(deleted), 'annotation')}")
+    if spoilt:
+        notes.append(
+            f"kept as before, since the change would make it count no more: {counted(len(spoilt), 'annotation')}"
+        )
+    return annotations, unreadable, notes
 
 
 def _merged(submissions: Iterable[Submitted]) -> list[str]:
@@ -116,7 +135,7 @@ def _merged(submissions: Iterable[Submitted]) -> list[str]:
 
 
 def _read(
-    work: Work, submissions: Iterable[Submitted], codes: Mapping[int, str]
+    forms: Mapping[str, Rubric], submissions: Iterable[Submitted], codes: Mapping[int, str]
 ) -> tuple[list[Annotation], list[Excluded]]:
     """Return the submissions as annotations; those that cannot be read are excluded."""
     annotations, excluded = [], []
@@ -128,7 +147,7 @@ def _read(
             "source": source_of(submission.annotation),
         }
         try:
-            annotations.append(_annotation(submission, work.rubrics[rubric_of(submission.queue)], codes, who))
+            annotations.append(_annotation(submission, forms[rubric_of(submission.queue)], codes, who))
         except Unusable as problem:
             key = str(submission.data.get(KEY, ""))
             excluded.append(Excluded(key=key, reason=problem.reason, evidence=problem.evidence, **who))

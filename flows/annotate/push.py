@@ -24,8 +24,9 @@ from annotation.label_studio.sync import (
 from annotation.label_studio.task_data import RETURNED, changes_between, own_texts, task_data
 from annotation.practice import PRACTICE, passed_practice, practice_for, practice_rubric
 from annotation.review import corrected_of, revision_of
+from annotation.survey import survey_task
 from flows.annotate.pull import source_of
-from flows.annotate.queues import queue_of
+from flows.annotate.queues import queue_of, submitted_ids
 from flows.annotate.work import (
     ANYBODY,
     Work,
@@ -134,6 +135,8 @@ class _WorkQueues:
         self._rows: dict[str, list[Row]] = {}
         self._writers: dict[str, set[str]] = defaultdict(set)
         self._finished: dict[str, set[str]] = defaultdict(set)
+        self._ready: set[str] = set()
+        """People who have done all tasks of their queue of the rubric."""
         items = {task.key: task.item_key for task in work.tasks}
         for annotation in self.settlement.counted:
             if annotation.key in items:
@@ -151,6 +154,8 @@ class _WorkQueues:
             yield from self._corrections()
         if self._adjudication is not None:
             yield from self._adjudications(self._adjudication)
+        if self.work.survey is not None:
+            yield from self._surveys(self.work.survey)
 
     def _own(self) -> Iterator[QueueRows]:
         """Yield each person's queue of the rubric, and their practice set."""
@@ -168,10 +173,13 @@ class _WorkQueues:
         form = practice_rubric(practised)
         for by in self.annotators:
             tasks = [task for task in assignment.queues.get(by, ()) if task.sample != PRACTICE]
-            yield self._queue(rubric, by, tasks, self._done(by))
+            done = self._done(by)
+            yield self._queue(rubric, by, tasks, done)
+            if tasks and all(task.id in done for task in tasks):
+                self._ready.add(by)
             if practice:
                 tasks = practice_for(by, practice, self.annotations, practised)
-                yield self._queue(form, by, tasks, self._submitted(form, by))
+                yield self._queue(form, by, tasks, submitted_ids(self.annotations, form, by))
 
     def _assignment(self) -> Assignment:
         """Assign the rubric's tasks; those in the overlap go out without suggestions."""
@@ -228,15 +236,7 @@ class _WorkQueues:
         form = corrected_of(self.work.rubric)
         for by in self.people:
             tasks = [task for task, author in self.settlement.corrections if author == by]
-            yield self._queue(form, by, tasks, self._submitted(form, by))
-
-    def _submitted(self, form: Rubric, by: str) -> set[str]:
-        """Return the ids of the tasks of a form, on which nothing depends, that a person submitted."""
-        return {
-            annotation.task
-            for annotation in self.annotations
-            if annotation.rubric == form.name and by in (annotation.by, ANYBODY) and not annotation.cancelled
-        }
+            yield self._queue(form, by, tasks, submitted_ids(self.annotations, form, by))
 
     def _reviews(self, review: Rubric) -> Iterator[QueueRows]:
         held = {by: self._held(review, by) for by in self.people}
@@ -274,6 +274,15 @@ class _WorkQueues:
             tasks = sorted(assignment.queues.get(by, ()), key=lambda task: place[task.key])
             yield self._queue(form, by, tasks, self._done(by))
 
+    def _surveys(self, form: Rubric) -> Iterator[QueueRows]:
+        """Yield the questionnaires of those who have done all their tasks, and have nothing to revise."""
+        annotations = read_annotations(self.project, form.name)
+        revising = {by for task, by in self.settlement.revisions if task.id not in self._done(by)}
+        for by in self.annotators:
+            task = survey_task(form, self.work.rubric)
+            done = submitted_ids(annotations, form, by)
+            yield self._queue(form, by, [task] if done or by in self._ready - revising else [], done)
+
     def _may_decide(self, disagreement: Disagreement) -> set[str]:
         """Return who decided, or who may: the lead, or those who have not done the task and are not to."""
         not_writing = {*self.annotators} - self._writers[disagreement.task.item_key]
@@ -300,7 +309,7 @@ class _WorkQueues:
             yield self._queue(self.work.people.review, ANYBODY, (task for task, _ in settlement.reviews), people)
             form = corrected_of(rubric)
             told = (task for task, _ in settlement.corrections)
-            yield self._queue(form, ANYBODY, told, self._submitted(form, ANYBODY))
+            yield self._queue(form, ANYBODY, told, submitted_ids(self.annotations, form, ANYBODY))
         if self._adjudication is not None:
             differing = (one.asked for one in self.collected.disagreements)
             yield self._queue(self._adjudication, ANYBODY, differing, people)

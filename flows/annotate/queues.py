@@ -1,4 +1,4 @@
-"""A queue as it should be on the server: its form, guideline and tasks."""
+"""A queue as it should be on the server: its form, guideline and tasks, and which of them were submitted."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -8,6 +8,7 @@ from annotation.label_studio.sync import Queue, QueuedTask
 from annotation.label_studio.task_data import data_fields, task_data
 from flows.annotate.work import ANYBODY, guideline_of, queue_name
 from flows.construct.people import People
+from schemas.annotation import Annotation
 from schemas.rubric import Rubric, Task
 
 LONGEST_TITLE = 36
@@ -39,3 +40,12 @@ def queue_of(
         fields=data_fields(rubric),
         shared=by == ANYBODY,
     )
+
+
+def submitted_ids(annotations: Iterable[Annotation], form: Rubric, by: str) -> set[str]:
+    """Return the ids of the tasks of a form, on which nothing depends, that a person submitted."""
+    return {
+        annotation.task
+        for annotation in annotations
+        if annotation.rubric == form.name and by in (annotation.by, ANYBODY) and not annotation.cancelled
+    }

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from annotation.survey import survey_answers
 from data.store import Store
 from flows.annotate.progress import QueueProgress
-from flows.annotate.work import Collected
+from flows.annotate.work import Collected, read_annotations
 from flows.project.output_files import PEOPLE_REPORT
 from flows.project.project import Project
 from flows.report.template import style, template
@@ -33,8 +34,11 @@ CHANGED = "changed"
 
 def write_annotation(project: Project, collected: Sequence[Collected], progress: Sequence[QueueProgress]) -> Path:
     """Write `annotation.html` into the build's output folder."""
-    seed = project.config.seed
-    views = [_view(work, [line for line in progress if line.work == work.rubric], seed) for work in collected]
+    views = [
+        {**_view(work, [line for line in progress if line.work == work.rubric], project.config.seed),
+         "survey": _survey_cells(project, work)}
+        for work in collected
+    ]  # fmt: skip
     page = template(TEMPLATE).render(title=project.config.name, legend=LEGEND, style=style(), rubrics=views)
     path = project.out / PEOPLE_REPORT
     Store(str(project.out)).write(str(path.resolve()), page.encode())
@@ -198,6 +202,20 @@ def _view(collected: Collected, progress: Sequence[QueueProgress], seed: int) ->
         "questions": collected.questions,
         "notes": notes_of(collected),
     }
+
+
+def _survey_cells(project: Project, collected: Collected) -> list[tuple[str, str, str, str]]:
+    """Return the answers to the rubric's questionnaire: question, people, mean, and answers; each text has a line."""
+    form = collected.work.survey
+    if form is None:
+        return []
+    cells = []
+    for row in survey_answers(form, read_annotations(project, form.name)):
+        counts = ", ".join(f"{option} {number:,}" for option, number in row.counts)
+        if counts:
+            cells.append((row.question, f"{row.people:,}", "" if row.mean is None else _decimals(row.mean), counts))
+        cells += [(row.question, by, "", text) for by, text in row.texts]
+    return cells
 
 
 def _mean_cells(row: Means, scales: Sequence[str]) -> tuple[str, ...]:

@@ -76,4 +76,6 @@ def _print_logins(
             f"  people  {', '.join(people)}: their logins are in {escape(str(folder / PEOPLE_FILE))}",
             soft_wrap=True,
         )
-        console.print("  [dim]everybody who logs in can open every project; this edition of Label Studio has no roles[/]")
+        console.print(
+            "  [dim]everybody who logs in can open every project; this edition of Label Studio has no roles[/]"
+        )

@@ -25,6 +25,7 @@ from annotation.quality import suspended
 from annotation.reliability import Reliabilities, reliabilities
 from annotation.review import AGREED, DISAGREES, NO, corrected_of, judging_of, revision_of
 from annotation.settle import Settlement, settle
+from annotation.survey import survey_of
 from data.sources.files import json_lines
 from data.sources.spec import SourceError
 from data.stage_files import Stage
@@ -73,6 +74,8 @@ class Work:
     practised: Rubric
     """The rubric that people practise first: the rubric itself, or judging what is written under it."""
     practice: Sequence[Task]
+    survey: Rubric | None = None
+    """The questionnaire for those who have done all their tasks; its answers are no part of the data."""
     examples: Sequence[Task] = ()
     """Tasks that somebody who decided between people made examples for the guideline."""
 
@@ -93,7 +96,7 @@ class Work:
         return {form.name: form for form in self.forms.values()}
 
 
-# ---- guidelines and worked examples: in the family's folder, and the guideline for reviewers in this one ----
+# ---- guidelines and worked examples: in the family's folder; those for reviews and questionnaires in this one ----
 
 
 def guideline_of(rubric: Rubric, folder: Path) -> str:
@@ -154,6 +157,7 @@ def _work(parts: Sequence[PartRecords], project: Project) -> Work:
     about = {task.item_key for task in (*tasks, *gold)}
     asked = [(name, record) for name, _, _, records in parts for record in records if record.key in about]
     practised = rubric if people.review is None else judging_of(rubric)
+    survey = project.config.annotation.surveys.get(rubric.name)
     practice = practice_of(examples_of(practised, folder) or gold, practised, seed)
     return Work(
         rubric=rubric,
@@ -167,6 +171,7 @@ def _work(parts: Sequence[PartRecords], project: Project) -> Work:
         programs=programs,
         practised=practised,
         practice=practice,
+        survey=None if survey is None else survey_of(rubric, survey),
     )
 
 

@@ -144,6 +144,8 @@ class Project:
         """The build's stages."""
         if self.built is None and self.config.prompts is not None:
             _check_templates(self.config, f"{self.config_path}: prompts")
+        if self.built is None:
+            _check_surveys(self.config, f"{self.config_path}: annotation.surveys")
         chosen = [
             FamilyBuild(
                 family,
@@ -253,6 +255,15 @@ def _check_templates(config: Config, place: str) -> None:
         name = path.relative_to(folder).as_posix()
         if name not in prompt_names:
             raise ConfigError(f"{place}: {path}: no prompt has this name; {nearest(name, sorted(prompt_names))}")
+
+
+def _check_surveys(config: Config, place: str) -> None:
+    """Refuse a questionnaire on a rubric that no part of the configured families asks people under."""
+    parts = (part for family, settings in config.chosen() for part in family.wanted(settings))
+    rubrics = sorted({part.people.rubric.name for part in parts if part.people is not None})
+    for name in config.annotation.surveys:
+        if name not in rubrics:
+            raise ConfigError(f"{place}.{name}: nobody is asked under this rubric; {nearest(name, rubrics)}")
 
 
 _opened: dict[str, Project] = {}

@@ -22,6 +22,7 @@ from flows.project.config_paths import with_absolute_paths
 from flows.project.config_problems import NO_NUMBER, boolean_as_number, first_config_problem
 from schemas.base import Frozen, odd_character
 from schemas.errors import WrongInput, nearest
+from schemas.rubric import Survey
 
 SAMPLE = "sample.yaml"
 PRINTABLE = r"^[^\x00-\x1f]+$"
@@ -82,6 +83,9 @@ class AnnotationSettings(Frozen):
     )
     overlap_first: int = Field(100, ge=0, strict=True, description="This many items of each rubric go to two people")
     gold_share: float = Field(0.1, ge=0, lt=1, description="Share of a person's tasks whose answers are known")
+    surveys: Mapping[str, Survey] = Field(
+        default_factory=dict, description="By rubric, the questionnaire for people who have done all their tasks"
+    )
 
     @field_validator("url")
     @classmethod

@@ -36,6 +36,8 @@ FORMS = (
     ("-revision", "Please change these. Each says at its top why it came back."),
     ("-corrected", "A reviewer corrected your text. Say whether you agree."),
     ("-review", "Other people wait for you to look at these."),
+    ("-adjudication", "People answered these differently. Decide what is right."),
+    ("-survey", "You have done all your tasks. Say how the work was."),
     ("", ""),
 )
 """How the names of forms end, in the order in which to do their tasks, and what is said of each."""
