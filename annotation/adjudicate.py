@@ -16,6 +16,7 @@ from schemas.base import key_of
 from schemas.rubric import Choice, Compared, Rubric, Task, Written
 from schemas.verdict import Decision
 
+GUIDELINE = "guideline.adjudication.md"
 USE, WHY = "use_as", "why_decided"
 NOTHING, KNOWN_ANSWER, WORKED_EXAMPLE = "nothing", "a known answer", "a worked example"
 ASKED = "People answered this differently. Decide what is right; it may be the answer of none of them."
@@ -48,7 +49,8 @@ def adjudication_of(rubric: Rubric) -> Rubric:
         note=True,
     )
     texts = tuple(write for write in rubric.writes if not write.note)
-    return form.model_copy(update={"asks": (*rubric.asks, use), "writes": (*texts, why), "for_all": ""})
+    more = {"guideline": GUIDELINE, "asks": (*rubric.asks, use), "writes": (*texts, why), "for_all": ""}
+    return form.model_copy(update=more)
 
 
 def adjudication_task(rubric: Rubric, form: Rubric, task: Task, courses: Sequence[Course]) -> Task:
@@ -134,7 +136,7 @@ def known_answers(disagreements: Iterable[Disagreement], rubric: Rubric) -> list
 
 
 def worked_examples(disagreements: Iterable[Disagreement], rubric: Rubric) -> list[Task]:
-    """Return the worked examples that adjudicators made."""
+    """Return the worked examples that adjudicators made; their drafts are the texts that were corrected."""
     return list(_used_as(WORKED_EXAMPLE, EXAMPLE, disagreements, rubric))
 
 
@@ -146,6 +148,7 @@ def _used_as(use: str, name: str, disagreements: Iterable[Disagreement], rubric:
                     "key": key_of("task", rubric.name, task.key, {"sample": name}),
                     "right_answers": {ask.name: decided.work.answers[ask.name] for ask in rubric.asks},
                     "why": decided.work.answers.get(WHY, ""),
+                    **({"drafts": changes_of(task, decided.work, rubric)} if use == WORKED_EXAMPLE else {}),
                 }
             )
 

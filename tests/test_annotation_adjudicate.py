@@ -1,5 +1,7 @@
 """Where people differ: what counts as a difference, who may decide, and what comes of a decision."""
 
+import re
+
 from annotation.adjudicate import (
     KNOWN_ANSWER,
     NOTHING,
@@ -12,6 +14,7 @@ from annotation.adjudicate import (
     who_knows,
     worked_examples,
 )
+from annotation.label_studio.config import EXAMPLES, guideline_page
 from annotation.label_studio.task_data import NEWS, task_data
 from annotation.quality import gold_scores
 from annotation.settle import ADJUDICATOR_ANSWERED, REFUSED, Settlement, settle
@@ -162,10 +165,17 @@ def test_a_known_answer_judges_nobody_who_did_the_task_before() -> None:
 def test_a_worked_example_has_the_answers_and_the_reason() -> None:
     work = [judged("a", "keep"), judged("b", "reject")]
     (one,) = settled(*work).disagreements
-    after = settled(*work, decided(one, "lead", "keep", use=WORKED_EXAMPLE))
+    after = settled(*work, decided(one, "lead", "edit", use=WORKED_EXAMPLE, text="It is <4>."))
     (example,) = worked_examples(after.disagreements, JUDGED)
     assert known_answers(after.disagreements, JUDGED) == []
-    assert (example.shown, example.right_answers["decision"], example.why) == (task().shown, "keep", "It has to be.")
+    page = guideline_page(JUDGED, "# How to judge", [example])
+    rows = re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td></tr>", page)
+    assert rows[:5] == [
+        ("text", "It is 1."), ("Is it?", "edit"), ("Do you like it?", "no"), ("Text", "It is &lt;4&gt;."),
+        ("Why", "It has to be."),
+    ]  # fmt: skip
+    assert page.index("How to judge") < page.index(EXAMPLES) < page.index("<h2>Keys</h2>")
+    assert EXAMPLES not in guideline_page(JUDGED, "# How to judge")
 
 
 def test_who_may_decide_and_who_may_not_do_the_task_any_more() -> None:

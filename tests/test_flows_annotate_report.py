@@ -14,7 +14,7 @@ from flows.annotate.progress import QueueProgress
 from flows.annotate.pull import write_lines
 from flows.annotate.report import agreement_lines, progress_row, write_annotation
 from flows.annotate.terminal import _folded, _print_progress
-from flows.annotate.work import Collected, last_pull, works
+from flows.annotate.work import Collected, last_pull, read_annotations, works
 from flows.construct.people import every
 from schemas.annotation import Annotation
 from schemas.rubric import Rubric
@@ -130,7 +130,7 @@ def test_the_table_can_be_read_at_100_columns(tmp_path: Path) -> None:
     collected = hand_in(bench(tmp_path, rubric).project(FOUR), {"a1": "yyyn", "a2": "yynn"})
     standings = [
         line(collected, form=form, by=by, changed=by == "a2", suspended=by == "a2", done=1234)
-        for form in ("practice", "work", "revision", "review")
+        for form in ("practice", "work", "revision", "deciding")
         for by in TWO
     ]
     console = Console(width=100, record=True)
@@ -139,7 +139,7 @@ def test_the_table_can_be_read_at_100_columns(tmp_path: Path) -> None:
     assert max(map(len, lines)) <= 100
     assert sum(NAMED in one for one in lines) == 1, "the rubric stands once, as a heading"
     of_people = [" ".join(one.split()) for one in lines if re.search(r"\ba[12] ", one)]
-    assert [one.partition(" ")[0] for one in of_people[::2]] == ["practice", "work", "revision", "review"]
+    assert [one.partition(" ")[0] for one in of_people[::2]] == ["practice", "work", "revision", "deciding"]
     assert of_people[1] == "a2 1234 1 1.2 25% of 4 90% of 10 75% 2 suspended, changed", "a line each"
     assert any("Cohen's kappa 0.50" in one for one in lines)
     told = " ".join(" ".join(lines).split())
@@ -172,3 +172,37 @@ def test_the_page_tells_it_all_without_a_name_or_an_address(tmp_path: Path) -> N
     assert re.search(r"0\.50</bdi></td><td class=\"n\"><bdi>-?\d\.\d\d to \d\.\d\d<", text), "with its interval"
     assert "@" not in re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL)
     assert "<script" not in text
+
+
+def test_the_page_shows_where_people_differ_with_what_is_worth_most_first(tmp_path: Path) -> None:
+    some = bench(tmp_path, WORDS.model_copy(update={"people_per_item": 3}))
+    some.people = {by: f"{by}@example.org" for by in ("a1", "a2", "a3", "lead")}
+    some.lead = "lead"
+    project = some.project(FOUR)
+    # Of three people, one or two differ; on "dog", everybody agrees.
+    answers = {"a1": "yyyy", "a2": "ynyy", "a3": "nnny"}
+    collected = hand_in(project, answers)
+    first = {one.task.shown["text"]: one for one in collected.disagreements}
+    assert set(first) == {"ant", "bee", "cat"}
+    made = [*read_annotations(project, collected.rubric), Annotation(
+        task=first["ant"].asked.id, key=first["ant"].asked.key, rubric=first["ant"].asked.rubric, version=1, by="lead",
+        answers={"decision": "yes", "use_as": "nothing", "why_decided": "It <is> one."}, source="lead",
+        at="2026-11-03T09:00:00Z",
+    )]  # fmt: skip
+    write_lines(project, f"annotations/{collected.rubric}.jsonl", made)
+    (collected,) = last_pull(project)
+    worth = [collected.worth(one) for one in collected.disagreements]
+    assert worth == sorted(worth, reverse=True)
+    assert [one.task.shown["text"] for one in collected.disagreements][-1] == "ant", "what is decided comes last"
+    assert worth[-1] == 0.0
+    asked = {one.asked.key: f"http://127.0.0.1/projects/1/data?task={n}" for n, one in enumerate(first.values())}
+    deciding = line(collected, form="deciding", by="lead", links=asked)
+    text = write_annotation(project, [collected], [deciding]).read_text(encoding="utf-8")
+    told = [" ".join(re.sub(r"<[^>]+>", "", one).split()) for one in re.findall(r"<summary>(.*?)</summary>", text)]
+    assert [one.split()[0] for one in told] == [one.task.shown["text"] for one in collected.disagreements]
+    assert "worth –, accept, decided by lead" in told[-1]
+    assert "Decided: <b>accept</b>, <bdi>It &lt;is&gt; one.</bdi>." in text
+    assert all(f'href="{address}"' in text for address in asked.values())
+    part = text[text.index("Where people differ") :]
+    assert not re.search(r"\ba[123]\b", part), "whoever decides does not learn who answered what"
+    assert "people differ on 3 tasks, of which 1 is decided" in text

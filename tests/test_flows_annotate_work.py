@@ -42,6 +42,7 @@ class Bench:
     overlap_first: int = 0
     gold_share: float = 0.1
     surveys: Mapping[str, Survey] = dataclasses.field(default_factory=dict)
+    lead: str | None = None
 
     def project(self, words: Sequence[str] = ANIMALS, limit: int | None = None) -> Any:
         build = toy_build(self.folder, list(words))
@@ -51,7 +52,8 @@ class Bench:
         family = dataclasses.replace(FAMILY, parts=parts, folder=self.folder)
         build.families["toy"] = dataclasses.replace(build.families["toy"], family=family)
         annotation = AnnotationSettings(
-            people=self.people, overlap_first=self.overlap_first, gold_share=self.gold_share, surveys=self.surveys
+            people=self.people, overlap_first=self.overlap_first, gold_share=self.gold_share, surveys=self.surveys,
+            lead=self.lead,
         )
         config = SimpleNamespace(name="toys", seed=3, annotation=annotation, state=self.served.folder.parent)
         return SimpleNamespace(

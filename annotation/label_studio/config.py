@@ -5,15 +5,15 @@ by itself.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 from markdown_it import MarkdownIt
 from markupsafe import escape
 
-from annotation.label_studio.task_data import NEWS
-from schemas.rubric import Choice, Marked, Rubric, Shown, Written
+from annotation.label_studio.task_data import NEWS, in_short
+from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Written
 
 QUESTION = "question-to-engineer"
 """The box that every form has. No rubric's name has a hyphen."""
@@ -21,6 +21,7 @@ FOR_ALL = "for-all"
 """The choice of one option for all questions."""
 NEWS_TEXT = "task-news"
 """The text that every form begins with, and that is hidden if a task has no news."""
+EXAMPLES = "Examples on which people differed"
 FOR_ALL_KEY = "0"
 ALL_PARTS = "All parts at once"
 KEYBOARD = ("1234567890", "qwertyiop", "asdfgjkl", "zxcvbnm")
@@ -262,11 +263,32 @@ def hidden_boxes(rubric: Rubric, answers: Mapping[str, str]) -> frozenset[str]:
 # ---- the guideline ----
 
 
-def guideline_page(rubric: Rubric, guideline: str) -> str:
-    """Return the guideline (Markdown) as HTML, with the rubric's keys and version. HTML in it is shown as text."""
+def guideline_page(rubric: Rubric, guideline: str, examples: Iterable[Task] = ()) -> str:
+    """Return the guideline (Markdown) as HTML, with the rubric's keys and version. HTML in it is shown as text.
+
+    `examples` are tasks with their answers, in the order in which they are shown.
+    """
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(guideline)
-    page = f'<div class="guideline">{body}{_keys(rubric)}<p>Version {rubric.version}.</p></div>'
-    return f"<style>\n{GUIDELINE_STYLE}</style>{page}"
+    rest = f"{_decided(rubric, examples)}{_keys(rubric)}<p>Version {rubric.version}.</p>"
+    return f'<style>\n{GUIDELINE_STYLE}</style><div class="guideline">{body}{rest}</div>'
+
+
+def _decided(rubric: Rubric, examples: Iterable[Task]) -> str:
+    """Return the examples as tables: what was shown, what was answered, and why."""
+    tables = []
+    for task in examples:
+        asked = {ask.name: ask.question for ask in rubric.asks}
+        rows = [
+            (text.title or text.name, in_short(task.shown[text.name]))
+            for text in rubric.shows
+            if text.name in task.shown
+        ]
+        rows += [(asked[name], answer) for name, answer in task.right_answers.items() if name in asked]
+        rows += [(write.title, task.drafts[write.name]) for write in rubric.writes if write.name in task.drafts]
+        rows += [("Why", task.why)] if task.why else []
+        cells = "".join(f"<tr><td>{escape(what)}</td><td>{escape(text)}</td></tr>" for what, text in rows)
+        tables.append(f"<table><tbody>{cells}</tbody></table>")
+    return f"<h2>{EXAMPLES}</h2>{''.join(tables)}" if tables else ""
 
 
 def _keys(rubric: Rubric) -> str:

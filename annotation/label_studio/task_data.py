@@ -25,7 +25,10 @@ LISTED = "Task"
 RETURNED = "yours, of the earlier version"
 NEWS = "news"
 """The name of what the person is told before anything else, in a task's data; HTML."""
+SHORT_CHARACTERS = 600
+"""The most of a text in an example."""
 NOTHING = "–"
+"""The answer of a person who gave none."""
 LISTED_CHARACTERS = 240
 """The start of a longer text is shown there, in two lines."""
 
@@ -69,7 +72,7 @@ def task_data(rubric: Rubric, task: Task) -> dict[str, Any]:
         data[f"draft_{write.name}"] = draft
         note = SUGGESTED if draft and write.name in task.suggested else note
         data[f"note_{write.name}"] = RETURNED if write.name in task.returned else note
-    data[LISTED] = _listed(task.shown[rubric.lists_by])
+    data[LISTED] = listed(task.shown[rubric.lists_by])
     return data
 
 
@@ -127,7 +130,15 @@ def _side_by_side(compared: Sequence[Compared]) -> str:
     return f"<table><thead><tr><th></th>{people}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _listed(text: str | tuple[Turn, ...]) -> str:
+def in_short(text: str | tuple[Turn, ...]) -> str:
+    """Return the start of a text, or the end of a dialogue, for a reader who needs no more to recognise it."""
+    if isinstance(text, str):
+        return text if len(text) <= SHORT_CHARACTERS else f"{text[: SHORT_CHARACTERS - 1]}…"
+    line = _plain(_turns(text))
+    return line if len(line) <= SHORT_CHARACTERS else f"…{line[1 - SHORT_CHARACTERS :]}"
+
+
+def listed(text: str | tuple[Turn, ...]) -> str:
     """Return the start of a text, or of a dialogue's last turn, on one line."""
     if not isinstance(text, str):
         text = text[-1].text if text else ""

@@ -41,6 +41,9 @@ class QueueProgress(WorkStatistics):
     to_pull: int = Field(description="Tasks that were submitted since the last pull")
     changed: bool = Field(description="Whether the server reported a change since the last pull")
     url: str
+    links: Mapping[str, str] = Field(
+        default_factory=dict, description="The address of each task of deciding where people differ, by its key"
+    )
 
 
 class OnServer:
@@ -133,7 +136,15 @@ class _Queues:
                     suspended=statistics.by in self.collected.suspended,
                     changed=info is not None and info.id in changed,
                     url=self.server.url(info) if info and self.server else "",
+                    links=self._links(info) if form == "deciding" else {},
                 )
+
+    def _links(self, info: ProjectInfo | None) -> dict[str, str]:
+        """Return the address of each task of a queue, by its key."""
+        if info is None or self.server is None:
+            return {}
+        rows = [row for row in self.server.tasks(info) if not is_retired(row)]
+        return {row["data"].get(KEY): self.server.task_url(info, row) for row in rows}
 
     def _outdated(self, by: str) -> tuple[int, int]:
         """Return the number of tasks that changed after a person did them, and of those that are no longer asked."""

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from annotation.adjudicate import Disagreement, may_decide, who_knows
+from annotation.adjudicate import Disagreement, adjudication_of, may_decide, who_knows
 from annotation.assign import Assignment, assign, overlapping, without_suggestions
 from annotation.earlier import EarlierWork, asked_again
 from annotation.label_studio.client import Client, ProjectInfo, Row
@@ -93,9 +93,14 @@ def open_queues(config: Config, client: Client) -> int:
     for family, settings in config.chosen():
         asking = [part.people for part in family.wanted(settings) if part.people is not None]
         for people in {people.rubric.name: people for people in asking}.values():
-            for by in config.annotation.annotators or (ANYBODY,):
-                number = people.rubric.people_per_item if by == ANYBODY else 1
-                queue = queue_of(config.name, people, family.folder, people.rubric, by, (), number)
+            rubric, benchmark = people.rubric, config.name
+            queues = [
+                queue_of(benchmark, people, family.folder, rubric, by, (), 1) for by in config.annotation.annotators
+            ] or [queue_of(benchmark, people, family.folder, rubric, ANYBODY, (), rubric.people_per_item)]
+            if config.annotation.lead is not None and people.review is None and rubric.decides:
+                form = adjudication_of(rubric)
+                queues.append(queue_of(benchmark, people, family.folder, form, config.annotation.lead, (), 1))
+            for queue in queues:
                 if queue.name not in existing:
                     push_queue(client, queue, None)
                     made += 1
@@ -126,7 +131,7 @@ class _WorkQueues:
         ]
         self.collected = collect(project, work, self.annotations)
         self.work, self.settlement = self.collected.work, self.collected.settlement
-        self._adjudication = work.forms.get("adjudication")
+        self._adjudication = work.forms.get("deciding")
         self._earlier = {work.rubric.name: EarlierWork(self.annotations, work.rubric, work.people.review)}
         for form in (work.people.review, self._adjudication):
             if form is not None:
@@ -328,7 +333,9 @@ class _WorkQueues:
         asked = [task for task in tasks if task.id in done_here or task.id not in done]
         again = self._blocked(rubric, by, done, people)
         told = self._with_earlier(rubric, by, asked) if rubric.name in self._earlier else asked
-        return queue_of(self.benchmark, self.work.people, self.work.folder, rubric, by, told, people, again), rows
+        work = self.work
+        queue = queue_of(self.benchmark, work.people, work.folder, rubric, by, told, people, again, work.examples)
+        return queue, rows
 
     def _with_earlier(self, rubric: Rubric, by: str, tasks: Iterable[Task]) -> list[Task]:
         """Return the tasks with the person's work on earlier versions of them, and with what changed since.

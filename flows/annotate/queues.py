@@ -1,6 +1,6 @@
 """A queue as it should be on the server: its form, guideline and tasks, and which of them were submitted."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from annotation.label_studio.config import guideline_page, label_config
@@ -24,16 +24,20 @@ def queue_of(
     tasks: Iterable[Task],
     number: int,
     again: Collection[str] = (),
+    examples: Sequence[Task] = (),
 ) -> Queue:
-    """Return the queue of a person (or of `number` people per task) with these tasks; `again` has ids to send anew."""
+    """Return the queue of a person (or of `number` people per task) with these tasks.
+
+    `again` has the ids of tasks to send anew, `examples` the tasks that the guideline shows with their answers.
+    """
     title = f"{by} · {rubric.title or rubric.name}"
-    # Reviewers have to know what authors were asked for.
-    taught = (rubric, people.rubric) if rubric == people.review else (rubric,)
+    # Reviewers, and who decides where others differ, have to know what those were asked for.
+    taught = {form.guideline: guideline_of(form, folder) for form in (rubric, people.rubric)}
     return Queue(
         name=queue_name(benchmark, rubric, by),
         title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
         config=label_config(rubric),
-        instruction=guideline_page(rubric, "\n\n".join(guideline_of(rubric, folder) for rubric in taught)),
+        instruction=guideline_page(rubric, "\n\n".join(taught.values()), examples),
         tasks=[QueuedTask(task.key, task.id, task_data(rubric, task), task.id in again) for task in tasks],
         people=number,
         about=rubric.title or rubric.name,

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from annotation.adjudicate import nameless
+from annotation.label_studio.task_data import listed
 from annotation.survey import survey_answers
 from data.store import Store
 from flows.annotate.progress import QueueProgress
@@ -134,14 +136,18 @@ def excluded_counts(collected: Collected) -> list[tuple[str, str, str]]:
 
 
 def notes_of(collected: Collected) -> list[str]:
-    """Return what a reader should know: what somebody did by hand, and who is suspended."""
-    if not collected.suspended:
-        return collected.notes
-    people = ", ".join(sorted(collected.suspended))
-    return [
-        *collected.notes,
-        f"{people}: suspended, with too few gold questions answered correctly; what they judged goes out again",
-    ]
+    """Return what a reader should know: what somebody did by hand, who is suspended, and where people differ."""
+    notes = list(collected.notes)
+    if collected.suspended:
+        people = ", ".join(sorted(collected.suspended))
+        notes.append(
+            f"{people}: suspended, with too few gold questions answered correctly; what they judged goes out again"
+        )
+    if differing := collected.disagreements:
+        decided = sum(one.decided is not None for one in differing)
+        of_which = f", of which {decided:,} {'is' if decided == 1 else 'are'} decided" if decided else ""
+        notes.append(f"people differ on {counted(len(differing), 'task')}{of_which}")
+    return notes
 
 
 def question_line(asked: Annotation) -> str:
@@ -198,6 +204,7 @@ def _view(collected: Collected, progress: Sequence[QueueProgress], seed: int) ->
         "rated": [_mean_cells(row, scales) for row in collected.means()],
         "scales": scales,
         "compared": [(row.sample or "all", _compared(row), *agreement_cells(row)) for row in collected.compared(seed)],
+        "differences": _differences(collected, {key: url for line in progress for key, url in line.links.items()}),
         "excluded": excluded_counts(collected),
         "questions": collected.questions,
         "notes": notes_of(collected),
@@ -216,6 +223,26 @@ def _survey_cells(project: Project, collected: Collected) -> list[tuple[str, str
             cells.append((row.question, f"{row.people:,}", "" if row.mean is None else _decimals(row.mean), counts))
         cells += [(row.question, by, "", text) for by, text in row.texts]
     return cells
+
+
+def _differences(collected: Collected, links: Mapping[str, str]) -> list[Mapping[str, object]]:
+    """Return where people differ, as the page's template takes it: first what it is worth most to decide.
+
+    `links` has the address of the task of deciding, by its key.
+    """
+    return [
+        {
+            "worth": f"{collected.worth(one):.2f}" if one.decided is None else NOTHING,
+            "about": listed(one.task.shown[collected.work.rubric.lists_by]),
+            "record": one.task.item_key,
+            "stands": collected.decisions.get(one.task.key, "undecided"),
+            "decided": one.decided,
+            "people": nameless(len(one.decisions)),
+            "answers": one.asked.compared,
+            "url": links.get(one.asked.key, ""),
+        }
+        for one in collected.disagreements
+    ]
 
 
 def _mean_cells(row: Means, scales: Sequence[str]) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ def _print_logins(
     where = f"in {folder / OWNER_FILE}"
     password = f"{running.owner.password}  (also {where})" if show_password else where
     console.print(f"  owner   {running.owner.email}, password {escape(password)}", soft_wrap=True)
-    people = config.annotation.people
+    people = [f"{code} (lead)" if code == config.annotation.lead else code for code in config.annotation.people]
     if people:
         console.print(
             f"  people  {', '.join(people)}: their logins are in {escape(str(folder / PEOPLE_FILE))}",

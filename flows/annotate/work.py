@@ -46,7 +46,7 @@ APART = "-apart"
 """How the names of files end that hold what does not count."""
 ANYBODY = "all"
 """The person in the name of a queue that is for everybody."""
-Form = Literal["work", "practice", "revision", "review", "corrected", "adjudication"]
+Form = Literal["work", "practice", "revision", "review", "corrected", "deciding"]
 """The purpose of a form."""
 PartRecords = tuple[str, People, Path, Stage[Any]]
 """A part's name, its people, its family's folder, and its sifted records."""
@@ -87,7 +87,7 @@ class Work:
         if self.people.review:
             forms |= {"review": self.people.review, "corrected": corrected_of(self.rubric)}
         elif self.rubric.decides:
-            forms["adjudication"] = adjudication_of(self.rubric)
+            forms["deciding"] = adjudication_of(self.rubric)
         return forms
 
     @property
