@@ -73,7 +73,6 @@ def adjudication_task(rubric: Rubric, form: Rubric, task: Task, courses: Sequenc
         item_view=task.item_view,
         shown=task.shown,
         drafts=drafts,
-        news=ASKED,
         compared=tuple(_compared(rubric, task, [course.work for course in courses])),
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import escape
 
-from annotation.adjudicate import nameless
+from annotation.adjudicate import ASKED, nameless
 from annotation.label_studio.differences import marked
 from annotation.verdicts import same_text
 from schemas.annotation import Annotation
@@ -127,7 +127,7 @@ def _side_by_side(compared: Sequence[Compared]) -> str:
         answers = [str(escape(answer or NOTHING)).replace("\n", "<br>") for answer in row.answers]
         cells = [f"<td><b>{answer}</b></td>" if len(set(answers)) > 1 else f"<td>{answer}</td>" for answer in answers]
         rows.append(f"<tr><th>{escape(row.title)}</th>{''.join(cells)}</tr>")
-    return f"<table><thead><tr><th></th>{people}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f"<table><caption>{ASKED}</caption><thead><tr><th></th>{people}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def in_short(text: str | tuple[Turn, ...]) -> str:

@@ -169,7 +169,8 @@ def _count(queue: Queue, project: Any, user: Any) -> None:
     queue.open = undone.count()
     for listed, news, *whys in undone.values_list(*(KT(f"data__{name}") for name in (LISTED, NEWS, *WHYS))):
         texts = [text for text in whys if text and not text.startswith(NOT_BACK)]
-        if why := " ".join([*texts, html.unescape(re.sub(r"<[^>]+>", " ", news or ""))]).strip():
+        # What people answered, side by side, is no news of a task.
+        if why := " ".join([*texts, html.unescape(re.sub(r"<table>.*</table>|<[^>]+>", " ", news or ""))]).strip():
             queue.back.append((str(listed), why))
 
 
