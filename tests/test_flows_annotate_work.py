@@ -52,7 +52,10 @@ class Bench:
         family = dataclasses.replace(FAMILY, parts=parts, folder=self.folder)
         build.families["toy"] = dataclasses.replace(build.families["toy"], family=family)
         annotation = AnnotationSettings(
-            people=self.people, overlap_first=self.overlap_first, gold_share=self.gold_share, surveys=self.surveys,
+            people=self.people,
+            overlap_first=self.overlap_first,
+            gold_share=self.gold_share,
+            surveys=self.surveys,
             lead=self.lead,
         )
         config = SimpleNamespace(name="toys", seed=3, annotation=annotation, state=self.served.folder.parent)

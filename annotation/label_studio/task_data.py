@@ -127,7 +127,8 @@ def _side_by_side(compared: Sequence[Compared]) -> str:
         answers = [str(escape(answer or NOTHING)).replace("\n", "<br>") for answer in row.answers]
         cells = [f"<td><b>{answer}</b></td>" if len(set(answers)) > 1 else f"<td>{answer}</td>" for answer in answers]
         rows.append(f"<tr><th>{escape(row.title)}</th>{''.join(cells)}</tr>")
-    return f"<table><caption>{ASKED}</caption><thead><tr><th></th>{people}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    head = f"<caption>{ASKED}</caption><thead><tr><th></th>{people}</tr></thead>"
+    return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
 
 
 def in_short(text: str | tuple[Turn, ...]) -> str:

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from annotation.adjudicate import Disagreement, adjudication_of, may_decide, who_knows
+from annotation.adjudicate import Disagreement, may_decide, who_knows
 from annotation.assign import Assignment, assign, overlapping, without_suggestions
 from annotation.earlier import EarlierWork, asked_again
 from annotation.label_studio.client import Client, ProjectInfo, Row
@@ -26,7 +26,7 @@ from annotation.practice import PRACTICE, passed_practice, practice_for, practic
 from annotation.review import corrected_of, revision_of
 from annotation.survey import survey_task
 from flows.annotate.pull import source_of
-from flows.annotate.queues import queue_of, submitted_ids
+from flows.annotate.queues import first_queues, queue_of, submitted_ids
 from flows.annotate.work import (
     ANYBODY,
     Work,
@@ -93,14 +93,7 @@ def open_queues(config: Config, client: Client) -> int:
     for family, settings in config.chosen():
         asking = [part.people for part in family.wanted(settings) if part.people is not None]
         for people in {people.rubric.name: people for people in asking}.values():
-            rubric, benchmark = people.rubric, config.name
-            queues = [
-                queue_of(benchmark, people, family.folder, rubric, by, (), 1) for by in config.annotation.annotators
-            ] or [queue_of(benchmark, people, family.folder, rubric, ANYBODY, (), rubric.people_per_item)]
-            if config.annotation.lead is not None and people.review is None and rubric.decides:
-                form = adjudication_of(rubric)
-                queues.append(queue_of(benchmark, people, family.folder, form, config.annotation.lead, (), 1))
-            for queue in queues:
+            for queue in first_queues(config.name, config.annotation, people, family.folder):
                 if queue.name not in existing:
                     push_queue(client, queue, None)
                     made += 1

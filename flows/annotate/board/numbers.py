@@ -362,4 +362,4 @@ def _differences(collected: Collected, link: Link) -> Iterable[Look]:
             url = url or link(one.task.rubric, one.task.version, one.people[0], one.task.id)
             said = ", ".join(f"{number} {decision}" for decision, number in sorted(Counter(one.decisions).items()))
             text = f"{said}; wrong as it stands: {collected.worth(one):.0%}"
-            yield Look("differ", "adjudication", one.people, text, url)
+            yield Look("differ", "deciding", one.people, text, url)
