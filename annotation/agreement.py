@@ -144,15 +144,15 @@ def _measures(ask: Choice) -> dict[str, Callable[[Sequence[measures.Item]], meas
     if ask.ordered:
         return {
             "percent agreement": measures.percent_agreement,
-            "Krippendorff's alpha (ordinal)": lambda items: measures.krippendorff_alpha(items, options, "ordinal"),
+            "Krippendorff's alpha (ordinal)": measures.krippendorff(options, "ordinal"),
             "Pearson": lambda items: measures.pearson(items, options),
             "Spearman": lambda items: measures.spearman(items, options),
         }
     return {
         "percent agreement": measures.percent_agreement,
         "Cohen's kappa": measures.cohen_kappa,
-        "Fleiss' kappa": lambda items: measures.fleiss_kappa(items, options),
-        "Krippendorff's alpha (nominal)": lambda items: measures.krippendorff_alpha(items, options),
+        "Fleiss' kappa": measures.fleiss(options),
+        "Krippendorff's alpha (nominal)": measures.krippendorff(options),
     }
 
 

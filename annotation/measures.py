@@ -8,12 +8,14 @@ Cohen's kappa gives the same numbers, but takes 35 times as long, and a bootstra
 A measure that is not defined is None with the reason, never a number. Answers are options, called by their own names.
 """
 
+import operator
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,40 +46,84 @@ class Measured(NamedTuple):
     reason: str = ""
 
 
-def percent_agreement(items: Sequence[Item]) -> Measured:
-    """Return the share of pairs of people who gave the same answer, averaged over the items; from 0 to 1."""
-    shared = [list(item.values()) for item in items if len(item) > 1]
-    if not shared:
-        return Measured(None, not_shared(items))
-    return Measured(fmean(fmean(a == b for a, b in combinations(answers, 2)) for answers in shared))
+@dataclass(frozen=True)
+class Measure(Generic[T]):
+    """A measure in two steps: a bootstrap takes the first, which is the slow one, once for all its samples."""
+
+    rows: Callable[[Sequence[Mapping[str, T]]], NDArray[Any]]
+    """What the measure needs of items that two people or more did, a row for each."""
+    of_rows: Callable[[NDArray[Any]], Measured]
+
+    def __call__(self, items: Sequence[Mapping[str, T]]) -> Measured:
+        """Return the measure over the items, without those that one person did."""
+        shared = [item for item in items if len(item) > 1]
+        return self.of_rows(self.rows(shared)) if shared else Measured(None, not_shared(items))
 
 
-def cohen_kappa(items: Sequence[Item]) -> Measured:
-    """Cohen's kappa (1960), (P_o - P_e) / (1 - P_e) between two people; of more, the mean over pairs (Light 1971)."""
-
-    def kappa(pairs: Sequence[tuple[str, str]]) -> Measured:
-        options = sorted({answer for pair in pairs for answer in pair})
-        if len(options) == 1:
-            return Measured(None, ONE_ANSWER)
-        counts = np.zeros((len(options), len(options)))
-        for first, second in pairs:
-            counts[options.index(first), options.index(second)] += 1
-        expected = np.outer(counts.sum(axis=0), counts.sum(axis=1)) / len(pairs)
-        differ = 1 - np.eye(len(options))
-        return Measured(1 - float((differ * counts).sum()) / float((differ * expected).sum()))
-
-    return _between_two(items, kappa)
+def _mean_over_pairs(compare: Callable[[T, T], float]) -> Measure[T]:
+    """Return the mean over the items of the mean over pairs of people."""
+    return Measure(
+        lambda items: np.array([fmean(compare(*pair) for pair in combinations(item.values(), 2)) for item in items]),
+        lambda means: Measured(fmean(means.tolist())),
+    )
 
 
-def fleiss_kappa(items: Sequence[Item], options: Sequence[str]) -> Measured:
+percent_agreement: Measure[str] = _mean_over_pairs(operator.eq)
+"""The share of pairs of people who gave the same answer, averaged over the items; from 0 to 1."""
+
+
+def _pairs(items: Sequence[Item]) -> NDArray[np.int64]:
+    """Return, by item and two people who did it, numbers of the two and of both answers, (items, pairs, 3).
+
+    Items that fewer people did have -1 where there is no pair.
+    """
+    options = {
+        option: place for place, option in enumerate(sorted({answer for item in items for answer in item.values()}))
+    }
+    couples: dict[tuple[str, str], int] = {}
+    rows = [
+        [(couples.setdefault((one, two), len(couples)), options[item[one]], options[item[two]])
+         for one, two in combinations(sorted(item), 2)]
+        for item in items
+    ]  # fmt: skip
+    most = max(map(len, rows))
+    return np.array([row + [(-1, -1, -1)] * (most - len(row)) for row in rows], dtype=np.int64)
+
+
+def _kappas(rows: NDArray[np.int64]) -> Measured:
+    pairs: NDArray[np.int64] = rows.reshape(-1, 3)
+    pairs = pairs[pairs[:, 0] >= 0]
+    size = int(pairs[:, 1:].max()) + 1
+    cells = (pairs[:, 0] * size + pairs[:, 1]) * size + pairs[:, 2]
+    tables = np.bincount(cells, minlength=(int(pairs[:, 0].max()) + 1) * size * size).reshape(-1, size, size)
+    return _mean_of([_kappa(table) for table in tables[tables.sum(axis=(1, 2)) >= FEW_PAIRED]])
+
+
+def _kappa(counts: NDArray[np.int64]) -> Measured:
+    """Cohen's kappa of one table of two people's answers."""
+    given = counts.any(axis=0) | counts.any(axis=1)
+    if given.sum() == 1:
+        return Measured(None, ONE_ANSWER)
+    counts = counts[given][:, given]
+    expected = np.outer(counts.sum(axis=0), counts.sum(axis=1)) / counts.sum()
+    differ = 1 - np.eye(len(counts))
+    return Measured(1 - float((differ * counts).sum()) / float((differ * expected).sum()))
+
+
+cohen_kappa: Measure[str] = Measure(_pairs, _kappas)
+"""Cohen's kappa (1960), (P_o - P_e) / (1 - P_e) between two people; of more, the mean over pairs (Light 1971)."""
+
+
+def fleiss(options: Sequence[str]) -> Measure[str]:
     """Fleiss' kappa (1971): people may differ from item to item, their number may not.
 
     With n people per item, P_i is the share of agreeing pairs of item i, p_j the share of all answers that are option
     j: (mean P_i - sum p_j^2) / (1 - sum p_j^2). It uses the items that the commonest number of people did.
     """
-    counts = _counts(of_one_size(items), options)
-    if not len(counts):
-        return Measured(None, not_shared(items))
+    return Measure(lambda items: _counts(of_one_size(items), options), _fleiss_kappa)
+
+
+def _fleiss_kappa(counts: NDArray[np.int64]) -> Measured:
     people = int(counts[0].sum())
     chance = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())
     if np.count_nonzero(counts.sum(axis=0)) == 1:
@@ -86,9 +132,7 @@ def fleiss_kappa(items: Sequence[Item], options: Sequence[str]) -> Measured:
     return Measured((agreed - chance) / (1 - chance))
 
 
-def krippendorff_alpha(
-    items: Sequence[Item], options: Sequence[str], level: Literal["nominal", "ordinal"] = "nominal"
-) -> Measured:
+def krippendorff(options: Sequence[str], level: Literal["nominal", "ordinal"] = "nominal") -> Measure[str]:
     """Krippendorff's alpha, 1 - D_o / D_e ("Computing Krippendorff's Alpha-Reliability", 2011).
 
     People may have left items out; an item that one person did is ignored. The coincidences o_ck count each pair of
@@ -96,9 +140,11 @@ def krippendorff_alpha(
     D_o = sum o_ck d_ck / n and D_e = sum n_c n_k d_ck / (n (n - 1)). d_ck is 1 between different options (nominal), or
     the square of the sum of n_g from c to k less (n_c + n_k) / 2 (ordinal, options in order).
     """
-    counts = _counts([item for item in items if len(item) > 1], options)
-    if not len(counts):
-        return Measured(None, not_shared(items))
+    return Measure(lambda items: _counts(items, options), lambda counts: _alpha(counts, level))
+
+
+def _alpha(counts: NDArray[np.int64], level: Literal["nominal", "ordinal"]) -> Measured:
+    options = range(counts.shape[1])
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(len(options))
     coincidences = (pairs / (counts.sum(axis=1) - 1)[:, None, None]).sum(axis=0)
     margins = coincidences.sum(axis=0)
@@ -148,9 +194,8 @@ def token_f1(first: Iterable[str], second: Iterable[str]) -> float:
     return 2 * (a & b).total() / total if total else 1.0
 
 
-def mean_token_f1(items: Sequence[Mapping[str, tuple[str, ...]]]) -> Measured:
-    """The mean over the items of the mean `token_f1` over pairs of people."""
-    return Measured(fmean(fmean(token_f1(*pair) for pair in combinations(item.values(), 2)) for item in items))
+mean_token_f1: Measure[tuple[str, ...]] = _mean_over_pairs(token_f1)
+"""The mean over the items of the mean `token_f1` over pairs of people."""
 
 
 def of_one_size(items: Sequence[Mapping[str, T]]) -> list[Mapping[str, T]]:
@@ -171,7 +216,11 @@ def bootstrap(
     """
     random = np.random.default_rng(int(seed, 16))
     places = random.integers(0, len(items), size=(draws, len(items)))
-    values = [function([items[place] for place in row]).value for row in places]
+    if isinstance(function, Measure):
+        rows = function.rows(cast(Sequence[Item], items))
+        values = [function.of_rows(rows[row]).value for row in places]
+    else:
+        values = [function([items[place] for place in row]).value for row in places]
     defined = [value for value in values if value is not None]
     if len(defined) < DEFINED * draws:
         return None, None
@@ -211,7 +260,11 @@ def _between_two(items: Sequence[Item], measure: Callable[[Sequence[tuple[str, s
             pairs[first, second].append((item[first], item[second]))
     if not pairs:
         return Measured(None, not_shared(items))
-    measured = [measure(answers) for answers in pairs.values() if len(answers) >= FEW_PAIRED]
+    return _mean_of([measure(answers) for answers in pairs.values() if len(answers) >= FEW_PAIRED])
+
+
+def _mean_of(measured: Sequence[Measured]) -> Measured:
+    """Return the mean over pairs of people."""
     values = [pair.value for pair in measured if pair.value is not None]
     if values:
         return Measured(fmean(values))

@@ -17,10 +17,12 @@ from annotation.measures import (
     ONE_PERSON,
     ONE_RATING,
     Item,
+    Measure,
     Measured,
+    bootstrap,
     cohen_kappa,
-    fleiss_kappa,
-    krippendorff_alpha,
+    fleiss,
+    krippendorff,
     pearson,
     percent_agreement,
     spearman,
@@ -55,32 +57,32 @@ def test_cohens_kappa_of_three_is_the_mean_over_their_pairs() -> None:
 def test_fleiss_kappa() -> None:
     # P_i: aaa 1, aab 1/3, bbb 1, abb 1/3, mean 2/3; each option is half of the answers, P_e = 1/2;
     # (2/3 - 1/2) / (1/2) = 1/3
-    assert fleiss_kappa(items("aaa", "aab", "bbb", "abb"), "ab").value == pytest.approx(1 / 3)
+    assert fleiss("ab")(items("aaa", "aab", "bbb", "abb")).value == pytest.approx(1 / 3)
 
 
 def test_fleiss_kappa_takes_the_items_of_the_commonest_number_of_people() -> None:
-    assert fleiss_kappa(items("aaa", "aab", "bbb", "abb", "ab.", "ba."), "ab").value == pytest.approx(1 / 3)
+    assert fleiss("ab")(items("aaa", "aab", "bbb", "abb", "ab.", "ba.")).value == pytest.approx(1 / 3)
 
 
 def test_nominal_alpha_with_an_item_that_one_person_left_out() -> None:
     # aa gives o_aa 2, ab gives o_ab = o_ba = 1, bb gives o_bb 2, b. gives none: n_a = n_b = 3, n = 6.
     # D_o = 2/6, D_e = 2 * 3 * 3 / (6 * 5) = 3/5, alpha = 1 - (1/3) / (3/5) = 4/9
-    assert krippendorff_alpha(items("aa", "ab", "bb", "b."), "ab").value == pytest.approx(4 / 9)
+    assert krippendorff("ab")(items("aa", "ab", "bb", "b.")).value == pytest.approx(4 / 9)
 
 
 def test_ordinal_alpha() -> None:
     # 11, 12, 33: n_1 = 3, n_2 = 1, n_3 = 2, n = 6; d_12 = (4 - 4/2)^2 = 4, d_23 = (3 - 3/2)^2 = 9/4,
     # d_13 = (6 - 5/2)^2 = 49/4. D_o = 2 * 4 / 6 = 4/3,
     # D_e = 2 * (3*1*4 + 3*2*49/4 + 1*2*9/4) / (6 * 5) = 180/30 = 6, alpha = 1 - (4/3) / 6 = 7/9
-    assert krippendorff_alpha(items("11", "12", "33"), "123", "ordinal").value == pytest.approx(7 / 9)
+    assert krippendorff("123", "ordinal")(items("11", "12", "33")).value == pytest.approx(7 / 9)
 
 
 def test_alpha_of_krippendorffs_own_example() -> None:
     # "Computing Krippendorff's Alpha-Reliability", section C: four observers, twelve units, missing data.
     rows = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
     rated = items(*("".join(column) for column in zip(*rows, strict=True)))
-    assert krippendorff_alpha(rated, "12345").value == pytest.approx(0.743, abs=5e-4)
-    assert krippendorff_alpha(rated, "12345", "ordinal").value == pytest.approx(0.815, abs=5e-4)
+    assert krippendorff("12345")(rated).value == pytest.approx(0.743, abs=5e-4)
+    assert krippendorff("12345", "ordinal")(rated).value == pytest.approx(0.815, abs=5e-4)
 
 
 def test_pearson() -> None:
@@ -111,12 +113,12 @@ def test_token_f1_of_marks() -> None:
 
 def test_what_is_not_defined_is_none_with_its_reason() -> None:
     same, alone, apart = items("aa", "aa"), items("a", "b"), items("a.", ".b")
-    for measure in (cohen_kappa, lambda one: fleiss_kappa(one, "ab"), lambda one: krippendorff_alpha(one, "ab")):
+    for measure in (cohen_kappa, fleiss("ab"), krippendorff("ab")):
         assert measure(same) == Measured(None, ONE_ANSWER)
         assert measure(alone) == Measured(None, ONE_PERSON)
         assert measure(apart) == Measured(None, NOT_SHARED)
         assert measure([]) == Measured(None, NOT_SHARED)
-    assert krippendorff_alpha(same, "ab", "ordinal") == Measured(None, ONE_ANSWER)
+    assert krippendorff("ab", "ordinal")(same) == Measured(None, ONE_ANSWER)
     assert percent_agreement(same) == Measured(1.0)
     assert percent_agreement(alone) == Measured(None, ONE_PERSON)
     assert pearson(items("11", "12"), "12") == spearman(items("11", "12"), "12") == Measured(None, ONE_RATING)
@@ -277,3 +279,10 @@ def test_means_are_over_the_items_of_the_mean_over_people() -> None:
     assert (first.sample, dict(first.means), first.items, first.people) == ("first", {"good": 3.0}, 4, ("a", "b"))
     assert (second.sample, dict(second.means), second.items, second.people) == ("second", {"good": 4.0}, 1, ("b",))
     assert mean_ratings(SCALE, [], SAMPLES) == []
+
+
+@pytest.mark.parametrize("measure", [percent_agreement, cohen_kappa, krippendorff("ab"), krippendorff("ab", "ordinal")])
+def test_an_interval_is_that_of_the_measure_taken_of_each_sample(measure: Measure[str]) -> None:
+    some = items("aaa", "aab", "bb.", "a.b", "b.a", ".aa", "bbb", "ab.", "aba")
+    assert bootstrap(some, measure, "ab12", 200) == bootstrap(some, measure.__call__, "ab12", 200)
+    assert bootstrap(some, measure, "ab12", 200) != (None, None)

@@ -4,7 +4,6 @@ A request never waits for a reading. What cannot be read leaves the last state a
 """
 
 import csv
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -69,10 +68,6 @@ class Board:
         self._collected: Sequence[Collected] = ()
         self._agreement: Mapping[str, Sequence[Agreement]] = {}
         self._lines: Sequence[QueueProgress] = ()
-        self._intervals: threading.Thread | None = None
-        self._new_agreement: Mapping[str, Sequence[Agreement]] = {}
-        self._with_intervals: Sequence[Collected] | None = None
-        """Of what the last intervals are."""
         self._server: OnServer | None = None
         self._files: Files = {}
         self._read_at = self._ask_at = 0.0
@@ -95,31 +90,12 @@ class Board:
         if self._project is None:
             return
         if is_new:
-            with _told():
-                self._lines = progress_on(self._project, self._server, self._collected)
             self._compute(self._project)
         began = time.monotonic()
         if self._ask_at <= began < self._seen + SEEN_S:
             self._ask(self._project)
             self._compute(self._project)
             self._ask_at = time.monotonic() + max(ASK_S, (time.monotonic() - began) / SHARE)
-        self._add_intervals(self._project)
-
-    def _add_intervals(self, project: Project) -> None:
-        """Compute the intervals of the agreement beside: where thousands of items are shared, they take a minute."""
-        if self._intervals is not None and self._intervals.is_alive():
-            return
-        if self._with_intervals is not self._collected:
-            self._intervals = threading.Thread(target=self._compute_intervals, args=[project], daemon=True)
-            self._intervals.start()
-        elif self._new_agreement:
-            self._agreement, self._new_agreement = self._new_agreement, {}
-            self._compute(project)
-
-    def _compute_intervals(self, project: Project) -> None:
-        collected, seed = self._collected, project.config.seed
-        self._new_agreement = {work.rubric: work.agreement(seed) for work in collected}
-        self._with_intervals = collected
 
     def _read_files(self) -> bool:
         """Read the build and the last pull if a file has changed; return whether there is something new."""
@@ -129,13 +105,15 @@ class Board:
         with _told() as problems:
             project = self._opened()
             collected = last_pull(project)
-            agreement = {work.rubric: work.agreement(0, draws=0) for work in collected}
+            agreement = {work.rubric: work.agreement(project.config.seed) for work in collected}
+            lines = progress_on(project, self._server, collected)
             if self._project is not None:
                 if files != self._written():
                     project.close(0)
                     return False  # a pull or a build is writing: look again
                 self._project.close(0)
-            self._project, self._collected, self._agreement = project, collected, agreement
+            self._project, self._collected = project, collected
+            self._agreement, self._lines = agreement, lines
         self._files, self._read_at = files, time.monotonic() + ASK_S
         self.state = replace(self.state, files_problem=" ".join(problems))
         return not problems
