@@ -71,7 +71,7 @@ def test_two_people_differ_and_the_lead_decides(bench: Bench) -> None:
     # Somebody who comes later gets the known answer unmarked, and reads the example; the others do not.
     bench.people = {**LEAD, "a3": "cara@example.org"}
     project = bench.project(ANIMALS[:6])
-    push(project, client)
+    assert push(project, client).shortages == []
     known = [row for row in bench.queue(BOTH.name, "a3") if row["data"]["shown_text"] == "animal"]
     assert len(known) == 1
     assert set(known[0]["data"]) == set(bench.queue(BOTH.name, "a1")[0]["data"])

@@ -208,6 +208,9 @@ class _WorkQueues:
                 by for by in self.people if passed_practice(by, work.practice, self.annotations, work.practised)
             ],
         )  # fmt: skip
+        if work.people.gold is None:  # there are only the known answers that the lead made, and they are as they are
+            some = tuple(short for short in assignment.shortages if short.key)
+            assignment = assignment.model_copy(update={"shortages": some})
         self.shortages += [f"{work.rubric.name}: {message}" for message in assignment.messages]
         return assignment
 

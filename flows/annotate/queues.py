@@ -58,7 +58,7 @@ def submitted_ids(annotations: Iterable[Annotation], form: Rubric, by: str) -> s
 
 
 def first_queues(benchmark: str, settings: AnnotationSettings, people: People, folder: Path) -> Iterator[Queue]:
-    """Yield the empty queues with which people begin: everybody's of the rubric's own form, and the lead's to decide."""
+    """Yield the empty queues with which people begin: those of the rubric's own form, and the lead's to decide."""
     rubric = people.rubric
     if not settings.people:
         yield queue_of(benchmark, people, folder, rubric, ANYBODY, (), rubric.people_per_item)
