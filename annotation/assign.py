@@ -8,11 +8,24 @@ anything.
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from random import Random
+from typing import NamedTuple
 
 from pydantic import Field
 
 from schemas.base import Frozen, content_hash, counted
 from schemas.rubric import Rubric, Task
+
+AT_ONCE = 20
+"""By value, a person gets further tasks up to this many open ones: what others do may make the rest superfluous."""
+
+
+class Further(NamedTuple):
+    """Tasks that are worth another person's decision."""
+
+    worth: Mapping[tuple[str, str], float]
+    """By (task's key, person), how much the person's decision is worth."""
+    done: Mapping[str, Collection[str]]
+    """By person, the keys of the tasks that they have done."""
 
 
 class Shortage(Frozen):
@@ -71,6 +84,21 @@ def overlapping(
     return frozenset([*before, *others[: max(0, overlap_first - len(before))]])
 
 
+def fixed_number(rubric: Rubric) -> int:
+    """Return how many people do a task on which agreement is measured."""
+    return rubric.people_per_item + rubric.overlaps
+
+
+def drawn(tasks: Iterable[Task], rubric: Rubric, overlap_first: int, seed: int) -> frozenset[str]:
+    """Return the keys of the tasks that go to a fixed number of people where others go out by value.
+
+    They are the first in a seeded order, whatever people decide: agreement on the others would be that on difficult
+    tasks.
+    """
+    keys = sorted((task.key for task in tasks if not task.right_answers), key=lambda key: _place(seed, key))
+    return frozenset(keys[:overlap_first] if fixed_number(rubric) > 1 else ())
+
+
 def without_suggestions(task: Task) -> Task:
     """Return the task with only the record's own texts in the boxes."""
     drafts = {name: text for name, text in task.drafts.items() if name not in task.suggested}
@@ -95,6 +123,7 @@ def assign(
     suspended: Collection[str] = (),
     practice: Sequence[Task] = (),
     passed: Collection[str] = (),
+    further: Further | None = None,
 ) -> Assignment:
     """Assign tasks, old and new.
 
@@ -104,9 +133,12 @@ def assign(
     task, the people who may not have it, such as the author of what is reviewed. People who are `suspended` get
     nothing, and their tasks go to others.
 
+    By value, if there is `further`, each task that is not in `overlap` goes to one person, and each of the `further`
+    ones to one more, where it is worth most first.
+
     Each person gets the rubric's share of `gold` tasks, at seeded places among the new ones, and none that shows what
-    another task of theirs does. A person who holds no task
-    yet and has not `passed` the `practice` gets only that, and the rest `later`.
+    another task of theirs does. A person who holds no task yet and has not `passed` the `practice` gets only that, and
+    the rest `later`.
     """
     barred = barred or {}
     by_key = {task.key: task for task in tasks if not task.right_answers}
@@ -114,8 +146,11 @@ def assign(
     active = sorted(set(people).difference(suspended))
     holding = {by: set((held or {}).get(by, ())) for by in active}
     kept = {by: [key for key in order if key in holding[by] and by not in barred.get(key, ())] for by in active}
-    wanted = {key: rubric.people_per_item + (key in overlap) for key in order}
+    usual = rubric.people_per_item if further is None else 1
+    wanted = {key: fixed_number(rubric) if key in overlap else usual for key in order}
     new, shortages = _distribute(wanted, kept, barred, seed)
+    if further is not None:
+        _add_further(further, kept, new, barred, seed)
     gold_by_key = {task.key: task for task in gold}
     queues, later = {}, {}
     for by in active:
@@ -162,6 +197,23 @@ def _distribute(
         if (assigned := len(holders[key]) + len(chosen)) < number:
             shortages.append(Shortage(key=key, wanted=number, assigned=assigned))
     return new, shortages
+
+
+def _add_further(
+    further: Further,
+    kept: Mapping[str, Sequence[str]],
+    new: Mapping[str, list[str]],
+    barred: Mapping[str, Collection[str]],
+    seed: int,
+) -> None:
+    """Add the further tasks to people's `new` ones, up to `AT_ONCE` open ones each; the others wait."""
+    room = {by: AT_ONCE - len(new[by]) - len(set(kept[by]).difference(further.done.get(by, ()))) for by in new}
+    given: set[str] = set()
+    for key, by in sorted(further.worth, key=lambda pair: (-further.worth[pair], seat(seed, *pair))):
+        if key not in given and by not in barred.get(key, ()) and room.get(by, 0) > 0:
+            given.add(key)
+            room[by] -= 1
+            new[by].append(key)
 
 
 def gold_wanted(tasks: int, rubric: Rubric) -> int:

@@ -27,7 +27,7 @@ from schemas.verdict import Decision
 
 RIGHT, WRONG = 4, 1
 """How many known tasks of each decision everybody counts as having done before the first: right, and wrong each way."""
-ROUNDS, CLOSE = 100, 1e-4
+ROUNDS, CLOSE = 100, 1e-3
 """The most rounds of estimation, and the gain in log likelihood per answer below which they end."""
 DIGITS = 4
 """Of a probability. More would differ between machines."""

@@ -18,7 +18,7 @@ from annotation.adjudicate import (
     adjudication_task,
     differ,
 )
-from annotation.assign import seat
+from annotation.assign import Further, seat
 from annotation.latest import OLDER, decision_of, exclude, unwritten
 from annotation.quality import unconfirmed
 from annotation.reliability import Given, Reliabilities, known_decision
@@ -35,7 +35,8 @@ from annotation.review import (
     title_of,
 )
 from annotation.submissions import Submissions
-from annotation.verdicts import Course, Outcome, changes_of, outcome_of, record_verdicts, same_text
+from annotation.value import ByValue
+from annotation.verdicts import UNSURE, Course, Outcome, changes_of, outcome_of, record_verdicts, same_text
 from schemas.annotation import Annotation, Excluded, Finding
 from schemas.base import Frozen
 from schemas.rubric import Change, Rubric, Task
@@ -75,6 +76,23 @@ class Settlement(Frozen):
     reliabilities: Reliabilities | None = Field(
         None, description="How sure the decisions are; None with a review, and if nothing is known of it"
     )
+    by_value: ByValue | None = Field(None, description="How the tasks go out by value; None if they do not")
+
+    def further(self, held: Mapping[str, Collection[str]]) -> Further | None:
+        """Return what one more decision is worth on each unsure task, by value; `held` has the keys of people's tasks.
+
+        A task that one of them has yet to do waits for that.
+        """
+        if self.by_value is None:
+            return None
+        done: dict[str, set[str]] = {by: set() for by in held}
+        for work in self.counted:
+            done.setdefault(work.by, set()).add(work.key)
+        pending = {key for by, keys in held.items() for key in keys if key not in done[by]}
+        unsure = [outcome.key for outcome in self.outcomes if outcome.reason == UNSURE and outcome.key not in pending]
+        asked = [(key, by) for key in unsure for by in held if key not in done[by]]
+        known = self.reliabilities
+        return Further({pair: known.gain(*pair) if known else 0.0 for pair in asked}, done)
 
 
 def settle(
@@ -87,6 +105,7 @@ def settle(
     weigh: Weigh = lambda given, known: None,
     people: Collection[str] | None = None,
     suspended: Collection[str] = (),
+    by_value: ByValue | None = None,
     seed: int = 0,
 ) -> Settlement:
     """Settle the tasks by all annotations of the rubric, its revision and its review.
@@ -100,14 +119,15 @@ def settle(
       by the majority of accept, fix and reject; with fix, the texts are those of the first who says so.
     - Without a review, somebody else may decide a task that people answered differently (`annotation/adjudicate.py`).
     - Texts of the record that differ from those in the boxes are changes, and make the decision a fix.
-    - `weigh` says how sure decisions without a review are.
+    - `weigh` says how sure decisions without a review are. `by_value`, a record is decided once that is enough, by the
+      likeliest of the decisions that people gave.
     - A rubric that decides nothing gives no verdict: a task is rated once as many people did it as it asks for.
     """
     by_key = {task.key: task for task in tasks}
     keys = {task.id: task.key for task in by_key.values()}
     rubrics = {form.name for form in (rubric, revision_of(rubric), review or adjudication_of(rubric))}
     submissions = Submissions(annotations, rubrics, people, suspended)
-    settling = _Settling(rubric, review, check, submissions)
+    settling = _Settling(rubric, review, check, submissions, by_value)
     courses: dict[str, list[Course]] = defaultdict(list)
     work = [(by_key[work.key or keys[work.task]], work) for work in submissions.take(by_key.values(), rubric)]
     for task, annotation in work:
@@ -115,13 +135,11 @@ def settle(
             courses[task.key].append(settling.follow(task, annotation))
     weighed = _weighed(weigh, courses, work, rubric) if review is None and rubric.decides else None
     touched = {excluded.key for excluded in submissions.excluded}
-    chances = weighed.tasks if weighed else {}
     outcomes: list[Outcome] = []
     for key, task in sorted(by_key.items()):
         if not task.right_answers:
             seated = sorted(courses[key], key=lambda course, key=key: seat(seed, key, course.by))  # type: ignore[misc]
-            decided, odds = settling.adjudicated(task, seated), chances.get(key, {})
-            outcomes.append(outcome_of(task, seated, rubric, review is not None, key in touched, odds, decided))
+            outcomes.append(settling.outcome(task, seated, key in touched, weighed))
     submissions.exclude_rest()
     return Settlement(
         outcomes=tuple(outcomes),
@@ -135,6 +153,7 @@ def settle(
         sent_back=tuple(settling.sent_back),
         accepted=tuple(settling.accepted),
         reliabilities=weighed,
+        by_value=by_value,
     )
 
 
@@ -152,7 +171,15 @@ def _weighed(
 class _Settling:
     """Follows each person's work through checks, reviews and revisions, and collects the tasks that come of it."""
 
-    def __init__(self, rubric: Rubric, review: Rubric | None, check: Check, submissions: Submissions) -> None:
+    def __init__(
+        self,
+        rubric: Rubric,
+        review: Rubric | None,
+        check: Check,
+        submissions: Submissions,
+        by_value: ByValue | None = None,
+    ) -> None:
+        self.by_value = by_value
         self.rubric, self.review, self.check, self.submissions = rubric, review, check, submissions
         self.revision = revision_of(rubric)
         self.reviews: list[FollowUp] = []
@@ -179,12 +206,24 @@ class _Settling:
             self.corrections.append(FollowUp(told, work.by))
         return course
 
-    def adjudicated(self, task: Task, courses: Sequence[Course]) -> Course | None:
-        """Return what somebody else decided on a task that people answered differently; None if nobody did."""
+    def outcome(self, task: Task, courses: Sequence[Course], touched: bool, weighed: Reliabilities | None) -> Outcome:
+        """Return the outcome of a task; `courses` are in the order of `seat`."""
+        chances = weighed.tasks.get(task.key, {}) if weighed else {}
+        decided = self.adjudicated(task, courses, chances)
+        reviewed = self.review is not None
+        return outcome_of(task, courses, self.rubric, reviewed, touched, chances, decided, self.by_value)
+
+    def adjudicated(self, task: Task, courses: Sequence[Course], chances: Mapping[Decision, float]) -> Course | None:
+        """Return what somebody else decided on a task that people answered differently; None if nobody did.
+
+        By value, it is asked where the decision is not sure enough, and nobody else is to do the task.
+        """
         if self.review is not None or not self.rubric.decides:
             return None
         form, done = self.adjudication, [course for course in courses if course.state == "done"]
-        they_differ = differ(self.rubric, task, done)
+        decisions = tuple(course.decision for course in done)
+        needed = self.by_value is None or self.by_value.is_open(task.key, decisions, chances, self.rubric)
+        they_differ = needed and differ(self.rubric, task, done)
         if not they_differ and not self.submissions.are_left(form, adjudication_key(form, task)):
             return None
         asked = adjudication_task(self.rubric, form, task, done)
@@ -199,7 +238,6 @@ class _Settling:
                 decided = self._decided(task, work)
                 self.submissions.counted.append(work)
         if they_differ or decided is not None:
-            decisions = tuple(course.decision for course in done)
             self.disagreements.append(Disagreement(task, asked, people, decisions, decided))
         return decided
 

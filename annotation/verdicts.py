@@ -11,10 +11,13 @@ from annotation.latest import time_of
 from annotation.quality import majority
 from annotation.reliability import DIGITS
 from annotation.review import record_text
+from annotation.value import ByValue
 from schemas.annotation import Annotation
 from schemas.base import Frozen
 from schemas.rubric import Change, Rubric, Task
 from schemas.verdict import Decision, Verdict
+
+UNSURE = "not sure enough yet"
 
 
 class Course(NamedTuple):
@@ -50,6 +53,7 @@ def outcome_of(
     touched: bool,
     chances: Mapping[Decision, float],
     adjudicated: Course | None = None,
+    by_value: ByValue | None = None,
 ) -> Outcome:
     """Return the outcome of a task.
 
@@ -57,7 +61,14 @@ def outcome_of(
     the probability of each decision by them, if it is known. `adjudicated` is what somebody else decided.
     """
     done = [course for course in courses if course.state == "done"]
-    if chosen := [adjudicated] if adjudicated else _deciding(done, len(courses), rubric, reviewed):
+    if adjudicated is not None:
+        chosen: Sequence[Course] = [adjudicated]
+    elif by_value is not None:
+        decision = by_value.decision(task.key, [course.decision for course in done], chances, rubric)
+        chosen = [course for course in done if course.decision == decision]
+    else:
+        chosen = _deciding(done, len(courses), rubric, reviewed)
+    if chosen:
         if not rubric.decides:
             return Outcome(key=task.key, state="rated")
         return Outcome(
@@ -68,6 +79,8 @@ def outcome_of(
     if courses:
         waiting = [course.reason for course in courses if course.state == "waiting"]
         split = "people disagree" if len(done) >= rubric.people_per_item else "waiting for more people"
+        if by_value is not None:
+            split = "waiting for more people" if task.key in by_value.fixed else UNSURE
         return Outcome(key=task.key, state="waiting", reason=waiting[0] if waiting else split)
     if touched:
         return Outcome(key=task.key, state="excluded", reason="nothing that was submitted counts")

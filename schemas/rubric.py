@@ -145,6 +145,11 @@ class Rubric(Frozen):
         return bool(self.parts) or any(ask.decides for ask in self.asks)
 
     @property
+    def judges(self) -> bool:
+        """Whether people only decide on the record, and make no text or mark of it."""
+        return self.decides and all(write.note for write in self.writes) and not self.marks
+
+    @property
     def corrects(self) -> tuple[str, ...]:
         """The fields of the record that people may rewrite."""
         return tuple(part.name for part in self.parts if part.corrects)

@@ -138,7 +138,8 @@ def test_the_table_can_be_read_at_100_columns(tmp_path: Path) -> None:
     lines = console.export_text().splitlines()
     assert max(map(len, lines)) <= 100
     assert sum(NAMED in one for one in lines) == 1, "the rubric stands once, as a heading"
-    of_people = [" ".join(one.split()) for one in lines if re.search(r"\ba[12] ", one)]
+    of_people = [" ".join(one.split()) for one in lines if re.search(r"\ba[12] +1234 ", one)]
+    assert "decides rightly: a1 70%, a2 70%" in [one.rstrip() for one in lines]
     assert [one.partition(" ")[0] for one in of_people[::2]] == ["practice", "work", "revision", "deciding"]
     assert of_people[1] == "a2 1234 1 1.2 25% of 4 90% of 10 75% 2 suspended, changed", "a line each"
     assert any("Cohen's kappa 0.50" in one for one in lines)

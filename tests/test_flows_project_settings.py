@@ -161,6 +161,8 @@ def test_packaged_configurations_load() -> None:
                 ("{people: {a1: anna}}", "is not an e-mail address such as"),
                 ("{people: {a1: anna@example.org, a2: Anna@Example.org}}", "a1 and a2 have the same e-mail address"),
                 ("{overlap_first: -1}", "annotation.overlap_first"),
+                ("{certainty: 0.9}", "annotation.certainty: name the `people` too"),
+                ("{people: {a1: anna@example.org}, certainty: 0.4}", "annotation.certainty"),
                 ("{gold_share: 1}", "annotation.gold_share: input should be less than 1"),
             )
         ),

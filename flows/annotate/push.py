@@ -192,15 +192,17 @@ class _WorkQueues:
             for row in self._tasks(work.rubric, by)
             if any(row["data"].get(note, "") not in ("", RETURNED) for note in notes)
         }
-        overlap = overlapping(tasks, work.rubric, self.project.config.annotation.overlap_first, seed, held, drafted)
+        by_value, number = self.settlement.by_value, self.project.config.annotation.overlap_first
+        fixed = by_value.fixed if by_value else overlapping(tasks, work.rubric, number, seed, held, drafted)
         assignment = assign(
-            [without_suggestions(task) if task.key in overlap else task for task in tasks],
+            [without_suggestions(task) if task.key in fixed else task for task in tasks],
             self.annotators,
             work.rubric,
             seed,
             gold=work.gold,
             held=held,
-            overlap=overlap,
+            overlap=fixed,
+            further=self.settlement.further({by: held[by] for by in {*self.annotators} - self.collected.suspended}),
             barred=who_knows(self.settlement.disagreements, work.gold, deciding, held),
             suspended=self.collected.suspended,
             practice=work.practice,

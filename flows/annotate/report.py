@@ -6,6 +6,7 @@ People appear by their codes. Their questions to the engineer are shown as they 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 
 from annotation.adjudicate import nameless
 from annotation.label_studio.task_data import listed
@@ -21,6 +22,8 @@ from schemas.base import counted
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
 NOTHING = "–"
+SURE = 0.9
+"""A verdict of a lower probability is worth another look."""
 SHORTEST = 0.1
 """Fewer minutes are not told apart."""
 LEGEND = (
@@ -88,6 +91,19 @@ def agreement_lines(rows: Sequence[Agreement]) -> list[str]:
         head, name = (row.measure, row.question) if measures[row.question] == 1 else (row.question, row.measure)
         lines.setdefault((head, row.items), []).append(f"{name} {_decimals(row.value)}")
     return [f"{head} ({counted(items, 'item')}): {', '.join(values)}" for (head, items), values in lines.items()]
+
+
+def reliability_lines(collected: Collected) -> list[str]:
+    """Return how probably each person decides rightly, and how sure the verdicts are; none if it is unknown."""
+    if collected.reliabilities is None:
+        return []
+    people = collected.reliabilities.people.values()
+    lines = [f"decides rightly: {', '.join(f'{person.by} {person.right:.0%}' for person in people)}"]
+    sure = [verdict.posterior for verdict in collected.settlement.verdicts if verdict.posterior is not None]
+    if sure:
+        unsure = sum(posterior < SURE for posterior in sure)
+        lines.append(f"verdicts: right with a probability of {fmean(sure):.0%} on average, {unsure:,} under {SURE:.0%}")
+    return lines
 
 
 def mean_lines(rows: Sequence[Means]) -> list[str]:
@@ -199,6 +215,7 @@ def _view(collected: Collected, progress: Sequence[QueueProgress], seed: int) ->
         "people": [tuple(str(row[name]) for name in columns) for row in rows],
         "states": state_counts(collected),
         "verdicts": verdict_counts(collected),
+        "reliability": reliability_lines(collected),
         "agreement": [agreement_cells(row) for row in agreement if row.items],
         "not_agreed": "; ".join(agreement_lines([row for row in agreement if not row.items])),
         "rated": [_mean_cells(row, scales) for row in collected.means()],

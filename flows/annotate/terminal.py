@@ -125,6 +125,7 @@ def _print_progress(console: Console, collected: Sequence[Collected], lines: Seq
             table.add_row(str(form), *(escape(str(row[name])) for name in columns if name != "form"))
         console.print(table)
         for text in (
+            *report.reliability_lines(work),
             *(f"agreement: {line}" for line in report.agreement_lines(work.agreement(0, draws=0))),
             *(f"mean rating: {line}" for line in report.mean_lines(work.means())),
             *(f"correlation: {line}" for line in report.comparison_lines(work.compared(0, draws=0))),

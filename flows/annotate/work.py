@@ -26,14 +26,16 @@ from annotation.reliability import Reliabilities, reliabilities
 from annotation.review import AGREED, DISAGREES, NO, corrected_of, judging_of, revision_of
 from annotation.settle import Settlement, settle
 from annotation.survey import survey_of
+from annotation.value import by_value_of
 from data.sources.files import json_lines
 from data.sources.spec import SourceError
 from data.stage_files import Stage
+from flows.annotate.findings import findings_of
 from flows.annotate.server import server_folder
-from flows.construct.people import People, in_words
+from flows.construct.people import People
 from flows.project.project import Project
 from flows.project.settings import LOCAL
-from schemas.annotation import Agreement, Annotation, Comparison, Excluded, Finding, Means
+from schemas.annotation import Agreement, Annotation, Comparison, Excluded, Means
 from schemas.base import Record, key_of
 from schemas.errors import WrongInput, first_problem
 from schemas.rubric import Rubric, Task
@@ -213,8 +215,12 @@ class Collected:
 
     @property
     def judged(self) -> list[Annotation]:
-        """The annotations that count for agreement: each person's own work on records, before any review."""
-        asked = {task.key for task in self.work.tasks}
+        """The annotations that count for agreement: each person's own work on records, before any review.
+
+        By value, that on the tasks which were drawn for it: the others that several people did are difficult ones.
+        """
+        by_value = self.settlement.by_value
+        asked = {task.key for task in self.work.tasks} if by_value is None else by_value.fixed
         return [
             annotation
             for annotation in self.settlement.counted
@@ -303,40 +309,25 @@ def collect(
 
 def _settled(project: Project, work: Work, annotations: Sequence[Annotation]) -> tuple[frozenset[str], Settlement]:
     """Return who is suspended, and the annotations, settled."""
-    out = suspended(work.gold, annotations, work.rubric) if project.config.annotation.people else frozenset()
+    asking, seed = project.config.annotation, project.config.seed
+    out = suspended(work.gold, annotations, work.rubric) if asking.people else frozenset()
     settlement = settle(
         [*work.gold, *work.tasks],
         annotations,
         work.rubric,
         review=work.people.review,
-        check=lambda task, annotation: _findings(project, work, task, annotation),
+        check=lambda task, annotation: findings_of(
+            annotation, work.records.get(task.item_key), work.people, project.embedder
+        ),
         weigh=lambda given, known: reliabilities(given, known, work.rubric),
         people=codes_of(project),
         suspended=out,
-        seed=project.config.seed,
+        by_value=by_value_of(
+            work.tasks, work.rubric, asking.certainty, asking.overlap_first, set(asking.annotators) - out, seed
+        ),
+        seed=seed,
     )
     return out, settlement
-
-
-def _findings(project: Project, work: Work, task: Task, annotation: Annotation) -> list[Finding]:
-    """Return what the rubric's checks find in an annotation, and whether its texts make a valid record."""
-    record = work.records.get(task.item_key)
-    if record is None:
-        return []
-    findings = list(work.people.checks(record, annotation.answers, project.embedder))
-    changes = {
-        name: annotation.answers[name]
-        for name in work.rubric.corrects
-        if name in annotation.answers and annotation.answers[name].split() != in_words(getattr(record, name)).split()
-    }
-    if changes and not any(finding.rejects for finding in findings):
-        try:
-            unfit = work.people.unfit(record.revised(**changes))
-        except ValidationError as error:
-            unfit = (first_problem(error, "the texts"), "")
-        if unfit is not None:
-            findings.append(Finding(name=next(iter(changes)), problem=": ".join(filter(None, unfit)), rejects=True))
-    return findings
 
 
 def read_annotations(project: Project, rubric: str) -> list[Annotation]:

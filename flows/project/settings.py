@@ -83,6 +83,10 @@ class AnnotationSettings(Frozen):
     )
     overlap_first: int = Field(100, ge=0, strict=True, description="This many items of each rubric go to two people")
     gold_share: float = Field(0.1, ge=0, lt=1, description="Share of a person's tasks whose answers are known")
+    certainty: float | None = Field(
+        None, gt=0.5, lt=1, description="Items that people only judge go to one person, and to more as long as the "
+        "decision is less probable than this; null: to as many as the form asks for"
+    )  # fmt: skip
     surveys: Mapping[str, Survey] = Field(
         default_factory=dict, description="By rubric, the questionnaire for people who have done all their tasks"
     )
@@ -119,6 +123,13 @@ class AnnotationSettings(Frozen):
         if lead is not None and lead not in people:
             raise ValueError(f"expected the code of one of `people`{': ' if people else ''}{', '.join(people)}")
         return lead
+
+    @field_validator("certainty")
+    @classmethod
+    def _has_people(cls, certainty: float | None, others: ValidationInfo) -> float | None:
+        if certainty is not None and not others.data.get("people", {"": ""}):
+            raise ValueError("name the `people` too: each item goes to one of them after another")
+        return certainty
 
     @property
     def annotators(self) -> tuple[str, ...]:
