@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import threading
 import time
 from datetime import timedelta
 from html import unescape
@@ -188,6 +189,44 @@ def test_files_that_are_being_rewritten_or_damaged_leave_the_last_state(team: Te
     path.write_bytes(whole)
     board.renew()
     assert "The files cannot be read" not in client.get("/").text
+
+
+def test_hours_that_were_changed_by_hand_are_said(team: Team) -> None:
+    path = team.project.out / "annotations" / "hours.csv"
+    written = path.read_text()
+    board = team.board()
+    client = opened(board)
+    for changed in (written.replace(",", ";"), written + "a1,2026-W01,work\n", "\ufeff" + written):
+        path.write_text(changed)
+        board.renew()
+        page = client.get("/").text
+        assert "hours.csv: changed by hand; have `touchstone annotate pull` write it anew" in unescape(page)
+        assert persons(page) == {"a1", "a2", "a3", "a4"}
+    path.write_text(written)
+    board.renew()
+    assert "changed by hand" not in client.get("/").text
+
+
+def test_an_unforeseen_fault_is_said_and_the_board_goes_on(team: Team) -> None:
+    faults = [KeyError("no-such-key")]
+
+    def failing() -> Any:
+        if faults:
+            raise faults[0]
+        return team.project
+
+    board = team.board(failing)
+    threading.Thread(target=board.run, daemon=True).start()
+    deadline = time.monotonic() + 30
+    while not board.state.files_problem and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert "KeyError: 'no-such-key'" in read(board_page(board.state, Filters()))
+    faults.clear()
+    (team.project.out / "manifest.json").write_text("{}")
+    while board.state.rubrics is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert board.state.rubrics is not None
+    assert board.state.files_problem == ""
 
 
 def test_a_reading_during_which_files_change_is_thrown_away(team: Team) -> None:

@@ -150,6 +150,12 @@ def test_the_queue_of_somebody_who_does_nothing_is_named_and_left_out() -> None:
     assert (told.days, dict(told.stalled), told.items) == ((1.0,) * 3, {"b": 7}, 13)
 
 
+def test_loads_that_are_alike_are_all_counted() -> None:
+    # twice 6 items of 10 minutes that nobody has yet, and 6 of a's: 3 hours
+    told = expected(Load("w", "a", 6), Load("w", "", 6), Load("w", "", 6), daily=steady(a=60.0))
+    assert (told.items, told.hours, told.days) == (18, (3.0,) * 3, (3.0,) * 3)
+
+
 def test_too_little_work_is_too_early_to_say() -> None:
     early = expected(Load("w", "a", 6), daily=steady(a=60.0), times={("w", "a"): [10.0] * 9})
     assert (early.hours, early.days, early.why) == (None, None, "too early to say: 9 items done, 10 needed")
@@ -226,6 +232,46 @@ def test_what_waits_and_what_came_back_is_counted_and_linked(tmp_path: Path) -> 
     # left: a revision and a review in queues; half of what is judged comes back, so of the two that are still to be
     # judged there will be two more revisions and, with the one at hand, three more reviews
     assert told.forecast.items == 1 + 1 + 2 + 3
+
+
+def test_what_waits_comes_oldest_first_with_its_age(tmp_path: Path) -> None:
+    team = Team(tmp_path, words(6), ["a1", "a2"], review=True)
+    yes = {"decision": "yes", "upper": "UP"}
+    for task, days in zip(team.tasks, (2, 9, 0, 5, 7, 8), strict=True):
+        team.do(task, "a1", NOON + timedelta(days=1 - days), 60, yes)
+    team.pull()
+    (collected,) = last_pull(team.project)
+    submitted = {work.task: work.at for work in team.done}
+    rejects = {decision_name("upper"): "reject", "upper": "UP", COMMENT: "No."}
+    # the two oldest, sent back 3 days and 1 day ago
+    by_age = sorted(collected.settlement.reviews, key=lambda follow: submitted[of_item(team, follow.task.item_key)])
+    for (review, _), days in zip(by_age, (1, 3), strict=False):
+        team.do(review, "a2", NOON + timedelta(days=1 - days), 30, rejects)
+    told = numbers(team)
+    assert [look.text for look in told.looks if look.kind == "reviews"] == [
+        "for 7 days", "for 5 days", "for 2 days", "since today",
+    ]  # fmt: skip
+    assert [look.text for look in told.looks if look.kind == "returned"] == ["for 3 days", "for 1 day"]
+
+
+def of_item(team: Team, item: str) -> str:
+    """The id of the task on an item."""
+    return next(task.id for task in team.tasks if task.item_key == item)
+
+
+def test_whoever_decides_does_not_learn_from_the_board_who_said_what(tmp_path: Path) -> None:
+    team = Team(tmp_path, words(12), ["a1", "a2", "lea"], per_item=2)
+    for task in team.tasks:
+        for by, says in (("a1", "yes"), ("a2", "no")):
+            team.do(task, by, NOON, 60, {"decision": says, "upper": task.drafts["upper"]})
+    told = [look for look in numbers(team).looks if look.kind == "differ"]
+    assert [look.people for look in told] == [("a1", "a2")] * 12
+    (collected,) = last_pull(team.project)
+    assert {one.people for one in collected.disagreements} == {("a1", "a2"), ("a2", "a1")}, "as on the tasks"
+    assert {look.url for look in told} == {""}, "nobody has the task of deciding yet, and people's own tell"
+    team.give(collected.disagreements[0].asked, "lea", submitted=False)
+    urls = [look.url for look in numbers(team).looks if look.kind == "differ"]
+    assert urls == [f"{URL}/projects/3/data?task=25", *[""] * 11]
 
 
 def test_tasks_that_nobody_has_yet_are_left_too(tmp_path: Path) -> None:

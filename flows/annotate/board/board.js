@@ -3,6 +3,12 @@
 
 const EVERY_MS = 5000;
 let tag = "";
+let shown = address();
+
+// The page's address without its fragment, which a server is never told.
+function address() {
+  return location.href.split("#")[0];
+}
 
 function openNow() {
   return new Set([...document.querySelectorAll("details[open][id]")].map((element) => element.id));
@@ -37,10 +43,10 @@ function show(text) {
 async function renew() {
   const connection = document.getElementById("connection");
   try {
-    const answer = await fetch(location.href, { headers: tag ? { "If-None-Match": tag } : {}, cache: "no-store" });
+    const answer = await fetch(address(), { headers: tag ? { "If-None-Match": tag } : {}, cache: "no-store" });
     if (answer.ok) {
       const text = await answer.text();
-      if (answer.url === location.href) {
+      if (answer.url === address()) {
         tag = answer.headers.get("ETag") || "";
         show(text);
       }
@@ -57,9 +63,10 @@ document.documentElement.classList.add("scripted");
 document.getElementById("filters").addEventListener("change", (event) => {
   const chosen = new URLSearchParams([...new FormData(event.currentTarget)].filter(([, value]) => value));
   history.pushState(null, "", chosen.size ? `/?${chosen}` : "/");
+  shown = address();
   tag = "";
   renew();
 });
-window.addEventListener("popstate", () => location.reload());
+window.addEventListener("popstate", () => { if (address() !== shown) { location.reload(); } });
 setInterval(() => { if (!document.hidden) { renew(); } }, EVERY_MS);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) { renew(); } });

@@ -83,10 +83,11 @@ def forecast(
         return Forecast(items, why=f"too early to say: {counted(known, 'item')} done, {LEAST} needed")
     random = np.random.default_rng(int(content_hash(seed, "forecast"), 16))
     minutes = _Minutes(times, random)
-    left = {load: load.items * minutes.of(load.form, load.by) for load in loads}
-    hours = _range(np.sum(list(left.values()), axis=0) / 60)
+    own: dict[str, Numbers] = {}
+    for load in loads:
+        own[load.by] = own.get(load.by, 0.0) + load.items * minutes.of(load.form, load.by)
+    hours = _range(np.sum(list(own.values()), axis=0) / 60)
     paces = _paces(daily, today, random)
-    own = {by: np.sum([left[load] for load in loads if load.by == by], axis=0) for by in {load.by for load in loads}}
     stalled = {by: round(sum(load.items for load in loads if load.by == by)) for by in sorted(own) if by}
     stalled = {by: number for by, number in stalled.items() if by not in paces}
     days_worked = {day for of_person in daily.values() for day in of_person if 0 < (today - day).days <= DAYS}

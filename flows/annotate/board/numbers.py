@@ -15,6 +15,8 @@ from annotation.label_studio.sync import KEY, VIEW, is_retired
 from annotation.latest import time_of
 from annotation.quality import minutes_of
 from annotation.reliability import Reliability
+from annotation.review import derived_key
+from annotation.settle import FollowUp
 from flows.annotate.board.forecast import DAYS, Forecast, Load, forecast
 from flows.annotate.board.outliers import (
     LEAST,
@@ -109,7 +111,8 @@ def rubric_numbers(
     """Return the numbers of one rubric; `progress` has its queues, `server` is None if it was never reached."""
     timed = _timed(collected.annotations)
     shared = collected.shared
-    waiting, back = _open_reviews(collected), _open_revisions(collected)
+    waiting = _open(collected, collected.settlement.reviews)
+    back = _open(collected, collected.settlement.revisions)
     reasons = _reasons(collected, progress, timed)
     reliable = collected.reliabilities.people if collected.reliabilities else {}
     lines = tuple(
@@ -142,7 +145,7 @@ def rubric_numbers(
         lines=lines,
         agreement=tuple(agreement),
         weeks=_weeks([work._replace(at=finished[work.task]) for work in shared]),
-        looks=tuple(_looks(collected, lines, timed, expected, link)),
+        looks=tuple(_looks(collected, lines, timed, expected, link, today)),
         forecast=expected,
     )
 
@@ -187,14 +190,14 @@ def _days(works: Iterable[Annotation]) -> tuple[Point, ...]:
     by_day: dict[date, list[float]] = defaultdict(list)
     for work in works:
         if work.seconds:
-            by_day[_day(work)].append(minutes_of(work))
+            by_day[_day(work.at)].append(minutes_of(work))
     return tuple(
         Point(f"{day:%d %b}", median(minutes), None, None, len(minutes)) for day, minutes in sorted(by_day.items())
     )
 
 
-def _day(work: Annotation) -> date:
-    return time_of(work.at).astimezone(UTC).date()
+def _day(at: str) -> date:
+    return time_of(at).astimezone(UTC).date()
 
 
 def _minutes(timed: Mapping[tuple[str, str], Sequence[Annotation]]) -> dict[tuple[str, str], list[float]]:
@@ -206,7 +209,7 @@ def _daily(timed: Mapping[tuple[str, str], Sequence[Annotation]]) -> dict[str, d
     daily: dict[str, dict[date, float]] = defaultdict(lambda: defaultdict(float))
     for (_, by), works in timed.items():
         for work in works:
-            daily[by][_day(work)] += minutes_of(work)
+            daily[by][_day(work.at)] += minutes_of(work)
     return daily
 
 
@@ -236,24 +239,49 @@ def _weeks(shared: Iterable[SharedWork]) -> tuple[Point, ...]:
 # ---- what waits ----
 
 
-def _open_reviews(collected: Collected) -> list[tuple[str, str]]:
-    """Return the task's id and the author of each submission that waits for a review."""
-    done = {work.key for work in collected.settlement.counted}
-    return [(follow.task.id, follow.author) for follow in collected.settlement.reviews if follow.task.key not in done]
+class Waits(NamedTuple):
+    """A review, or a revision of what was sent back, that nobody has done yet."""
+
+    task: str
+    """The task's id."""
+    author: str
+    since: str
+    """When the work was submitted, or sent back; empty if nobody knows."""
 
 
-def _open_revisions(collected: Collected) -> list[tuple[str, str]]:
-    """Return the task's id and the author of each submission that was sent back and is not revised."""
+def _open(collected: Collected, follow_ups: Iterable[FollowUp]) -> list[Waits]:
+    """Return those of the reviews or revisions that nobody has done, the oldest first."""
     done = {(work.rubric, work.key) for work in collected.settlement.counted}
-    return [
-        (follow.task.id, follow.author)
-        for follow in collected.settlement.revisions
-        if (follow.task.rubric, follow.task.key) not in done
+    since = _since(collected)
+    waiting = [
+        Waits(task.id, author, since.get(task.key, ""))
+        for task, author in follow_ups
+        if (task.rubric, task.key) not in done
     ]
+    return sorted(waiting, key=lambda one: (time_of(one.since), one.task))
 
 
-def _count(follow_ups: Sequence[tuple[str, str]], line: QueueProgress) -> int:
-    return sum(line.form == "work" and line.by in (author, ANYBODY) for _, author in follow_ups)
+def _since(collected: Collected) -> dict[str, str]:
+    """Return, by the key of a review or revision, when the work was submitted, or sent back by its reviewer."""
+    forms, works = collected.work.forms, collected.settlement.counted
+    at = {work.key: work.at for work in works}
+    since = {}
+    for work in works:
+        if work.rubric in (forms["work"].name, forms["revision"].name):
+            review = derived_key(forms["review"], work.key, work.by) if "review" in forms else ""
+            since[review] = work.at
+            since[derived_key(forms["revision"], work.key, work.by)] = at.get(review, work.at)
+    return since
+
+
+def _age(since: str, today: date) -> str:
+    """Return for how many days (UTC) something waits; empty if nobody knows."""
+    days = (today - _day(since)).days if since else -1
+    return f"for {counted(days, 'day')}" if days > 0 else "since today" if since else ""
+
+
+def _count(waiting: Iterable[Waits], line: QueueProgress) -> int:
+    return sum(line.form == "work" and line.by in (one.author, ANYBODY) for one in waiting)
 
 
 def _loads(collected: Collected, progress: Sequence[QueueProgress], server: OnServer) -> list[Load]:
@@ -273,7 +301,7 @@ def _loads(collected: Collected, progress: Sequence[QueueProgress], server: OnSe
         back = min(MOST_BACK, len(settlement.sent_back) / judged) if judged else 0.0
         to_come = of_form[forms["work"].name] + of_form[forms["revision"].name]
         again = back / (1 - back) * (to_come + of_form[forms["review"].name])
-        not_pushed = max(0, len(_open_reviews(collected)) - of_form[forms["review"].name])
+        not_pushed = max(0, len(_open(collected, settlement.reviews)) - of_form[forms["review"].name])
         loads.append(Load(forms["review"].name, "", to_come + again + not_pushed))
         loads.append(Load(forms["revision"].name, "", again))
     return loads
@@ -325,6 +353,7 @@ def _looks(
     timed: Mapping[tuple[str, str], Sequence[Annotation]],
     expected: Forecast,
     link: Link,
+    today: date,
 ) -> Iterable[Look]:
     """Yield what needs a look, the most pressing first."""
     forms = collected.work.forms
@@ -339,12 +368,12 @@ def _looks(
         url = link(asked.rubric, asked.version, asked.by, asked.task)
         yield Look("questions", form_of.get(asked.rubric, "work"), (asked.by,), asked.question, url)
     yield from _differences(collected, link)
-    for task, author in _open_revisions(collected):
-        url = link(forms["revision"].name, forms["revision"].version, author, task)
-        yield Look("returned", "revision", (author,), "sent back, not revised yet", url)
-    for task, author in _open_reviews(collected):
-        url = link(forms["review"].name, forms["review"].version, "", task)
-        yield Look("reviews", "review", (author,), "waits for a review", url)
+    for one in _open(collected, collected.settlement.revisions):
+        url = link(forms["revision"].name, forms["revision"].version, one.author, one.task)
+        yield Look("returned", "revision", (one.author,), _age(one.since, today), url)
+    for one in _open(collected, collected.settlement.reviews):
+        url = link(forms["review"].name, forms["review"].version, "", one.task)
+        yield Look("reviews", "review", (one.author,), _age(one.since, today), url)
     for form, rubric in forms.items():
         works = [work for (on, _), done in timed.items() if on == rubric.name for work in done]
         for work, why in unusual_submissions(works):
@@ -354,12 +383,12 @@ def _looks(
 def _differences(collected: Collected, link: Link) -> Iterable[Look]:
     """Yield where people differ and nobody has decided, first what is worth most, with the task of deciding it.
 
-    If nobody has that task yet, the address is that of the first person's own.
+    Whoever decides must not learn who said what. So people come in the order of their codes, unlike on the task, and
+    there is no address of a person's own.
     """
     for one in collected.disagreements:
         if one.decided is None:
             url = link(one.asked.rubric, one.asked.version, "", one.asked.id)
-            url = url or link(one.task.rubric, one.task.version, one.people[0], one.task.id)
             said = ", ".join(f"{number} {decision}" for decision, number in sorted(Counter(one.decisions).items()))
             text = f"{said}; wrong as it stands: {collected.worth(one):.0%}"
-            yield Look("differ", "deciding", one.people, text, url)
+            yield Look("differ", "deciding", tuple(sorted(one.people)), text, url)

@@ -167,17 +167,22 @@ def _told() -> Iterator[list[str]]:
         yield problems
     except (Failed, WrongInput, OSError, ValueError) as error:
         problems.append(first_line(error))
+    except Exception as error:  # noqa: BLE001 - the board goes on for days, and its page says what is wrong
+        problems.append(f"{type(error).__name__}: {first_line(error)}")
 
 
 def _hours(path: Path) -> Iterator[Hours]:
-    """Yield the lines of `hours.csv`."""
+    """Yield the lines of `hours.csv`. Raises `WrongInput` for a file that no pull wrote so."""
     if path.exists():
         with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                yield Hours(
-                    row["person"], row["week"], row["form"], int(row["submissions"]), float(row["hours"]),
-                    float(row["longest_minutes"]),
-                )  # fmt: skip
+            try:
+                for row in csv.DictReader(file):
+                    yield Hours(
+                        row["person"], row["week"], row["form"], int(row["submissions"]), float(row["hours"]),
+                        float(row["longest_minutes"]),
+                    )  # fmt: skip
+            except (KeyError, TypeError, ValueError, csv.Error) as error:
+                raise WrongInput(f"{path}: changed by hand; have `touchstone annotate pull` write it anew") from error
 
 
 def _pulled(out: Path) -> datetime | None:
