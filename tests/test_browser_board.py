@@ -96,6 +96,34 @@ async def test_the_board_renews_itself_and_leaves_filters_and_scroll(browser: An
     assert problems == []
 
 
+async def test_the_board_renews_itself_after_a_skip_to_it_and_a_step_back(
+    browser: Any, served: tuple[Any, ...]
+) -> None:
+    team, board, address = served
+    page = await browser.new_page(viewport=SIZES[0])
+    loads: list[str] = []
+    page.on("domcontentloaded", lambda loaded: loads.append(loaded.url))
+    await page.goto(address)
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    assert page.url == f"{address}#main"
+    before = await page.locator("th[scope=row] ~ td").first.inner_text()
+    team.done = [work for work in team.done if work.by != "a1"]
+    team.pull()
+    board.renew()
+    await page.wait_for_function(
+        "(before) => document.querySelector('th[scope=row] ~ td').innerText !== before", arg=before
+    )
+    await page.go_back()
+    assert page.url == address
+    assert loads == [address], "another place on the page is no other page"
+    await page.select_option("select[name=person]", "a2")
+    await page.wait_for_url("**/?person=a2")
+    async with page.expect_event("domcontentloaded"):
+        await page.go_back()
+    assert await page.locator("select[name=person]").input_value() == ""
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES, ids=["laptop", "phone"])
 async def test_the_board_can_be_read(browser: Any, served: tuple[Any, ...], size: Any, scheme: str) -> None:
