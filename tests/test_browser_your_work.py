@@ -17,6 +17,9 @@ from tests.legible import LEGIBLE, contrasts, set_theme
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 PEOPLE = {"a1": "anna@example.org", "a2": "ben@example.org"}
 PHONE = {"width": 390, "height": 844}
+SEEN = """async () => [(await (await fetch('/api/projects/counts/')).json()).count,
+  (await (await fetch('/api/projects/')).json()).count]"""
+"""How many projects a person sees."""
 SUPPORT, PRACTICE = "reeval-support", "reeval-support-practice"
 REVISION, REVIEW, CORRECTED = (f"charpeval-authoring-{form}" for form in ("revision", "review", "corrected"))
 
@@ -52,11 +55,16 @@ async def at_work(browser: Any, served: Served, by: str, size: dict[str, int] | 
     """A person's browser, just logged in."""
     lines = (served.folder / "people.txt").read_text(encoding="utf-8").splitlines()
     (login,) = [line.split("\t") for line in lines if line.startswith(f"{by}\t")]
+    return await logged_in(browser, served, login[1], login[2], size)
+
+
+async def logged_in(browser: Any, served: Served, email: str, password: str, size: dict[str, int] | None = None) -> Any:
+    """The browser of whoever has this login."""
     page = await browser.new_page(viewport=size or PAGE)
     page.set_default_timeout(120_000)
     await page.goto(f"{served.url}/user/login/")
-    await page.fill("input[name=email]", login[1])
-    await page.fill("input[name=password]", login[2])
+    await page.fill("input[name=email]", email)
+    await page.fill("input[name=password]", password)
     await page.click("button[type=submit]")
     await page.wait_for_url(f"{served.url}/")
     return page
@@ -138,6 +146,18 @@ async def test_people_see_their_own_projects_and_the_owner_all(label_studio: Ser
     await owner.goto(f"{label_studio.url}/projects/")
     await owner.get_by_text("a2 · ").wait_for()
     assert await owner.locator("a[href$='/data']").count() == 6
+
+
+async def test_an_account_without_a_code_sees_what_is_for_everybody(label_studio: Served, browser: Any) -> None:
+    desk(label_studio)
+    label_studio.client.sign_up("guest@example.org", "a long password")
+    page = await logged_in(browser, label_studio, "guest@example.org", "a long password")
+    assert "Nothing to do now." in await page.inner_text(".lead")
+    assert await page.evaluate(SEEN) == [0, 0]
+    put(label_studio, SUPPORT, "all", plain("ten"))
+    await page.reload()
+    assert await page.locator(".queues h2").all_inner_texts() == ["Does the passage support the answer?"]
+    assert await page.evaluate(SEEN) == [1, 1]
 
 
 async def test_a_queue_that_is_done_leads_back_to_the_next(label_studio: Served, browser: Any) -> None:

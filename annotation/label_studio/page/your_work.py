@@ -132,10 +132,15 @@ def title_of(project: Any) -> str:
 
 
 def code_of(user: Any) -> str | None:
-    """Return the person's code; None for an account that Touchstone did not make, such as the owner's."""
+    """Return the person's code; None for an account that is nobody's in the configuration, such as the owner's."""
     file = Path(settings.BASE_DATA_DIR).parent / "people.txt"
     rows = (line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
     return next((row[0] for row in rows if len(row) == 3 and row[1] == user.email.lower()), None)
+
+
+def is_owner(user: Any) -> bool:
+    """Return whether this is the server's first account, which made the organisation."""
+    return bool(user.active_organization.created_by_id == user.id)
 
 
 def queues_of(user: Any) -> list[Queue]:
@@ -205,12 +210,12 @@ def hours_of(user: Any) -> dict[str, Any]:
 
 
 def your_work(request: Any) -> Any:
-    """Show people their work; whoever has none and is none of ours gets Label Studio's own start page."""
+    """Show people their work; the owner, without any, gets Label Studio's own start page."""
     user = request.user
     if not user.is_authenticated or user.active_organization is None:
         return main(request)
     queues = queues_of(user)
-    if not queues and code_of(user) is None:
+    if not queues and is_owner(user):
         return main(request)
     to_do, done = [queue for queue in queues if queue.open], [queue for queue in queues if queue.done]
     return render(request, "your_work.html", {
@@ -228,9 +233,10 @@ def your_work(request: Any) -> Any:
 
 
 def in_sight(projects: Any, user: Any) -> Any:
-    """Leave out other people's queues; whoever has no code, as the owner, sees all."""
-    if (code := code_of(user)) is None:
+    """Leave out other people's queues; the owner sees all, and an account without a code what is for everybody."""
+    if is_owner(user):
         return projects
+    code = code_of(user)
     names = {number: queue_name(text) for number, text in projects.values_list("id", "description")}
     hidden = [number for number, name in names.items() if name and name[1] not in (code, EVERYBODY)]
     return projects.exclude(id__in=hidden)
