@@ -8,9 +8,10 @@ from annotation.adjudicate import KNOWN_ANSWER, NOTHING, WORKED_EXAMPLE, adjudic
 from annotation.label_studio.sync import projects_of
 from annotation.label_studio.task_data import NEWS
 from annotation.settle import ADJUDICATOR_ANSWERED
+from flows.annotate.first_queues import open_queues
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
-from flows.annotate.push import open_queues, push
+from flows.annotate.push import push
 from flows.construct.people import every
 from flows.project.project import read_verdicts
 from flows.project.settings import load_config, packaged

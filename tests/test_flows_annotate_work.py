@@ -16,9 +16,10 @@ import pytest
 from annotation.label_studio.sync import is_retired, projects_of, tasks_of
 from annotation.practice import PRACTICE
 from annotation.review import review_of, revision_of
+from flows.annotate.first_queues import open_queues
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
-from flows.annotate.push import open_queues, push
+from flows.annotate.push import push
 from flows.construct.people import People, every, sample
 from flows.project.project import read_verdicts
 from flows.project.settings import AnnotationSettings, load_config, packaged

@@ -26,7 +26,7 @@ from annotation.practice import PRACTICE, passed_practice, practice_for, practic
 from annotation.review import corrected_of, revision_of
 from annotation.survey import survey_task
 from flows.annotate.pull import source_of
-from flows.annotate.queues import first_queues, queue_of, submitted_ids
+from flows.annotate.queues import queue_of, submitted_ids
 from flows.annotate.work import (
     ANYBODY,
     Work,
@@ -40,7 +40,6 @@ from flows.annotate.work import (
     works,
 )
 from flows.project.project import Project, read_verdicts
-from flows.project.settings import Config
 from schemas.base import counted
 from schemas.rubric import Rubric, Task
 
@@ -87,19 +86,6 @@ def push(project: Project, client: Client) -> Pushed:
     return pushed
 
 
-def open_queues(config: Config, client: Client) -> int:
-    """Make an empty project for each rubric and person of the configured families; return how many were made."""
-    existing, made = set(projects_of(client, config.name)), 0
-    for family, settings in config.chosen():
-        asking = [part.people for part in family.wanted(settings) if part.people is not None]
-        for people in {people.rubric.name: people for people in asking}.values():
-            for queue in first_queues(config.name, config.annotation, people, family.folder):
-                if queue.name not in existing:
-                    push_queue(client, queue, None)
-                    made += 1
-    return made
-
-
 class _WorkQueues:
     """The queues of a rubric's people, with their tasks on the server and the work done so far."""
 
@@ -116,6 +102,7 @@ class _WorkQueues:
         self.benchmark = benchmark_of(project)
         self.people = tuple(project.config.annotation.people)
         self.lead, self.annotators = project.config.annotation.lead, project.config.annotation.annotators
+        self._leads = {*self.people}.difference(self.annotators)
         self.shortages: list[str] = []
         # Somebody who worked before people were named has a code now: the work is theirs.
         self.annotations = [
@@ -169,15 +156,16 @@ class _WorkQueues:
             if later
         ]
         form = practice_rubric(practised)
-        for by in self.annotators:
+        for by in self.people:
             tasks = [task for task in assignment.queues.get(by, ()) if task.sample != PRACTICE]
             done = self._done(by)
             yield self._queue(rubric, by, tasks, done)
-            if tasks and all(task.id in done for task in tasks):
+            if by in self.annotators and tasks and all(task.id in done for task in tasks):
                 self._ready.add(by)
             if practice:
+                done = submitted_ids(self.annotations, form, by)
                 tasks = practice_for(by, practice, self.annotations, practised)
-                yield self._queue(form, by, tasks, submitted_ids(self.annotations, form, by))
+                yield self._queue(form, by, [task for task in tasks if by in self.annotators or task.id in done], done)
 
     def _assignment(self) -> Assignment:
         """Assign the rubric's tasks; those in the overlap go out without suggestions."""
@@ -192,27 +180,31 @@ class _WorkQueues:
             for row in self._tasks(work.rubric, by)
             if any(row["data"].get(note, "") not in ("", RETURNED) for note in notes)
         }
+        barred = who_knows(self.settlement.disagreements, work.gold, deciding, held)
+        for task in (*tasks, *work.gold):
+            barred[task.key] = barred.get(task.key, set()).union(by for by in self._leads if task.key not in held[by])
         by_value, number = self.settlement.by_value, self.project.config.annotation.overlap_first
         fixed = by_value.fixed if by_value else overlapping(tasks, work.rubric, number, seed, held, drafted)
         assignment = assign(
             [without_suggestions(task) if task.key in fixed else task for task in tasks],
-            self.annotators,
+            self.people,
             work.rubric,
             seed,
             gold=work.gold,
             held=held,
             overlap=fixed,
             further=self.settlement.further({by: held[by] for by in {*self.annotators} - self.collected.suspended}),
-            barred=who_knows(self.settlement.disagreements, work.gold, deciding, held),
+            barred=barred,
             suspended=self.collected.suspended,
             practice=work.practice,
             passed=[
                 by for by in self.people if passed_practice(by, work.practice, self.annotations, work.practised)
             ],
         )  # fmt: skip
-        if work.people.gold is None:  # there are only the known answers that the lead made, and they are as they are
-            some = tuple(short for short in assignment.shortages if short.key)
-            assignment = assignment.model_copy(update={"shortages": some})
+        # The lead gets no more known answers. If they are all the lead's own, there are only as many as there are.
+        lacking = self.annotators if work.people.gold is not None else ()
+        some = tuple(short for short in assignment.shortages if short.key or short.by in lacking)
+        assignment = assignment.model_copy(update={"shortages": some})
         self.shortages += [f"{work.rubric.name}: {message}" for message in assignment.messages]
         return assignment
 
@@ -245,12 +237,15 @@ class _WorkQueues:
         held = {by: self._held(review, by) for by in self.people}
         assignment = assign(
             [task for task, _ in self.settlement.reviews],
-            self.annotators,
+            self.people,
             review,
             self.project.config.seed,
             held=held,
             barred={
-                task.key: {author, *(by for by in self._writing(task.item_key) if task.key not in held[by])}
+                task.key: {
+                    author,
+                    *(by for by in (*self._writing(task.item_key), *self._leads) if task.key not in held[by]),
+                }
                 for task, author in self.settlement.reviews
             },
             suspended=self.collected.suspended,
@@ -281,7 +276,7 @@ class _WorkQueues:
         """Yield the questionnaires of those who have done all their tasks, and have nothing to revise."""
         annotations = read_annotations(self.project, form.name)
         revising = {by for task, by in self.settlement.revisions if task.id not in self._done(by)}
-        for by in self.annotators:
+        for by in self.people:
             task = survey_task(form, self.work.rubric)
             done = submitted_ids(annotations, form, by)
             yield self._queue(form, by, [task] if done or by in self._ready - revising else [], done)
@@ -367,11 +362,14 @@ class _WorkQueues:
         return self._rows[name]
 
     def _held(self, rubric: Rubric, by: str) -> set[str]:
-        """Return the keys of a person's tasks, with those that were done and deleted by hand since."""
-        open_keys = {row["data"].get(KEY) for row in self._tasks(rubric, by) if not is_retired(row)}
-        return open_keys | {
-            work.key for work in self.settlement.counted if work.by == by and work.rubric == rubric.name
-        }
+        """Return the keys of a person's tasks, with those that were done and deleted by hand since.
+
+        A lead who was named in mid-project keeps what is done; the rest goes to others.
+        """
+        done = {work.key for work in self.settlement.counted if work.by == by and work.rubric == rubric.name}
+        if by in self._leads and rubric != self._adjudication:
+            return done
+        return done | {row["data"].get(KEY) for row in self._tasks(rubric, by) if not is_retired(row)}
 
     def _done(self, by: str) -> set[str]:
         """Return the ids of the tasks on which a person's work counts."""

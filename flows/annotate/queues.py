@@ -1,15 +1,13 @@
 """A queue as it should be on the server: its form, guideline and tasks, and which of them were submitted."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from annotation.adjudicate import adjudication_of
 from annotation.label_studio.config import guideline_page, label_config
 from annotation.label_studio.sync import Queue, QueuedTask
 from annotation.label_studio.task_data import data_fields, task_data
 from flows.annotate.work import ANYBODY, guideline_of, queue_name
 from flows.construct.people import People
-from flows.project.settings import AnnotationSettings
 from schemas.annotation import Annotation
 from schemas.rubric import Rubric, Task
 
@@ -55,14 +53,3 @@ def submitted_ids(annotations: Iterable[Annotation], form: Rubric, by: str) -> s
         for annotation in annotations
         if annotation.rubric == form.name and by in (annotation.by, ANYBODY) and not annotation.cancelled
     }
-
-
-def first_queues(benchmark: str, settings: AnnotationSettings, people: People, folder: Path) -> Iterator[Queue]:
-    """Yield the empty queues with which people begin: those of the rubric's own form, and the lead's to decide."""
-    rubric = people.rubric
-    if not settings.people:
-        yield queue_of(benchmark, people, folder, rubric, ANYBODY, (), rubric.people_per_item)
-    for by in settings.annotators:
-        yield queue_of(benchmark, people, folder, rubric, by, (), 1)
-    if settings.lead is not None and people.review is None and rubric.decides:
-        yield queue_of(benchmark, people, folder, adjudication_of(rubric), settings.lead, (), 1)

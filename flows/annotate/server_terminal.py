@@ -8,7 +8,7 @@ from rich.markup import escape
 from annotation.label_studio import server
 from annotation.label_studio.accounts import OWNER_FILE, PEOPLE_FILE, accounts
 from annotation.label_studio.client import connect
-from flows.annotate.push import open_queues
+from flows.annotate.first_queues import open_queues
 from flows.annotate.server import server_folder
 from flows.project.console import make_console
 from flows.project.settings import LOCAL, Config, load_config, sample_path

@@ -1,0 +1,36 @@
+"""The empty queues with which people begin, before there is a build."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from annotation.adjudicate import adjudication_of
+from annotation.label_studio.client import Client
+from annotation.label_studio.sync import Queue, projects_of, push_queue
+from flows.annotate.queues import queue_of
+from flows.annotate.work import ANYBODY
+from flows.construct.people import People
+from flows.project.settings import AnnotationSettings, Config
+
+
+def open_queues(config: Config, client: Client) -> int:
+    """Make an empty project for each rubric and person of the configured families; return how many were made."""
+    existing, made = set(projects_of(client, config.name)), 0
+    for family, settings in config.chosen():
+        asking = [part.people for part in family.wanted(settings) if part.people is not None]
+        for people in {people.rubric.name: people for people in asking}.values():
+            for queue in _first_queues(config.name, config.annotation, people, family.folder):
+                if queue.name not in existing:
+                    push_queue(client, queue, None)
+                    made += 1
+    return made
+
+
+def _first_queues(benchmark: str, settings: AnnotationSettings, people: People, folder: Path) -> Iterator[Queue]:
+    """Yield the queues of the rubric's own form, and the lead's to decide."""
+    rubric = people.rubric
+    if not settings.people:
+        yield queue_of(benchmark, people, folder, rubric, ANYBODY, (), rubric.people_per_item)
+    for by in settings.annotators:
+        yield queue_of(benchmark, people, folder, rubric, by, (), 1)
+    if settings.lead is not None and people.review is None and rubric.decides:
+        yield queue_of(benchmark, people, folder, adjudication_of(rubric), settings.lead, (), 1)
