@@ -11,6 +11,7 @@ from schemas.annotation import Annotation
 from schemas.base import key_of
 from schemas.rubric import Rubric, Shown, Survey, Task
 
+GUIDELINE = "guideline.survey.md"
 ABOUT = "about"
 NO_RECORD = "survey"
 
@@ -34,7 +35,7 @@ def survey_of(rubric: Rubric, survey: Survey) -> Rubric:
         name=derived_name(rubric.name, "-survey"),
         title=f"Your view: {rubric.title or rubric.name}",
         version=survey.version,
-        guideline="guideline.survey.md",
+        guideline=GUIDELINE,
         shows=(Shown(name=ABOUT, title="You have done all your tasks"),),
         asks=survey.asks,
         writes=survey.writes,
@@ -55,13 +56,17 @@ def survey_task(form: Rubric, rubric: Rubric) -> Task:
 
 
 def survey_answers(form: Rubric, annotations: Iterable[Annotation]) -> list[SurveyAnswers]:
-    """Return the answers to each question, box and the question to the engineer; each person's last counts."""
+    """Return the answers to each question, box and the question to the engineer; each person's last counts.
+
+    Of a question that was reworded since, without a new version, only answers that are still options count.
+    """
     done = [work for work in annotations if work.version == form.version and not work.cancelled]
     last = {work.by: work for work in sorted(done, key=lambda work: time_of(work.at))}
     people = sorted(last.items())
     rows = []
     for ask in form.asks:
-        options = [work.answers[ask.name] for _, work in people if ask.name in work.answers]
+        answers = [work.answers.get(ask.name) for _, work in people]
+        options = [answer for answer in answers if answer in ask.options]
         mean = fmean(ask.options.index(option) + 1 for option in options) if ask.ordered and options else None
         counts = Counter(options)
         rows.append(

@@ -11,10 +11,11 @@ from annotation.survey import survey_answers, survey_of
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
 from flows.annotate.push import push
+from flows.annotate.queues import queue_of
 from flows.annotate.report import write_annotation
 from flows.construct.people import every
 from schemas.annotation import Annotation
-from schemas.rubric import Choice, Survey, Written
+from schemas.rubric import Choice, Rubric, Survey, Task, Written
 from tests.builds import touchstone, write_config
 from tests.label_studio import Served
 from tests.test_flows_annotate_work import ANIMALS, TWO, Bench, right, verdicts
@@ -50,6 +51,31 @@ def test_each_persons_last_answers_count() -> None:
     ]
 
 
+def test_an_answer_that_is_no_option_any_more_does_not_count() -> None:
+    reworded = SURVEY.model_copy(update={"asks": (EFFORT.model_copy(update={"options": ("low", "2", "3")}),)})
+    (row, *_) = survey_answers(
+        survey_of(WORDS, reworded), [answered("a1", "2", "yes", "1"), answered("a2", "2", "yes", "3")]
+    )
+    assert (row.people, row.mean, row.counts) == (1, 3.0, (("low", 0), ("2", 0), ("3", 1)))
+
+
+def test_the_guideline_of_a_questionnaire_is_about_the_questionnaire_alone(tmp_path: Path) -> None:
+    (tmp_path / WORDS.guideline).write_text("# Words\n", encoding="utf-8")
+    form, example = survey_of(WORDS, SURVEY), Task(
+        key="k", rubric=WORDS.name, version=1, item_id="i", item_key="i", item_view="v", shown={"text": "ant"},
+        right_answers={"decision": "yes"}, why="It is one.",
+    )  # fmt: skip
+
+    def page(rubric: Rubric) -> str:
+        return queue_of("toys", every(WORDS), tmp_path, rubric, "a1", (), 1, examples=[example]).instruction
+
+    assert "<h1>Words</h1>" in page(WORDS)
+    assert "It is one." in page(WORDS)
+    assert "<h1>Your view of the work</h1>" in page(form)
+    assert "<h1>Words</h1>" not in page(form)
+    assert "It is one." not in page(form)
+
+
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
@@ -67,7 +93,9 @@ def test_a_questionnaire_asks_about_the_work_alone(settings: dict[str, object], 
 def test_a_questionnaire_on_an_unknown_rubric_is_refused_with_the_nearest(tmp_path: Path) -> None:
     asks = [{"name": "clear", "question": "Clear?", "options": ["yes", "no"]}]
     config = write_config(
-        tmp_path, families={"uraq": {"statements": 10}}, annotation={"surveys": {"uraq-chek": {"asks": asks}}}
+        tmp_path,
+        families={"uraq": {"statements": 10}},
+        annotation={"people": TWO, "surveys": {"uraq-chek": {"asks": asks}}},
     )
     done = touchstone("run", config, folder=tmp_path)
     assert done.returncode == 2

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
+from annotation import survey
 from annotation.label_studio.config import guideline_page, label_config
 from annotation.label_studio.sync import Queue, QueuedTask
 from annotation.label_studio.task_data import data_fields, task_data
@@ -31,13 +32,15 @@ def queue_of(
     `again` has the ids of tasks to send anew, `examples` the tasks that the guideline shows with their answers.
     """
     title = f"{by} · {rubric.title or rubric.name}"
-    # Reviewers, and who decides where others differ, have to know what those were asked for.
-    taught = {form.guideline: guideline_of(form, folder) for form in (rubric, people.rubric)}
+    # Reviewers, and who decides where others differ, have to know what those were asked for. A questionnaire is not
+    # about the records.
+    about_records = rubric.guideline != survey.GUIDELINE
+    taught = {form.guideline: guideline_of(form, folder) for form in (rubric, people.rubric)[: 1 + about_records]}
     return Queue(
         name=queue_name(benchmark, rubric, by),
         title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
         config=label_config(rubric),
-        instruction=guideline_page(rubric, "\n\n".join(taught.values()), examples),
+        instruction=guideline_page(rubric, "\n\n".join(taught.values()), examples if about_records else ()),
         tasks=[QueuedTask(task.key, task.id, task_data(rubric, task), task.id in again) for task in tasks],
         people=number,
         about=rubric.title or rubric.name,
