@@ -1,7 +1,8 @@
 """People's work as it is told: in the terminal, as an artifact's rows, on a page."""
 
+import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,18 +11,21 @@ import pytest
 from rich.console import Console
 
 from annotation.quality import GoldScore
+from annotation.verdicts import Outcome
 from flows.annotate.progress import QueueProgress
 from flows.annotate.pull import write_lines
-from flows.annotate.report import agreement_lines, progress_row, write_annotation
+from flows.annotate.report import MOST_DIFFERENCES, agreement_lines, progress_row, write_annotation
 from flows.annotate.terminal import _folded, _print_progress
 from flows.annotate.work import Collected, last_pull, read_annotations, works
 from flows.construct.people import every
 from schemas.annotation import Annotation
 from schemas.rubric import Rubric
+from tests.team import Team, now, words
 from tests.test_flows_annotate_work import TWO, Bench
 from tests.toy import WORDS
 
 FOUR = ["ant", "bee", "cat", "dog"]
+BOTH = WORDS.model_copy(update={"people_per_item": 2})
 NAMED = "toy-words-that-are-asked-in-full"
 
 
@@ -173,6 +177,38 @@ def test_the_page_tells_it_all_without_a_name_or_an_address(tmp_path: Path) -> N
     assert re.search(r"0\.50</bdi></td><td class=\"n\"><bdi>-?\d\.\d\d to \d\.\d\d<", text), "with its interval"
     assert "@" not in re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL)
     assert "<script" not in text
+
+
+def test_of_many_tasks_on_which_people_differ_the_page_shows_the_first(tmp_path: Path) -> None:
+    team = Team(tmp_path, words(MOST_DIFFERENCES + 3), ["a1", "a2"], per_item=2)
+    for task in team.tasks:
+        for by, said in (("a1", "yes"), ("a2", "no")):
+            team.do(task, by, now(), 60, {"decision": said, "upper": task.drafts["upper"]})
+    team.pull()
+    collected = last_pull(team.project)
+    assert len(collected[0].disagreements) == MOST_DIFFERENCES + 3
+    text = write_annotation(team.project, collected, []).read_text(encoding="utf-8")
+    assert text.count('<details class="difference">') == MOST_DIFFERENCES
+    assert "and 3 more" in text
+
+
+class CountedReads(tuple[Outcome, ...]):
+    """Outcomes that count how often they are gone through."""
+
+    reads = 0
+
+    def __iter__(self) -> Iterator[Outcome]:
+        self.reads += 1
+        return super().__iter__()
+
+
+def test_the_outcomes_are_gone_through_once_however_many_people_differ(tmp_path: Path) -> None:
+    collected = hand_in(bench(tmp_path, BOTH).project(FOUR), {"a1": "yyyy", "a2": "nnnn"})
+    outcomes = CountedReads(collected.settlement.outcomes)
+    settlement = collected.settlement.model_copy(update={"outcomes": outcomes})
+    collected = dataclasses.replace(collected, settlement=settlement)
+    assert len(collected.disagreements) == len(collected.disagreements) == 4
+    assert outcomes.reads == 1
 
 
 def test_the_page_shows_where_people_differ_with_what_is_worth_most_first(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ TEMPLATE = Path(__file__).parent / "report.html.j2"
 NOTHING = "–"
 SURE = 0.9
 """A verdict of a lower probability is worth another look."""
+MOST_DIFFERENCES = 200
+"""The page shows this many of the tasks on which people differ, and the number of the others."""
 SHORTEST = 0.1
 """Fewer minutes are not told apart."""
 LEGEND = (
@@ -221,6 +223,7 @@ def _view(collected: Collected, progress: Sequence[QueueProgress], seed: int) ->
         "rated": [_mean_cells(row, scales) for row in collected.means()],
         "scales": scales,
         "compared": [(row.sample or "all", _compared(row), *agreement_cells(row)) for row in collected.compared(seed)],
+        "more_differences": max(0, len(collected.disagreements) - MOST_DIFFERENCES),
         "differences": _differences(collected, {key: url for line in progress for key, url in line.links.items()}),
         "excluded": excluded_counts(collected),
         "questions": collected.questions,
@@ -243,7 +246,7 @@ def _survey_cells(project: Project, collected: Collected) -> list[tuple[str, str
 
 
 def _differences(collected: Collected, links: Mapping[str, str]) -> list[Mapping[str, object]]:
-    """Return where people differ, as the page's template takes it: first what it is worth most to decide.
+    """Return where people differ, as the page's template takes it: the first are those that it is worth most to decide.
 
     `links` has the address of the task of deciding, by its key.
     """
@@ -258,7 +261,7 @@ def _differences(collected: Collected, links: Mapping[str, str]) -> list[Mapping
             "answers": one.asked.compared,
             "url": links.get(one.asked.key, ""),
         }
-        for one in collected.disagreements
+        for one in collected.disagreements[:MOST_DIFFERENCES]
     ]
 
 

@@ -232,12 +232,12 @@ class Collected:
         """Each person's work on the tasks that others did too."""
         return shared_work(self.work.rubric, self.judged)
 
-    @property
+    @cached_property
     def disagreements(self) -> list[Disagreement]:
         """Where people differ, or did until somebody decided; first what it is worth most to decide."""
         return sorted(self.settlement.disagreements, key=lambda one: (-self.worth(one), one.task.key))
 
-    @property
+    @cached_property
     def decisions(self) -> dict[str, Decision]:
         """The decision on each decided task, as it stands, by the task's key."""
         outcomes = self.settlement.outcomes
