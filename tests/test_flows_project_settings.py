@@ -163,6 +163,14 @@ def test_packaged_configurations_load() -> None:
                 ("{overlap_first: -1}", "annotation.overlap_first"),
                 ("{certainty: 0.9}", "annotation.certainty: name the `people` too"),
                 ("{people: {a1: anna@example.org}, certainty: 0.4}", "annotation.certainty"),
+                (
+                    "{surveys: {uraq-check: {writes: [{name: change, title: Change what}]}}}",
+                    "annotation.surveys: name the `people` too",
+                ),
+                (
+                    "{people: {a1: anna@example.org}, lead: a1}",
+                    "annotation.lead: name somebody else among the `people`",
+                ),
                 ("{gold_share: 1}", "annotation.gold_share: input should be less than 1"),
             )
         ),

@@ -122,6 +122,8 @@ class AnnotationSettings(Frozen):
         people = others.data.get("people", {lead: ""})
         if lead is not None and lead not in people:
             raise ValueError(f"expected the code of one of `people`{': ' if people else ''}{', '.join(people)}")
+        if lead is not None and len(people) == 1 and "people" in others.data:
+            raise ValueError("name somebody else among the `people` too: the lead only decides where others differ")
         return lead
 
     @field_validator("certainty")
@@ -130,6 +132,13 @@ class AnnotationSettings(Frozen):
         if certainty is not None and not others.data.get("people", {"": ""}):
             raise ValueError("name the `people` too: each item goes to one of them after another")
         return certainty
+
+    @field_validator("surveys")
+    @classmethod
+    def _have_people(cls, surveys: Mapping[str, Survey], others: ValidationInfo) -> Mapping[str, Survey]:
+        if surveys and not others.data.get("people", {"": ""}):
+            raise ValueError("name the `people` too: each of them is asked once all their tasks are done")
+        return surveys
 
     @property
     def annotators(self) -> tuple[str, ...]:
