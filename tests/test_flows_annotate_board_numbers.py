@@ -156,6 +156,13 @@ def test_loads_that_are_alike_are_all_counted() -> None:
     assert (told.items, told.hours, told.days) == (18, (3.0,) * 3, (3.0,) * 3)
 
 
+def test_who_began_today_is_at_work_and_who_has_not_begun_is_not_late_in_the_first_days() -> None:
+    loads = (Load("w", "a", 6), Load("w", "b", 7), Load("w", "c", 8))
+    old, today = {TODAY - timedelta(days=DAYS + 1): 60.0}, {TODAY: 60.0}
+    assert dict(expected(*loads, daily={"a": today, "b": old}).stalled) == {"b": 7}
+    assert dict(expected(*loads, daily={**steady(a=60.0), "b": today}).stalled) == {"c": 8}
+
+
 def test_too_little_work_is_too_early_to_say() -> None:
     early = expected(Load("w", "a", 6), daily=steady(a=60.0), times={("w", "a"): [10.0] * 9})
     assert (early.hours, early.days, early.why) == (None, None, "too early to say: 9 items done, 10 needed")
@@ -269,9 +276,24 @@ def test_whoever_decides_does_not_learn_from_the_board_who_said_what(tmp_path: P
     (collected,) = last_pull(team.project)
     assert {one.people for one in collected.disagreements} == {("a1", "a2"), ("a2", "a1")}, "as on the tasks"
     assert {look.url for look in told} == {""}, "nobody has the task of deciding yet, and people's own tell"
+    assert numbers(team).forecast.items == 12, "what nobody has decided is left"
     team.give(collected.disagreements[0].asked, "lea", submitted=False)
+    assert numbers(team).forecast.items == 12
     urls = [look.url for look in numbers(team).looks if look.kind == "differ"]
     assert urls == [f"{URL}/projects/3/data?task=25", *[""] * 11]
+
+
+def test_a_queue_that_nobody_has_begun_is_named_with_its_form(tmp_path: Path) -> None:
+    team = Team(tmp_path, words(12), ["a1", "a2", "lea"], per_item=2)
+    for number, task in enumerate(team.tasks):
+        for by, says in (("a1", "yes"), ("a2", "no" if number == 0 else "yes")):
+            at = NOON - timedelta(days=number % LEAST_DAYS)
+            team.do(task, by, at, 60, {"decision": says, "upper": task.drafts["upper"]})
+    team.pull()
+    (collected,) = last_pull(team.project)
+    team.give(collected.disagreements[0].asked, "lea", submitted=False)
+    (idle,) = [look for look in numbers(team).looks if look.kind == "idle"]
+    assert (idle.form, idle.people, idle.text) == ("deciding", ("lea",), "1 item left, not begun yet")
 
 
 def test_tasks_that_nobody_has_yet_are_left_too(tmp_path: Path) -> None:

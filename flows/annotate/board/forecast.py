@@ -88,9 +88,11 @@ def forecast(
         own[load.by] = own.get(load.by, 0.0) + load.items * minutes.of(load.form, load.by)
     hours = _range(np.sum(list(own.values()), axis=0) / 60)
     paces = _paces(daily, today, random)
-    stalled = {by: round(sum(load.items for load in loads if load.by == by)) for by in sorted(own) if by}
-    stalled = {by: number for by, number in stalled.items() if by not in paces}
     days_worked = {day for of_person in daily.values() for day in of_person if 0 < (today - day).days <= DAYS}
+    # Who began today is at work. In the first days, who has not begun is not late.
+    away = [by for by in sorted(own) if by and by not in paces and today not in daily.get(by, ())]
+    away = [by for by in away if daily.get(by) or len(days_worked) >= LEAST_DAYS]
+    stalled = {by: round(sum(load.items for load in loads if load.by == by)) for by in away}
     if len(days_worked) < LEAST_DAYS or not paces:
         why = f"too early to name a day: work on {counted(len(days_worked), 'whole day')}, {LEAST_DAYS} needed"
         return Forecast(items, hours, stalled=stalled, why=why)

@@ -240,10 +240,9 @@ def _weeks(shared: Iterable[SharedWork]) -> tuple[Point, ...]:
 
 
 class Waits(NamedTuple):
-    """A review, or a revision of what was sent back, that nobody has done yet."""
+    """A review, or a revision of what was sent back, that nobody has done yet; `task` is its task's id."""
 
     task: str
-    """The task's id."""
     author: str
     since: str
     """When the work was submitted, or sent back; empty if nobody knows."""
@@ -292,8 +291,14 @@ def _loads(collected: Collected, progress: Sequence[QueueProgress], server: OnSe
         Load(line.rubric, "" if line.by == ANYBODY or line.by in suspended else line.by, line.left) for line in progress
     ]
     loads.append(Load(forms["work"].name, "", _not_handed_out(collected, server)))
+    settlement = collected.settlement
+    pushed: Counter[str] = Counter()
+    for line in progress:
+        pushed[line.rubric] += line.left + line.to_pull
+    if "deciding" in forms:
+        undecided = sum(one.decided is None for one in settlement.disagreements)
+        loads.append(Load(forms["deciding"].name, "", max(0, undecided - pushed[forms["deciding"].name])))
     if "review" in forms:
-        settlement = collected.settlement
         of_form: Counter[str] = Counter()
         for load in loads:
             of_form[load.form] += round(load.items)
@@ -301,7 +306,7 @@ def _loads(collected: Collected, progress: Sequence[QueueProgress], server: OnSe
         back = min(MOST_BACK, len(settlement.sent_back) / judged) if judged else 0.0
         to_come = of_form[forms["work"].name] + of_form[forms["revision"].name]
         again = back / (1 - back) * (to_come + of_form[forms["review"].name])
-        not_pushed = max(0, len(_open(collected, settlement.reviews)) - of_form[forms["review"].name])
+        not_pushed = max(0, len(_open(collected, settlement.reviews)) - pushed[forms["review"].name])
         loads.append(Load(forms["review"].name, "", to_come + again + not_pushed))
         loads.append(Load(forms["revision"].name, "", again))
     return loads
@@ -362,8 +367,9 @@ def _looks(
         for reason in line.reasons:
             yield Look("people", line.progress.form, (line.progress.by,), reason, line.progress.url)
     for by, items in expected.stalled.items():
-        url = next((line.progress.url for line in lines if line.progress.by == by and line.progress.left), "")
-        yield Look("idle", "work", (by,), f"{counted(items, 'item')} left, and no work in the last {DAYS} days", url)
+        queue = next(line.progress for line in lines if line.progress.by == by and line.progress.left)
+        idle = f"and no work in the last {DAYS} days" if any(by == person for _, person in timed) else "not begun yet"
+        yield Look("idle", queue.form, (by,), f"{counted(items, 'item')} left, {idle}", queue.url)
     for asked in collected.questions:
         url = link(asked.rubric, asked.version, asked.by, asked.task)
         yield Look("questions", form_of.get(asked.rubric, "work"), (asked.by,), asked.question, url)

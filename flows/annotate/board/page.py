@@ -219,7 +219,7 @@ def _forecast_view(expected: Forecast) -> Mapping[str, str]:
     hours, days, shared_out = expected.hours, expected.days, expected.shared_out
     stalled = ", ".join(f"{by} {number:,}" for by, number in expected.stalled.items())
     why = [expected.why or "nothing is left"]
-    if stalled:
+    if stalled and days:
         why.append(f"without the items of people who have not worked on it lately: {stalled}")
     return {
         "day": _days_text(days) if days else "",
