@@ -44,6 +44,7 @@ class Bench:
     gold_share: float = 0.1
     surveys: Mapping[str, Survey] = dataclasses.field(default_factory=dict)
     lead: str | None = None
+    certainty: float | None = None
 
     def project(self, words: Sequence[str] = ANIMALS, limit: int | None = None) -> Any:
         build = toy_build(self.folder, list(words))
@@ -58,6 +59,7 @@ class Bench:
             gold_share=self.gold_share,
             surveys=self.surveys,
             lead=self.lead,
+            certainty=self.certainty,
         )
         config = SimpleNamespace(name="toys", seed=3, annotation=annotation, state=self.served.folder.parent)
         return SimpleNamespace(
