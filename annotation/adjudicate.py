@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from annotation.review import derived_key, parts_of, record_text, same_form, text_of
-from annotation.verdicts import Course, changes_of
+from annotation.verdicts import Course, changes_of, trimmed
 from schemas.annotation import Annotation
 from schemas.base import key_of
 from schemas.rubric import Choice, Compared, Rubric, Task, Written
@@ -20,6 +20,7 @@ GUIDELINE = "guideline.adjudication.md"
 USE, WHY = "use_as", "why_decided"
 NOTHING, KNOWN_ANSWER, WORKED_EXAMPLE = "nothing", "a known answer", "a worked example"
 ASKED = "People answered this differently. Decide what is right; it may be the answer of none of them."
+AGAIN = "A decision on this does not count, for the reasons below. Its texts are in the boxes: correct them and submit."
 UNCHANGED = "(not changed)"
 KNOWN, EXAMPLE = "known", "example"
 
@@ -48,7 +49,7 @@ def adjudication_of(rubric: Rubric) -> Rubric:
         hint="Why this is right. It goes with a known answer or example.",
         note=True,
     )
-    texts = tuple(write for write in rubric.writes if not write.note)
+    texts = tuple(write for write in rubric.writes if write.corrects or not write.note)
     more = {"guideline": GUIDELINE, "asks": (*rubric.asks, use), "writes": (*texts, why), "for_all": ""}
     return form.model_copy(update=more)
 
@@ -59,10 +60,9 @@ def adjudication_task(rubric: Rubric, form: Rubric, task: Task, courses: Sequenc
     Its boxes have the record's own texts; where it has none, the first person's.
     """
     drafts = {}
-    for part in parts_of(rubric):
+    for part in form.writes:
         texts = [text_of(course.work, part, task) for course in courses]
-        text = record_text(task, part.name) if part.corrects else next(filter(None, texts), "")
-        if isinstance(part, Written) and text:
+        if text := record_text(task, part.name) if part.corrects else next(filter(None, texts), ""):
             drafts[part.name] = text
     return Task(
         key=adjudication_key(form, task),
@@ -77,6 +77,13 @@ def adjudication_task(rubric: Rubric, form: Rubric, task: Task, courses: Sequenc
     )
 
 
+def decided_again(asked: Task, form: Rubric, work: Annotation, problems: Iterable[str]) -> Task:
+    """Return the task of deciding after checks refused a decision: with the reasons, and its texts in the boxes."""
+    texts = {write.name: text for write in form.writes if (text := work.answers.get(write.name, ""))}
+    news = "\n".join([AGAIN, *problems])
+    return asked.model_copy(update={"drafts": {**asked.drafts, **texts}, "news": news})
+
+
 def adjudication_key(form: Rubric, task: Task) -> str:
     """Return the key of the task of deciding on a task."""
     return derived_key(form, task.key, "")
@@ -89,16 +96,16 @@ def nameless(number: int) -> list[str]:
 
 
 def differ(rubric: Rubric, task: Task, courses: Sequence[Course]) -> bool:
-    """Return whether as many people as the rubric asks for, and at least two, have finished and do not agree.
+    """Return whether people who have finished do not agree.
 
     They agree if they decide the same and, where they correct texts, write the same. People who reject a record for
     different reasons, or accept it with different notes, agree on all that a build uses.
     """
-    results = {
-        (course.decision, *sorted(changes_of(task, course.work, rubric).items() if course.decision == "fix" else ()))
-        for course in courses
-    }
-    return len(courses) >= rubric.people_per_item and len(results) > 1
+    results = set()
+    for course in courses:
+        changes = changes_of(task, course.work, rubric) if course.decision == "fix" else {}
+        results.add((course.decision, *sorted((name, trimmed(text)) for name, text in changes.items())))
+    return len(results) > 1
 
 
 def _compared(rubric: Rubric, task: Task, works: Sequence[Annotation]) -> Iterator[Compared]:

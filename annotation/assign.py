@@ -150,7 +150,7 @@ def assign(
     wanted = {key: fixed_number(rubric) if key in overlap else usual for key in order}
     new, shortages = _distribute(wanted, kept, barred, seed)
     if further is not None:
-        _add_further(further, kept, new, barred, seed)
+        shortages += _add_further(further, kept, new, barred, seed)
     gold_by_key = {task.key: task for task in gold}
     queues, later = {}, {}
     for by in active:
@@ -205,15 +205,22 @@ def _add_further(
     new: Mapping[str, list[str]],
     barred: Mapping[str, Collection[str]],
     seed: int,
-) -> None:
-    """Add the further tasks to people's `new` ones, up to `AT_ONCE` open ones each; the others wait."""
+) -> list[Shortage]:
+    """Add the further tasks to people's `new` ones, up to `AT_ONCE` open ones each; the others wait.
+
+    Return those that everybody is barred from who has not done them.
+    """
     room = {by: AT_ONCE - len(new[by]) - len(set(kept[by]).difference(further.done.get(by, ()))) for by in new}
+    able = {(key, by): worth for (key, by), worth in further.worth.items() if by not in barred.get(key, ())}
     given: set[str] = set()
-    for key, by in sorted(further.worth, key=lambda pair: (-further.worth[pair], seat(seed, *pair))):
-        if key not in given and by not in barred.get(key, ()) and room.get(by, 0) > 0:
+    for key, by in sorted(able, key=lambda pair: (-able[pair], seat(seed, *pair))):
+        if key not in given and room.get(by, 0) > 0:
             given.add(key)
             room[by] -= 1
             new[by].append(key)
+    done = Counter(key for keys in further.done.values() for key in keys)
+    stuck = sorted({key for key, _ in further.worth}.difference(key for key, _ in able))
+    return [Shortage(key=key, wanted=done[key] + 1, assigned=done[key]) for key in stuck]
 
 
 def gold_wanted(tasks: int, rubric: Rubric) -> int:

@@ -2,12 +2,15 @@
 
 The method is Dawid and Skene's (1979): each person has a table of how often they give each decision where each is the
 right one, and the tables, how common each decision is and the probabilities of all tasks follow from one another. We
-use crowd-kit's, and depart from it in two ways, for people may have done only ten tasks:
+use crowd-kit's, and depart from it in three ways, for people may have done only ten tasks:
 
 - Everybody is taken to have done `RIGHT` + `WRONG` known tasks of each decision before the first, so that a person of
   whom little is known counts as one who is usually right, and nobody as certain.
 - crowd-kit counts known tasks when it says how common each decision is. Known tasks are chosen, half of them wrong, and
   so would shift every probability. We estimate that from the records' tasks alone, with people's tables as they are.
+- crowd-kit learns from all tasks. A task that one person alone did, and whose right decision nobody knows, says nothing
+  of the person: the method would take it for right at first, and many of them make everybody look surer than they are.
+  The tables are of the other tasks; the probabilities of all follow from them.
 
 Of crowd-kit's other methods, neither uses known answers, and both take it that a person errs as often on good records
 as on bad ones: so somebody who accepts everything counts as good. `tests/bench/bench_labels.py` compares them.
@@ -27,7 +30,7 @@ from schemas.verdict import Decision
 
 RIGHT, WRONG = 4, 1
 """How many known tasks of each decision everybody counts as having done before the first: right, and wrong each way."""
-ROUNDS, CLOSE = 100, 1e-3
+ROUNDS, CLOSE = 100, 1e-4
 """The most rounds of estimation, and the gain in log likelihood per answer below which they end."""
 DIGITS = 4
 """Of a probability. More would differ between machines."""
@@ -89,24 +92,35 @@ def known_decision(task: Task, answers: Mapping[str, str], rubric: Rubric) -> De
     return decision_of(answers, rubric.model_copy(update={"asks": asked}))
 
 
-def reliabilities(given: Iterable[Given], known: Mapping[str, Decision], rubric: Rubric) -> Reliabilities | None:
+def reliabilities(
+    given: Iterable[Given],
+    known: Mapping[str, Decision],
+    rubric: Rubric,
+    adjudicated: Mapping[str, Decision] | None = None,
+) -> Reliabilities | None:
     """Return the probability of each decision on the tasks, and each person's reliability.
 
-    `given` has one decision per task and person, `known` the right ones of gold tasks by key. The order of `given` does
-    not matter. None if no decision can be compared with another person's or with a right one: nothing is known of
-    anybody then.
+    `given` has one decision per task and person, `known` the right ones of gold tasks by key, `adjudicated` those of
+    the records' tasks that somebody else decided. The order of `given` does not matter. None if no decision can be
+    compared with another person's or with a right one: nothing is known of anybody then.
     """
+    adjudicated = adjudicated or {}
+    right = {**known, **adjudicated}
     decisions: tuple[Decision, ...] = ("accept", "fix", "reject") if rubric.corrects else ("accept", "reject")
     by_task: dict[str, dict[str, Decision]] = defaultdict(dict)
     for key, by, decision in sorted(given):
         by_task[key][by] = decision
-    if not any(len(people) > 1 or key in known for key, people in by_task.items()):
+    compared = {key: people for key, people in by_task.items() if len(people) > 1 or key in right}
+    if not compared:
         return None
-    tables = _tables(by_task, known, decisions)
-    asked = {key: people for key, people in by_task.items() if key not in known}
+    everybody = sorted({by for people in by_task.values() for by in people})
+    tables = _tables(compared, everybody, right, decisions)
     likelihoods = {
-        key: [prod(tables[by][right][decision] for by, decision in people.items()) for right in decisions]
-        for key, people in asked.items()
+        key: [float(decision == adjudicated[key]) for decision in decisions]
+        if key in adjudicated
+        else [prod(tables[by][decision][said] for by, said in people.items()) for decision in decisions]
+        for key, people in by_task.items()
+        if key not in known
     }
     shares = _shares(list(likelihoods.values()), len(decisions))
     chances = {key: _normalized(likelihood, shares) for key, likelihood in likelihoods.items()}
@@ -128,14 +142,19 @@ def reliabilities(given: Iterable[Given], known: Mapping[str, Decision], rubric:
 
 
 def _tables(
-    by_task: Mapping[str, Mapping[str, Decision]], known: Mapping[str, Decision], decisions: Sequence[Decision]
+    by_task: Mapping[str, Mapping[str, Decision]],
+    people: Sequence[str],
+    known: Mapping[str, Decision],
+    decisions: Sequence[Decision],
 ) -> dict[str, dict[Decision, dict[Decision, float]]]:
-    """Return, by person and right decision, the probability of each decision that the person gives."""
+    """Return, by person and right decision, the probability of each decision that the person gives.
+
+    Of somebody who did none of these tasks, they are those of everybody before the first.
+    """
     # It takes a second to import: commands that need no probabilities do without.
     from crowdkit.aggregation import DawidSkene
     from pandas import DataFrame, Series
 
-    people = sorted({by for given in by_task.values() for by in given})
     rows: list[tuple[int, str, str]] = []
     right: dict[int, str] = {}
     for number, (key, given) in enumerate(sorted(by_task.items())):

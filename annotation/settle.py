@@ -16,10 +16,11 @@ from annotation.adjudicate import (
     adjudication_key,
     adjudication_of,
     adjudication_task,
+    decided_again,
     differ,
 )
 from annotation.assign import Further, seat
-from annotation.latest import OLDER, decision_of, exclude, unwritten
+from annotation.latest import OLDER, decision_of, exclude, time_of, unwritten
 from annotation.quality import unconfirmed
 from annotation.reliability import Given, Reliabilities, known_decision
 from annotation.review import (
@@ -46,11 +47,12 @@ ADJUDICATOR_ANSWERED = "decides on an answer of their own"
 NOTHING_FIXED = "says fix, and nothing is fixed"
 BROKEN_FIX = "the corrected text breaks a check"
 REFUSED = "a check refuses it"
+LEAD_DECIDED = "the lead decided"
 
 Check = Callable[[Task, Annotation], Sequence[Finding]]
 """(the original task, an annotation of it): what is wrong with the annotation."""
-Weigh = Callable[[Iterable[Given], Mapping[str, Decision]], Reliabilities | None]
-"""(people's decisions, the right ones of gold tasks by key): how sure they are; None if that is unknown."""
+Weigh = Callable[[Iterable[Given], Mapping[str, Decision], Mapping[str, Decision]], Reliabilities | None]
+"""(people's decisions, the right ones of gold tasks by key, those of adjudicators): how sure they are, if known."""
 
 
 class FollowUp(NamedTuple):
@@ -102,10 +104,11 @@ def settle(
     *,
     review: Rubric | None = None,
     check: Check = lambda task, annotation: (),
-    weigh: Weigh = lambda given, known: None,
+    weigh: Weigh = lambda given, known, adjudicated: None,
     people: Collection[str] | None = None,
     suspended: Collection[str] = (),
     by_value: ByValue | None = None,
+    lead: str | None = None,
     seed: int = 0,
 ) -> Settlement:
     """Settle the tasks by all annotations of the rubric, its revision and its review.
@@ -117,7 +120,8 @@ def settle(
       people's versions show how far they agree.
     - Without one, a record for one person is decided by the first person in that order. A record for several is decided
       by the majority of accept, fix and reject; with fix, the texts are those of the first who says so.
-    - Without a review, somebody else may decide a task that people answered differently (`annotation/adjudicate.py`).
+    - Without a review, somebody else may decide a task that people answered differently (`annotation/adjudicate.py`):
+      the last who does, unless the `lead` did.
     - Texts of the record that differ from those in the boxes are changes, and make the decision a fix.
     - `weigh` says how sure decisions without a review are. `by_value`, a record is decided once that is enough, by the
       likeliest of the decisions that people gave.
@@ -127,19 +131,26 @@ def settle(
     keys = {task.id: task.key for task in by_key.values()}
     rubrics = {form.name for form in (rubric, revision_of(rubric), review or adjudication_of(rubric))}
     submissions = Submissions(annotations, rubrics, people, suspended)
-    settling = _Settling(rubric, review, check, submissions, by_value)
+    settling = _Settling(rubric, review, check, submissions, by_value, lead)
     courses: dict[str, list[Course]] = defaultdict(list)
     work = [(by_key[work.key or keys[work.task]], work) for work in submissions.take(by_key.values(), rubric)]
     for task, annotation in work:
         if not task.right_answers:
             courses[task.key].append(settling.follow(task, annotation))
-    weighed = _weighed(weigh, courses, work, rubric) if review is None and rubric.decides else None
+    seated = {
+        key: sorted(courses[key], key=lambda course, key=key: seat(seed, key, course.by))  # type: ignore[misc]
+        for key, task in sorted(by_key.items())
+        if not task.right_answers
+    }
+    differing = {key: settling.difference(by_key[key], of_task) for key, of_task in seated.items()}
+    weighed = None
+    if review is None and rubric.decides:
+        weighed = _weighed(weigh, courses, work, rubric, filter(None, differing.values()))
     touched = {excluded.key for excluded in submissions.excluded}
-    outcomes: list[Outcome] = []
-    for key, task in sorted(by_key.items()):
-        if not task.right_answers:
-            seated = sorted(courses[key], key=lambda course, key=key: seat(seed, key, course.by))  # type: ignore[misc]
-            outcomes.append(settling.outcome(task, seated, key in touched, weighed))
+    outcomes = [
+        settling.outcome(by_key[key], of_task, key in touched, weighed, differing[key])
+        for key, of_task in seated.items()
+    ]
     submissions.exclude_rest()
     return Settlement(
         outcomes=tuple(outcomes),
@@ -158,14 +169,19 @@ def settle(
 
 
 def _weighed(
-    weigh: Weigh, courses: Mapping[str, Sequence[Course]], work: Iterable[tuple[Task, Annotation]], rubric: Rubric
+    weigh: Weigh,
+    courses: Mapping[str, Sequence[Course]],
+    work: Iterable[tuple[Task, Annotation]],
+    rubric: Rubric,
+    differing: Iterable[Disagreement],
 ) -> Reliabilities | None:
-    """Weigh people's finished work against one another's and, on gold tasks, against the known answers."""
+    """Weigh people's finished work against one another's, against adjudicators' and against known answers."""
     on_gold = [(task, annotation) for task, annotation in work if task.right_answers]
     done = [(key, course) for key in courses for course in courses[key] if course.state == "done"]
     given = [Given(key, course.by, course.decision) for key, course in done]
     given += [Given(task.key, made.by, known_decision(task, made.answers, rubric)) for task, made in on_gold]
-    return weigh(given, {task.key: known_decision(task, task.right_answers, rubric) for task, _ in on_gold})
+    known = {task.key: known_decision(task, task.right_answers, rubric) for task, _ in on_gold}
+    return weigh(given, known, {one.task.key: one.decided.decision for one in differing if one.decided is not None})
 
 
 class _Settling:
@@ -177,9 +193,10 @@ class _Settling:
         review: Rubric | None,
         check: Check,
         submissions: Submissions,
-        by_value: ByValue | None = None,
+        by_value: ByValue | None,
+        lead: str | None,
     ) -> None:
-        self.by_value = by_value
+        self.by_value, self.lead = by_value, lead
         self.rubric, self.review, self.check, self.submissions = rubric, review, check, submissions
         self.revision = revision_of(rubric)
         self.reviews: list[FollowUp] = []
@@ -206,46 +223,62 @@ class _Settling:
             self.corrections.append(FollowUp(told, work.by))
         return course
 
-    def outcome(self, task: Task, courses: Sequence[Course], touched: bool, weighed: Reliabilities | None) -> Outcome:
-        """Return the outcome of a task; `courses` are in the order of `seat`."""
+    def outcome(
+        self,
+        task: Task,
+        courses: Sequence[Course],
+        touched: bool,
+        weighed: Reliabilities | None,
+        difference: Disagreement | None,
+    ) -> Outcome:
+        """Return the outcome of a task; `courses` are in the order of `seat`.
+
+        Somebody else is asked where enough people differ; by value, where the decision is not sure enough besides.
+        """
         chances = weighed.tasks.get(task.key, {}) if weighed else {}
-        decided = self.adjudicated(task, courses, chances)
+        decided = None
+        if difference is not None:
+            decided, given = difference.decided, difference.decisions
+            enough = len(given) >= self.rubric.people_per_item
+            if self.by_value is not None:
+                enough = self.by_value.is_open(task.key, given, chances, self.rubric)
+            if enough or decided is not None:
+                self.disagreements.append(difference)
         reviewed = self.review is not None
         return outcome_of(task, courses, self.rubric, reviewed, touched, chances, decided, self.by_value)
 
-    def adjudicated(self, task: Task, courses: Sequence[Course], chances: Mapping[Decision, float]) -> Course | None:
-        """Return what somebody else decided on a task that people answered differently; None if nobody did.
-
-        By value, it is asked where the decision is not sure enough, and nobody else is to do the task.
-        """
+    def difference(self, task: Task, courses: Sequence[Course]) -> Disagreement | None:
+        """Return where people answered a task differently, or somebody else decided it; None if neither is so."""
         if self.review is not None or not self.rubric.decides:
             return None
         form, done = self.adjudication, [course for course in courses if course.state == "done"]
-        decisions = tuple(course.decision for course in done)
-        needed = self.by_value is None or self.by_value.is_open(task.key, decisions, chances, self.rubric)
-        they_differ = needed and differ(self.rubric, task, done)
+        they_differ = differ(self.rubric, task, done)
         if not they_differ and not self.submissions.are_left(form, adjudication_key(form, task)):
             return None
         asked = adjudication_task(self.rubric, form, task, done)
         people = tuple(course.by for course in courses)
-        decided = None
-        for work in self.submissions.take_others(asked, form, people, ADJUDICATOR_ANSWERED):
+        decided = refused = None
+        works = self.submissions.take_others(asked, form, people, ADJUDICATOR_ANSWERED)
+        for work in sorted(works, key=lambda work: work.by != self.lead):
             if decided is not None:
-                self._exclude(work, asked, OLDER, f"a later one is of {decided.at}")
+                reason = OLDER if time_of(work.at) <= time_of(decided.at) else LEAD_DECIDED
+                self._exclude(work, asked, reason, f"the one of {decided.at} counts")
             elif problems := self._refusals(task, work):
                 self._exclude(work, asked, REFUSED, "; ".join(problems))
+                refused = refused or decided_again(asked, form, work, problems)
             else:
                 decided = self._decided(task, work)
                 self.submissions.counted.append(work)
-        if they_differ or decided is not None:
-            self.disagreements.append(Disagreement(task, asked, people, decisions, decided))
-        return decided
+        if not they_differ and decided is None:
+            return None
+        asked = asked if refused is None or decided is not None else refused
+        return Disagreement(task, asked, people, tuple(course.decision for course in done), decided)
 
     def _refusals(self, task: Task, work: Annotation) -> list[str]:
         """Return what is wrong with the decision of somebody who decides where people differ."""
         if decision_of(work.answers, self.rubric) == "reject":
             return []
-        empty = [Finding(name=name, problem="is empty", rejects=True) for name in unwritten(work, self.rubric)]
+        empty = [Finding(name=name, problem="is empty", rejects=True) for name in unwritten(work, self.adjudication)]
         findings = [*empty, *self.check(task, work), *_nothing_fixed(task, work, self.rubric)]
         return [f"{title_of(self.rubric, finding.name)}: {finding.problem}" for finding in findings if finding.rejects]
 

@@ -34,23 +34,27 @@ class ByValue(NamedTuple):
         """Return the decision on a task, the likeliest of those `given` by people; None if more people are to be asked.
 
         `chances` has the probability of each decision, if it is known. A decision that nobody gave is nobody's, however
-        likely it is.
+        likely it is. Of decisions that are as likely as one another, the one that most people gave counts; if as many
+        gave each, none does.
         """
-        if not given:
-            return None
         counted = Counter(given)
-        likeliest = max(sorted(counted), key=lambda decision: (chances.get(decision, 0), counted[decision]))
-        if key in self.fixed:
-            enough = len(given) >= min(self.people, fixed_number(rubric))
-        else:
-            most = min(self.people, rubric.people_per_item + MOST_MORE)
-            enough = len(given) >= most or chances.get(likeliest, 0) >= self.certainty
-        return likeliest if enough else None
+        weights = {decision: (chances.get(decision, 0), number) for decision, number in counted.items()}
+        likeliest = [decision for decision, weight in weights.items() if weight == max(weights.values())]
+        if len(likeliest) != 1:
+            return None
+        is_sure = key not in self.fixed and self._is_sure(given, chances)
+        return likeliest[0] if is_sure or self._are_enough(key, given, rubric) else None
 
     def is_open(self, key: str, given: Sequence[Decision], chances: Mapping[Decision, float], rubric: Rubric) -> bool:
         """Return whether a task is not sure enough although nobody else is to be asked: a case for an adjudicator."""
-        decision = self.decision(key, given, chances, rubric)
-        return decision is not None and chances.get(decision, 0) < self.certainty
+        return self._are_enough(key, given, rubric) and not self._is_sure(given, chances)
+
+    def _are_enough(self, key: str, given: Sequence[Decision], rubric: Rubric) -> bool:
+        most = fixed_number(rubric) if key in self.fixed else rubric.people_per_item + MOST_MORE
+        return len(given) >= min(self.people, most)
+
+    def _is_sure(self, given: Iterable[Decision], chances: Mapping[Decision, float]) -> bool:
+        return any(chances.get(decision, 0) >= self.certainty for decision in given)
 
 
 def by_value_of(

@@ -61,10 +61,11 @@ def outcome_of(
     the probability of each decision by them, if it is known. `adjudicated` is what somebody else decided.
     """
     done = [course for course in courses if course.state == "done"]
+    decisions = [course.decision for course in done]
     if adjudicated is not None:
         chosen: Sequence[Course] = [adjudicated]
     elif by_value is not None:
-        decision = by_value.decision(task.key, [course.decision for course in done], chances, rubric)
+        decision = by_value.decision(task.key, decisions, chances, rubric)
         chosen = [course for course in done if course.decision == decision]
     else:
         chosen = _deciding(done, len(courses), rubric, reviewed)
@@ -78,13 +79,22 @@ def outcome_of(
         return Outcome(key=task.key, state="back", reason=back[0].reason)
     if courses:
         waiting = [course.reason for course in courses if course.state == "waiting"]
-        split = "people disagree" if len(done) >= rubric.people_per_item else "waiting for more people"
-        if by_value is not None:
-            split = "waiting for more people" if task.key in by_value.fixed else UNSURE
-        return Outcome(key=task.key, state="waiting", reason=waiting[0] if waiting else split)
+        reason = waiting[0] if waiting else _why_undecided(task.key, decisions, rubric, chances, by_value)
+        return Outcome(key=task.key, state="waiting", reason=reason)
     if touched:
         return Outcome(key=task.key, state="excluded", reason="nothing that was submitted counts")
     return Outcome(key=task.key, state="waiting", reason="to be done")
+
+
+def _why_undecided(
+    key: str, given: Sequence[Decision], rubric: Rubric, chances: Mapping[Decision, float], by_value: ByValue | None
+) -> str:
+    """Return why the decisions that people gave do not decide a task."""
+    if by_value is None:
+        return "people disagree" if len(given) >= rubric.people_per_item else "waiting for more people"
+    if by_value.is_open(key, given, chances, rubric):
+        return "people disagree"
+    return "waiting for more people" if key in by_value.fixed else UNSURE
 
 
 def _deciding(done: Sequence[Course], courses: int, rubric: Rubric, reviewed: bool) -> Sequence[Course]:
@@ -170,5 +180,10 @@ def changes_of(task: Task, work: Annotation, rubric: Rubric) -> dict[str, str]:
 
 
 def same_text(text: str, other: str) -> bool:
-    """Return whether two texts are equal except for white space at the ends of lines, which browsers change."""
-    return [line.strip() for line in text.strip().splitlines()] == [line.strip() for line in other.strip().splitlines()]
+    """Return whether two texts are equal except for white space at the ends of lines."""
+    return trimmed(text) == trimmed(other)
+
+
+def trimmed(text: str) -> str:
+    """Return the text without white space at the ends of its lines, which browsers change."""
+    return "\n".join(line.strip() for line in text.strip().splitlines())

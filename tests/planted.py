@@ -119,7 +119,7 @@ class World:
                 [*self.tasks, *self.gold],
                 [work for of_person in done.values() for work in of_person.values()],
                 rubric,
-                weigh=lambda given, known: reliabilities(given, known, rubric),
+                weigh=lambda given, known, right: reliabilities(given, known, rubric, right),
                 by_value=by_value,
                 seed=self.seed,
             )

@@ -1,6 +1,9 @@
 """Where people differ: what counts as a difference, who may decide, and what comes of a decision."""
 
 import re
+from collections.abc import Iterable, Mapping
+
+import pytest
 
 from annotation.adjudicate import (
     KNOWN_ANSWER,
@@ -16,11 +19,15 @@ from annotation.adjudicate import (
 )
 from annotation.label_studio.config import EXAMPLES, guideline_page
 from annotation.label_studio.task_data import NEWS, task_data
+from annotation.latest import OLDER
 from annotation.quality import gold_scores
-from annotation.settle import ADJUDICATOR_ANSWERED, REFUSED, Settlement, settle
+from annotation.reliability import Given, Reliabilities, reliabilities
+from annotation.settle import ADJUDICATOR_ANSWERED, LEAD_DECIDED, REFUSED, Settlement, settle
 from schemas.annotation import Annotation, Finding
 from schemas.rubric import Choice, Rubric, Shown, Task, Written
+from schemas.verdict import Decision
 
+Rights = Mapping[str, Decision]
 JUDGED = Rubric(
     name="toy-judged", title="Is it good?", version=2, guideline="g.md", shows=(Shown(name="text"),),
     asks=(
@@ -71,6 +78,8 @@ def test_people_differ_if_they_decide_otherwise_or_correct_otherwise() -> None:
     assert differences(judged("a", "edit", text="It is 3."), judged("b", "edit", text="It is 2.")) == 1
     assert differences(judged("a", "keep", taste="no"), judged("b", "keep", note="Nice.")) == 0
     assert differences(judged("a", "edit", text="It is 2."), judged("b", "edit", text="It is 2. ")) == 0
+    lines = [judged("a", "edit", text="It is 2.\nYes."), judged("b", "edit", text="It is 2. \nYes.")]
+    assert differences(*lines) == 0, "browsers change white space at the ends of lines"
     assert differences(judged("a", "keep")) == 0
     # A third person may still agree with one of them.
     assert differences(judged("a", "keep"), judged("b", "reject"), rubric=THREE) == 0
@@ -142,9 +151,64 @@ def test_what_does_not_count_as_a_decision() -> None:
         bad = "4" in given.answers.get("text", "")
         return [Finding(name="text", problem="has a 4", rejects=True)] if bad else []
 
-    broken = settled(*work, decided(one, "lead", "edit", text="It is 4."), check=no_four)
+    refused = decided(one, "lead", "edit", text="It is 4.")
+    broken = settled(*work, refused, check=no_four)
     assert [(left.reason, left.evidence) for left in broken.excluded] == [(REFUSED, "Text: has a 4")]
-    assert len(broken.disagreements) == 1
+    # It goes out again with the reason and the texts; once it is decided, it is as it was.
+    (again,) = broken.disagreements
+    assert again.asked.id == one.asked.id
+    assert "Text: has a 4" in task_data(FORM, again.asked)[NEWS]
+    assert again.asked.drafts == {"text": "It is 4.", "why_decided": "It has to be."}
+    mended = settled(*work, refused, decided(again, "lead", "edit", 11, text="It is 5."), check=no_four)
+    assert [(verdict.by, verdict.changes) for verdict in mended.verdicts] == [("lead", {"text": "It is 5."})]
+    assert [left.asked for left in mended.disagreements] == [one.asked]
+
+
+def test_whoever_decides_need_not_write_the_notes_that_people_have_to() -> None:
+    note = Written(name="note", title="Note", note=True, required=True)
+    source = Written(name="source", title="Source", note=True, corrects=True)
+    rubric = JUDGED.model_copy(update={"writes": (JUDGED.writes[0], note, source)})
+    on = task().model_copy(update={"drafts": {"text": "It is 1.", "source": "A book"}})
+    work = [judged("a", "keep", on, note="x"), judged("b", "reject", on, note="y")]
+    (one,) = settle([on], work, rubric).disagreements
+    assert [write.name for write in adjudication_of(rubric).writes] == ["text", "source", "why_decided"]
+    assert one.asked.drafts == {"text": "It is 1.", "source": "A book"}
+    after = settle([on], [*work, decided(one, "lead", "edit", source="Another book")], rubric)
+    assert [(verdict.by, verdict.changes) for verdict in after.verdicts] == [("lead", {"source": "Another book"})]
+
+
+def test_the_leads_decision_stands_whenever_somebody_else_decided() -> None:
+    work = [judged("a", "keep"), judged("b", "reject")]
+    (one,) = settled(*work).disagreements
+    for hour, reason in ((9, OLDER), (11, LEAD_DECIDED)):
+        other = decided(one, "c", "keep", hour).model_copy(update={"at": f"2026-11-02T{hour:02}:00:00Z"})
+        made = settled(*work, decided(one, "lead", "reject", 10), other, lead="lead")
+        assert [verdict.by for verdict in made.verdicts] == ["lead"]
+        assert [(left.by, left.reason) for left in made.excluded] == [("c", reason)]
+    # without a lead the last one counts, and so does that of somebody who decided before the lead was named
+    last = [decided(one, "d", "reject", 10), decided(one, "c", "keep", 11)]
+    assert [verdict.by for verdict in settled(*work, *last).verdicts] == ["c"]
+    assert [verdict.by for verdict in settled(*work, last[1], lead="lead").verdicts] == ["c"]
+
+
+def test_how_sure_decisions_are_follows_from_those_of_adjudicators_too() -> None:
+    tasks = [task(number) for number in range(1, 9)]
+    work = [judged(by, decision, on) for on in tasks for by, decision in (("a", "keep"), ("b", "reject"))]
+
+    def weigh(given: Iterable[Given], known: Rights, adjudicated: Rights) -> Reliabilities | None:
+        return reliabilities(given, known, JUDGED, adjudicated)
+
+    before = settle(tasks, work, JUDGED, weigh=weigh)
+    lead = [decided(one, "lead", "keep") for one in before.disagreements[:6]]
+    after = settle(tasks, [*work, *lead], JUDGED, weigh=weigh)
+    first, last = before.reliabilities, after.reliabilities
+    assert first is not None
+    assert last is not None
+    assert first.people["a"].right == pytest.approx(first.people["b"].right, abs=0.05)
+    assert last.people["a"].right > last.people["b"].right + 0.2
+    assert last.tasks["k8"]["accept"] > 0.9, "who is right here follows from where the lead decided"
+    assert all((verdict.posterior is None) == (verdict.by == "lead") for verdict in after.verdicts)
+    assert sum(verdict.by == "lead" for verdict in after.verdicts) == 6
 
 
 def test_a_known_answer_judges_nobody_who_did_the_task_before() -> None:

@@ -1,7 +1,10 @@
 """How sure decisions are: what a person's known answers and others' decisions say of the person and of the tasks."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from random import Random
+from statistics import fmean
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +23,12 @@ JUDGED = Rubric(
         Choice(name="supports", question="?", options=("yes", "no"), accepts=("yes",)),
     ),
 )  # fmt: skip
+
+Rights = Mapping[str, Decision]
+
+
+def weigh(given: Iterable[Given], known: Rights, adjudicated: Rights) -> Reliabilities | None:
+    return reliabilities(given, known, JUDGED, adjudicated)
 
 
 def of(by: str, decisions: Mapping[str, Decision]) -> list[Given]:
@@ -78,6 +87,65 @@ def test_nothing_is_certain_of_few_answers_and_nothing_is_said_of_nobodys() -> N
     assert reliabilities([], {}, JUDGED) is None
 
 
+FIVE = {f"a{number}": {"accept": 0.85, "reject": 0.7} for number in range(5)}
+
+
+def planted(tasks: int, shared: int, people: Mapping[str, Mapping[str, float]]) -> tuple[list[Given], Rights]:
+    """What people with these chances of being right say of tasks, a fifth of them bad, two people of the first."""
+    random = Random(3)
+    truth: dict[str, Decision] = {f"k{n:04}": "reject" if random.random() < 0.2 else "accept" for n in range(tasks)}
+    made = []
+    for number, (key, right) in enumerate(truth.items()):
+        wrong: Decision = "accept" if right == "reject" else "reject"
+        for by in random.sample(sorted(people), 2 if number < shared else 1):
+            made.append(Given(key, by, right if random.random() < people[by][right] else wrong))
+    return made, truth
+
+
+def test_tasks_that_one_person_alone_did_make_nobody_look_surer_than_they_are() -> None:
+    made, truth = planted(3100, 100, FIVE)
+    people = Counter(one.key for one in made)
+    singles = [one for one in made if people[one.key] == 1]
+    before, after = weighed(one for one in made if people[one.key] > 1), weighed(made)
+    for by, person in before.people.items():
+        assert after.people[by].right == pytest.approx(person.right, abs=0.03)
+        assert after.people[by].confuses == person.confuses
+    said = fmean(after.tasks[one.key][one.decision] for one in singles)
+    assert said == pytest.approx(fmean(one.decision == truth[one.key] for one in singles), abs=0.02)
+
+
+def test_of_somebody_who_did_nothing_that_others_did_nothing_is_known() -> None:
+    made = weighed(of("a", KNOWN), of("b", {"k": "accept"}), known=KNOWN)
+    assert made.people["b"].confuses["accept"] == {
+        "accept": pytest.approx(RIGHT / (RIGHT + WRONG)), "reject": pytest.approx(WRONG / (RIGHT + WRONG))
+    }  # fmt: skip
+    assert made.people["b"].judged == 1
+
+
+def test_what_an_adjudicator_decided_tells_who_is_right() -> None:
+    made, truth = planted(200, 200, {"a": {"accept": 0.95, "reject": 0.95}, "b": {"accept": 0.75, "reject": 0.75}})
+    by_key: dict[str, set[Decision]] = {key: {one.decision for one in made if one.key == key} for key in truth}
+    decided = {key: truth[key] for key, decisions in by_key.items() if len(decisions) > 1}
+    alike = weighed(made).people
+    assert abs(alike["a"].right - alike["b"].right) < 0.02, "nobody can tell from two people's differences"
+    told = reliabilities(made, {}, JUDGED, decided)
+    assert told is not None
+    assert told.people["a"].right > told.people["b"].right + 0.1
+    assert {key: told.tasks[key][right] for key, right in decided.items()} == dict.fromkeys(decided, 1.0)
+
+
+def test_adjudicated_tasks_say_how_common_each_decision_is_and_gold_tasks_do_not() -> None:
+    agreed: dict[str, Decision] = {f"k{number}": "accept" for number in range(10)}
+    split: dict[str, Decision] = {f"m{number}": "reject" for number in range(10)}
+    made = [*of("a", KNOWN | agreed | split), *of("b", KNOWN | agreed | dict.fromkeys(split, "accept"))]
+    adjudicated, gold = reliabilities(made, KNOWN, JUDGED, split), reliabilities(made, KNOWN | split, JUDGED)
+    assert adjudicated is not None
+    assert gold is not None
+    assert adjudicated.shares["reject"] == pytest.approx(0.5, abs=0.03)
+    assert gold.shares["reject"] < 0.15
+    assert adjudicated.people["a"].confuses == gold.people["a"].confuses
+
+
 def test_where_people_correct_texts_a_fix_is_a_decision_too() -> None:
     corrects = JUDGED.model_copy(update={"writes": (Written(name="text", title="Text", corrects=True),)})
     made = reliabilities(of("a", {"k": "fix"}) + of("b", {"k": "fix"}), {}, corrects)
@@ -118,7 +186,7 @@ def test_a_verdict_has_its_posterior_and_a_known_task_counts_by_what_is_known_of
     given_in = [judgement(one, by, "yes") for by in "ab"]
     # readable or not is not known of it: to say that it is not is no mistake, and no right answer
     given_in += [judgement(gold, "a", "no"), judgement(gold, "b", "yes", readable="no")]
-    made = settle([one, gold], given_in, JUDGED, weigh=lambda given, known: reliabilities(given, known, JUDGED))
+    made = settle([one, gold], given_in, JUDGED, weigh=weigh)
     assert made.reliabilities is not None
     assert made.reliabilities.people["a"].right > made.reliabilities.people["b"].right
     (verdict,) = made.verdicts
@@ -129,7 +197,7 @@ def test_a_verdict_has_its_posterior_and_a_known_task_counts_by_what_is_known_of
 def test_a_record_of_two_tasks_is_as_sure_as_both_are() -> None:
     pair = [task(1, item_key="r"), task(2, item_key="r")]
     given_in = [judgement(on, by, "yes") for on in pair for by in "abc"]
-    made = settle(pair, given_in, JUDGED, weigh=lambda given, known: reliabilities(given, known, JUDGED))
+    made = settle(pair, given_in, JUDGED, weigh=weigh)
     assert made.reliabilities is not None
     (verdict,) = made.verdicts
     first, second = (made.reliabilities.tasks[key]["accept"] for key in ("k1", "k2"))

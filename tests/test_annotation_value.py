@@ -128,7 +128,35 @@ def test_nobody_gets_more_at_once_than_they_soon_do_and_the_most_valuable_first(
 
 
 def settled(given_in: list[Annotation], tasks: list[Task], value: ByValue) -> Settlement:
-    return settle(tasks, given_in, THREE, weigh=lambda given, known: reliabilities(given, known, THREE), by_value=value)
+    return settle(
+        tasks, given_in, THREE, by_value=value,
+        weigh=lambda given, known, adjudicated: reliabilities(given, known, THREE, adjudicated),
+    )  # fmt: skip
+
+
+def test_where_nobody_is_likelier_right_the_alphabet_decides_nothing() -> None:
+    even: Mapping[Decision, float] = {"accept": 0.5, "reject": 0.5}
+    for chances in (even, {}):
+        assert by_value(people=2).decision("k", ["accept", "reject"], chances, THREE) is None
+        assert by_value(people=2).is_open("k", ["accept", "reject"], chances, THREE)
+        assert by_value(people=3).decision("k", ["accept", "reject", "reject"], chances, THREE) == "reject"
+    fixed = by_value(people=2, fixed=frozenset({"k0"}))
+    for value in (by_value(people=2), fixed):
+        made = settled([judged(task(0), "a", "yes"), judged(task(0), "b", "no")], [task(0)], value)
+        assert [(one.state, one.reason) for one in made.outcomes] == [("waiting", "people disagree")]
+        assert len(made.disagreements) == 1, "there are only two people: an adjudicator is asked"
+        more = made.further({"a": {"k0"}, "b": {"k0"}, "c": set()})
+        assert more is not None
+        assert more.worth == {}
+
+
+def test_push_tells_of_an_unsure_task_that_everybody_else_is_barred_from() -> None:
+    held = {"a": {"k0"}, "b": set[str](), "c": set[str]()}
+    for barred, short in (({"k0": "bc"}, [("k0", 2, 1)]), ({"k0": "b"}, [])):
+        made = assign([task(0)], "abc", THREE, 1, held=held, barred=barred,
+                      further=further({("k0", "b"): 0.3, ("k0", "c"): 0.1}, held))  # fmt: skip
+        assert [(one.key, one.wanted, one.assigned) for one in made.shortages] == short
+        assert len(made.queues["c"]) == (not short)
 
 
 def test_a_task_that_is_to_be_done_waits_for_that_and_nobody_is_asked_twice() -> None:

@@ -319,9 +319,10 @@ def _settled(project: Project, work: Work, annotations: Sequence[Annotation]) ->
         check=lambda task, annotation: findings_of(
             annotation, work.records.get(task.item_key), work.people, project.embedder
         ),
-        weigh=lambda given, known: reliabilities(given, known, work.rubric),
+        weigh=lambda given, known, adjudicated: reliabilities(given, known, work.rubric, adjudicated),
         people=codes_of(project),
         suspended=out,
+        lead=asking.lead,
         by_value=by_value_of(
             work.tasks, work.rubric, asking.certainty, asking.overlap_first, set(asking.annotators) - out, seed
         ),
