@@ -137,20 +137,11 @@ def settle(
     for task, annotation in work:
         if not task.right_answers:
             courses[task.key].append(settling.follow(task, annotation))
-    seated = {
-        key: sorted(courses[key], key=lambda course, key=key: seat(seed, key, course.by))  # type: ignore[misc]
-        for key, task in sorted(by_key.items())
-        if not task.right_answers
-    }
+    seated = _seated(by_key, courses, seed)
     differing = {key: settling.difference(by_key[key], of_task) for key, of_task in seated.items()}
-    weighed = None
-    if review is None and rubric.decides:
-        weighed = _weighed(weigh, courses, work, rubric, filter(None, differing.values()))
+    weighed = None if review or not rubric.decides else _weighed(weigh, courses, work, rubric, differing)
     touched = {excluded.key for excluded in submissions.excluded}
-    outcomes = [
-        settling.outcome(by_key[key], of_task, key in touched, weighed, differing[key])
-        for key, of_task in seated.items()
-    ]
+    outcomes = [settling.outcome(by_key[key], seated[key], key in touched, weighed, differing[key]) for key in seated]
     submissions.exclude_rest()
     return Settlement(
         outcomes=tuple(outcomes),
@@ -168,12 +159,18 @@ def settle(
     )
 
 
+def _seated(by_key: Mapping[str, Task], courses: Mapping[str, Sequence[Course]], seed: int) -> dict[str, list[Course]]:
+    """Return the courses of each record's task, in the order of `seat`."""
+    asked = [key for key, task in sorted(by_key.items()) if not task.right_answers]
+    return {key: sorted(courses.get(key, ()), key=lambda course, key=key: seat(seed, key, course.by)) for key in asked}  # type: ignore[misc]
+
+
 def _weighed(
     weigh: Weigh,
     courses: Mapping[str, Sequence[Course]],
     work: Iterable[tuple[Task, Annotation]],
     rubric: Rubric,
-    differing: Iterable[Disagreement],
+    differing: Mapping[str, Disagreement | None],
 ) -> Reliabilities | None:
     """Weigh people's finished work against one another's, against adjudicators' and against known answers."""
     on_gold = [(task, annotation) for task, annotation in work if task.right_answers]
@@ -181,7 +178,7 @@ def _weighed(
     given = [Given(key, course.by, course.decision) for key, course in done]
     given += [Given(task.key, made.by, known_decision(task, made.answers, rubric)) for task, made in on_gold]
     known = {task.key: known_decision(task, task.right_answers, rubric) for task, _ in on_gold}
-    return weigh(given, known, {one.task.key: one.decided.decision for one in differing if one.decided is not None})
+    return weigh(given, known, {key: one.decided.decision for key, one in differing.items() if one and one.decided})
 
 
 class _Settling:
