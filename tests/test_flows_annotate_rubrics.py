@@ -146,7 +146,8 @@ def test_what_a_family_asks_people_is_shipped(family: str) -> None:
 
 def test_no_guideline_and_no_example_is_left_over() -> None:
     used = {(shipped.rubric.guideline, f"examples.{name}.yaml") for name, shipped in SHIPPED.items()}
-    guidelines = {one for one, _ in used} | {"guideline.review.md"}
+    of_derived = {f"guideline.{form}.md" for form in ("review", "adjudication", "survey")}
+    guidelines = {one for one, _ in used} | of_derived
     examples = {one for _, one in used}
     for path in Path(HERE.parent).rglob("guideline*.md"):
         assert path.name in guidelines, path
