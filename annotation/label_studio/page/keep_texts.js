@@ -13,6 +13,7 @@
   let changes = 0;
   let timer;
   let saving = Promise.resolve();
+  let sending = false;
 
   function takeUp() {
     clearTimeout(timer);
@@ -36,7 +37,9 @@
     annotation.autosave?.cancel();
     annotation.addVersions({ draft: annotation.serializeAnnotation({ fast: true }) });
     annotation.setDraftSaving(true); // a submit waits for it
+    sending = true;
     const answer = await Htx.events.invokeFirst("submitDraft", Htx, annotation).catch(() => null);
+    sending = false;
     annotation.setDraftSaving(false);
     if (answer?.id !== undefined && upTo === changes) unsaved = null;
   }
@@ -77,6 +80,8 @@
     event.stopPropagation();
     save().then(() => skip.click());
   }, true);
+  // After a draft of its own that the server did not take, the page would wait for it for ever, and submit nothing.
+  addEventListener("unhandledrejection", () => sending || open()?.setDraftSaving(false));
   addEventListener("beforeunload", (event) => {
     save();
     if (unsaved !== null && unsaved === open()) event.preventDefault();
