@@ -151,7 +151,7 @@ def _tables(
 
     Of somebody who did none of these tasks, they are those of everybody before the first.
     """
-    # It takes a second to import: commands that need no probabilities do without.
+    # It takes seconds to import: commands that need no probabilities do without.
     from crowdkit.aggregation import DawidSkene
     from pandas import DataFrame, Series
 

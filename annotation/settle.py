@@ -264,7 +264,7 @@ class _Settling:
                 self._exclude(work, asked, REFUSED, "; ".join(problems))
                 refused = refused or decided_again(asked, form, work, problems)
             else:
-                decided = self._decided(task, work)
+                decided = self._finished(task, work, _notes(self.adjudication, work))
                 self.submissions.counted.append(work)
         if not they_differ and decided is None:
             return None
@@ -275,25 +275,19 @@ class _Settling:
         """Return what is wrong with the decision of somebody who decides where people differ."""
         if decision_of(work.answers, self.rubric) == "reject":
             return []
-        empty = [Finding(name=name, problem="is empty", rejects=True) for name in unwritten(work, self.adjudication)]
-        findings = [*empty, *self.check(task, work), *_nothing_fixed(task, work, self.rubric)]
-        return [f"{title_of(self.rubric, finding.name)}: {finding.problem}" for finding in findings if finding.rejects]
+        empty = _empty(work, self.adjudication)
+        return self._problems([*empty, *self.check(task, work), *_nothing_fixed(task, work, self.rubric)])
 
-    def _decided(self, task: Task, work: Annotation) -> Course:
-        comment = _notes(self.adjudication, work)
-        if decision_of(work.answers, self.rubric) == "reject":
-            return Course(work.by, "done", "", "reject", work, comment, at=work.at)
-        return self._finished(task, work, comment)
+    def _problems(self, findings: Iterable[Finding]) -> list[str]:
+        """Return what the rejecting ones of some findings say, each with what it is about."""
+        return [f"{title_of(self.rubric, finding.name)}: {finding.problem}" for finding in findings if finding.rejects]
 
     def _judged(self, first: Task, task: Task, work: Annotation) -> Course:
         """Return the result of the checks and the last review for a version of the work."""
         if decision_of(work.answers, self.rubric) == "reject":
-            return Course(work.by, "done", "", "reject", work, _notes(self.rubric, work), at=work.at)
+            return self._finished(first, work, _notes(self.rubric, work))
         findings = self._findings(first, task, work)
-        if any(finding.rejects for finding in findings):
-            problems = [
-                f"{title_of(self.rubric, finding.name)}: {finding.problem}" for finding in findings if finding.rejects
-            ]
+        if problems := self._problems(findings):
             return Course(work.by, "back", "sent back by a check", "reject", work, "\n".join(dict.fromkeys(problems)))
         if self.review is None:
             return self._finished(first, work, _notes(self.rubric, work))
@@ -313,7 +307,7 @@ class _Settling:
         # The texts in the boxes of a revision are the author's own, not suggestions.
         submitted = work if task is first else work.model_copy(update={"untouched": ()})
         return [
-            *(Finding(name=name, problem="is empty", rejects=True) for name in unwritten(work, self.rubric)),
+            *_empty(work, self.rubric),
             *self.check(first, work),
             *unconfirmed(first, submitted, self.rubric),
             *_nothing_fixed(first, work, self.rubric),
@@ -358,12 +352,19 @@ class _Settling:
         return self._finished(first, corrected, comment, review)._replace(corrected=told)
 
     def _finished(self, first: Task, work: Annotation, comment: str, review: Annotation | None = None) -> Course:
-        decision: Decision = "fix" if changes_of(first, work, self.rubric) else "accept"
+        """Return the finished state of work that rejects the record, or in which nothing is wrong."""
+        rejected = decision_of(work.answers, self.rubric) == "reject"
+        decision: Decision = "reject" if rejected else "fix" if changes_of(first, work, self.rubric) else "accept"
         reviewer, at = (review.by, review.at) if review else ("", work.at)
         return Course(work.by, "done", "", decision, work, comment, reviewer, at)
 
     def _exclude(self, review: Annotation, asked: Task, reason: str, evidence: str) -> None:
         self.submissions.excluded.append(exclude(review, reason, evidence, key=asked.key))
+
+
+def _empty(work: Annotation, rubric: Rubric) -> list[Finding]:
+    """Return a rejecting finding for each required text of the rubric that the work lacks."""
+    return [Finding(name=name, problem="is empty", rejects=True) for name in unwritten(work, rubric)]
 
 
 def _nothing_fixed(task: Task, work: Annotation, rubric: Rubric) -> list[Finding]:
