@@ -275,9 +275,10 @@ class _WorkQueues:
     def _surveys(self, form: Rubric) -> Iterator[QueueRows]:
         """Yield the questionnaires of those who have done all their tasks, and have nothing to revise."""
         annotations = read_annotations(self.project, form.name)
-        revising = {by for task, by in self.settlement.revisions if task.id not in self._done(by)}
+        finished = {(work.task, work.by) for work in self.settlement.counted}
+        revising = {by for task, by in self.settlement.revisions if (task.id, by) not in finished}
+        task = survey_task(form, self.work.rubric)
         for by in self.people:
-            task = survey_task(form, self.work.rubric)
             done = submitted_ids(annotations, form, by)
             yield self._queue(form, by, [task] if done or by in self._ready - revising else [], done)
 

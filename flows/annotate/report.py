@@ -69,12 +69,17 @@ def progress_row(line: QueueProgress) -> Mapping[str, str | int]:
     }
 
 
-def _news(line: QueueProgress) -> list[str]:
-    outdated = [
+def outdated_notes(line: QueueProgress) -> list[str]:
+    """Return how many of a person's tasks are to be done again, and how many are no longer asked."""
+    return [
         f"{number:,} {what}"
         for number, what in ((line.changed_since, "to do again"), (line.no_longer_asked, "no longer asked"))
         if number
     ]
+
+
+def _news(line: QueueProgress) -> list[str]:
+    outdated = outdated_notes(line)
     if line.to_pull:
         return [*outdated, f"{line.to_pull:,} new"]
     return [*outdated, CHANGED] if line.changed else outdated

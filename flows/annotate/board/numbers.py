@@ -15,8 +15,6 @@ from annotation.label_studio.sync import KEY, VIEW, is_retired
 from annotation.latest import time_of
 from annotation.quality import minutes_of
 from annotation.reliability import Reliability
-from annotation.review import derived_key
-from annotation.settle import FollowUp
 from flows.annotate.board.forecast import DAYS, Forecast, Load, forecast
 from flows.annotate.board.outliers import (
     LEAST,
@@ -28,6 +26,7 @@ from flows.annotate.board.outliers import (
     unusual_submissions,
     unvarying,
 )
+from flows.annotate.board.waits import Waits, age, day_of, waits
 from flows.annotate.progress import OnServer, QueueProgress
 from flows.annotate.work import ANYBODY, Collected, Form
 from schemas.annotation import Agreement, Annotation
@@ -111,8 +110,8 @@ def rubric_numbers(
     """Return the numbers of one rubric; `progress` has its queues, `server` is None if it was never reached."""
     timed = _timed(collected.annotations)
     shared = collected.shared
-    waiting = _open(collected, collected.settlement.reviews)
-    back = _open(collected, collected.settlement.revisions)
+    waiting = waits(collected, collected.settlement.reviews)
+    back = waits(collected, collected.settlement.revisions)
     reasons = _reasons(collected, progress, timed)
     reliable = collected.reliabilities.people if collected.reliabilities else {}
     lines = tuple(
@@ -134,7 +133,7 @@ def rubric_numbers(
     for work in shared:
         finished[work.task] = max(finished.get(work.task, ""), work.at, key=time_of)
     expected = (
-        forecast(_loads(collected, progress, server), _minutes(timed), _daily(timed), today, seed)
+        forecast(_loads(collected, progress, server, len(waiting)), _minutes(timed), _daily(timed), today, seed)
         if server
         else Forecast(0, why="the server was not reached yet, so nobody knows what is left")
     )
@@ -145,7 +144,7 @@ def rubric_numbers(
         lines=lines,
         agreement=tuple(agreement),
         weeks=_weeks([work._replace(at=finished[work.task]) for work in shared]),
-        looks=tuple(_looks(collected, lines, timed, expected, link, today)),
+        looks=tuple(_looks(collected, lines, timed, expected, waiting, back, link, today)),
         forecast=expected,
     )
 
@@ -190,14 +189,10 @@ def _days(works: Iterable[Annotation]) -> tuple[Point, ...]:
     by_day: dict[date, list[float]] = defaultdict(list)
     for work in works:
         if work.seconds:
-            by_day[_day(work.at)].append(minutes_of(work))
+            by_day[day_of(work.at)].append(minutes_of(work))
     return tuple(
         Point(f"{day:%d %b}", median(minutes), None, None, len(minutes)) for day, minutes in sorted(by_day.items())
     )
-
-
-def _day(at: str) -> date:
-    return time_of(at).astimezone(UTC).date()
 
 
 def _minutes(timed: Mapping[tuple[str, str], Sequence[Annotation]]) -> dict[tuple[str, str], list[float]]:
@@ -209,7 +204,7 @@ def _daily(timed: Mapping[tuple[str, str], Sequence[Annotation]]) -> dict[str, d
     daily: dict[str, dict[date, float]] = defaultdict(lambda: defaultdict(float))
     for (_, by), works in timed.items():
         for work in works:
-            daily[by][_day(work.at)] += minutes_of(work)
+            daily[by][day_of(work.at)] += minutes_of(work)
     return daily
 
 
@@ -239,52 +234,15 @@ def _weeks(shared: Iterable[SharedWork]) -> tuple[Point, ...]:
 # ---- what waits ----
 
 
-class Waits(NamedTuple):
-    """A review, or a revision of what was sent back, that nobody has done yet; `task` is its task's id."""
-
-    task: str
-    author: str
-    since: str
-    """When the work was submitted, or sent back; empty if nobody knows."""
-
-
-def _open(collected: Collected, follow_ups: Iterable[FollowUp]) -> list[Waits]:
-    """Return those of the reviews or revisions that nobody has done, the oldest first."""
-    done = {(work.rubric, work.key) for work in collected.settlement.counted}
-    since = _since(collected)
-    waiting = [
-        Waits(task.id, author, since.get(task.key, ""))
-        for task, author in follow_ups
-        if (task.rubric, task.key) not in done
-    ]
-    return sorted(waiting, key=lambda one: (time_of(one.since), one.task))
-
-
-def _since(collected: Collected) -> dict[str, str]:
-    """Return, by the key of a review or revision, when the work was submitted, or sent back by its reviewer."""
-    forms, works = collected.work.forms, collected.settlement.counted
-    at = {work.key: work.at for work in works}
-    since = {}
-    for work in works:
-        if work.rubric in (forms["work"].name, forms["revision"].name):
-            review = derived_key(forms["review"], work.key, work.by) if "review" in forms else ""
-            since[review] = work.at
-            since[derived_key(forms["revision"], work.key, work.by)] = at.get(review, work.at)
-    return since
-
-
-def _age(since: str, today: date) -> str:
-    """Return for how many days (UTC) something waits; empty if nobody knows."""
-    days = (today - _day(since)).days if since else -1
-    return f"for {counted(days, 'day')}" if days > 0 else "since today" if since else ""
-
-
 def _count(waiting: Iterable[Waits], line: QueueProgress) -> int:
     return sum(line.form == "work" and line.by in (one.author, ANYBODY) for one in waiting)
 
 
-def _loads(collected: Collected, progress: Sequence[QueueProgress], server: OnServer) -> list[Load]:
-    """Return what is left: in people's queues, not handed out yet, and to follow from both."""
+def _loads(collected: Collected, progress: Sequence[QueueProgress], server: OnServer, reviews: int) -> list[Load]:
+    """Return what is left: in people's queues, not handed out yet, and to follow from both.
+
+    `reviews` is the number of those that nobody has done.
+    """
     forms = collected.work.forms
     suspended = collected.suspended
     loads = [
@@ -306,7 +264,7 @@ def _loads(collected: Collected, progress: Sequence[QueueProgress], server: OnSe
         back = min(MOST_BACK, len(settlement.sent_back) / judged) if judged else 0.0
         to_come = of_form[forms["work"].name] + of_form[forms["revision"].name]
         again = back / (1 - back) * (to_come + of_form[forms["review"].name])
-        not_pushed = max(0, len(_open(collected, settlement.reviews)) - pushed[forms["review"].name])
+        not_pushed = max(0, reviews - pushed[forms["review"].name])
         loads.append(Load(forms["review"].name, "", to_come + again + not_pushed))
         loads.append(Load(forms["revision"].name, "", again))
     return loads
@@ -357,10 +315,12 @@ def _looks(
     lines: Sequence[Line],
     timed: Mapping[tuple[str, str], Sequence[Annotation]],
     expected: Forecast,
+    waiting: Sequence[Waits],
+    back: Sequence[Waits],
     link: Link,
     today: date,
 ) -> Iterable[Look]:
-    """Yield what needs a look, the most pressing first."""
+    """Yield what needs a look, the most pressing first; `waiting` are the open reviews, `back` the open revisions."""
     forms = collected.work.forms
     form_of = {rubric.name: form for form, rubric in forms.items()}
     for line in lines:
@@ -374,12 +334,12 @@ def _looks(
         url = link(asked.rubric, asked.version, asked.by, asked.task)
         yield Look("questions", form_of.get(asked.rubric, "work"), (asked.by,), asked.question, url)
     yield from _differences(collected, link)
-    for one in _open(collected, collected.settlement.revisions):
+    for one in back:
         url = link(forms["revision"].name, forms["revision"].version, one.author, one.task)
-        yield Look("returned", "revision", (one.author,), _age(one.since, today), url)
-    for one in _open(collected, collected.settlement.reviews):
+        yield Look("returned", "revision", (one.author,), age(one.since, today), url)
+    for one in waiting:
         url = link(forms["review"].name, forms["review"].version, "", one.task)
-        yield Look("reviews", "review", (one.author,), _age(one.since, today), url)
+        yield Look("reviews", "review", (one.author,), age(one.since, today), url)
     for form, rubric in forms.items():
         works = [work for (on, _), done in timed.items() if on == rubric.name for work in done]
         for work, why in unusual_submissions(works):

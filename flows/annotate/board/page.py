@@ -13,7 +13,7 @@ from flows.annotate.board.numbers import Kind, Line, Look, Point, RubricNumbers
 from flows.annotate.board.outliers import LEAST, RULES, Share
 from flows.annotate.board.reading import State
 from flows.annotate.hours import Hours
-from flows.annotate.report import NOTHING, agreement_cells, agreement_lines, minutes_text
+from flows.annotate.report import NOTHING, agreement_cells, agreement_lines, minutes_text, outdated_notes
 from flows.report.svg import drawing
 from flows.report.template import style, template
 from schemas.base import counted
@@ -166,11 +166,7 @@ def _needs_look(line: Line) -> bool:
 
 def _line_view(line: Line) -> Mapping[str, object]:
     own = line.progress
-    notes = [*line.reasons]
-    if own.changed_since:
-        notes.append(f"{own.changed_since:,} to do again")
-    if own.no_longer_asked:
-        notes.append(f"{own.no_longer_asked:,} no longer asked")
+    notes = [*line.reasons, *outdated_notes(own)]
     if own.changed and not own.to_pull:
         notes.append("changed since the last pull")
     return {
