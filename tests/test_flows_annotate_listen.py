@@ -1,20 +1,23 @@
-"""What follows from people's work reaches people while somebody listens, with no pull or push by hand."""
+"""While somebody listens, what follows from people's work reaches them by itself, and their texts are checked."""
 
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 
-from annotation.label_studio.listener import Listener
+from annotation.label_studio.listener import CHECK, SECRET_HEADER, Listener, secret_of
 from annotation.label_studio.sync import one_writer
 from annotation.practice import PRACTICE
 from annotation.review import review_of, revision_of
 from flows.annotate import listen
 from flows.construct.people import every, sample
+from schemas.annotation import Finding
 from schemas.errors import WrongInput
 from tests.label_studio import Served
 from tests.test_flows_annotate_work import ANIMALS, JUDGED, TWO, WORDS, Bench, judged, known, shouted, verdicts
@@ -33,8 +36,9 @@ def bench(label_studio: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def listening(bench: Bench, opened: Callable[[], Any]) -> Iterator[list[str]]:
     """Listen inside the block; yields what is said."""
     said: list[str] = []
-    with Listener(bench.served.folder.parent) as listener:
-        rounds = listen.Rounds(opened, lambda project: nullcontext(bench.served.client), listener, said.append)
+    checks = listen.TextChecks()
+    with Listener(bench.served.folder.parent, check=checks) as listener:
+        rounds = listen.Rounds(opened, lambda project: nullcontext(bench.served.client), listener, said.append, checks)
         thread = threading.Thread(target=rounds.run)
         thread.start()
         yield said
@@ -105,3 +109,52 @@ def test_a_round_that_fails_is_said_once_and_made_up_for(bench: Bench) -> None:
         assert bench.queue("toy-words", "a1") == []
     with listening(bench, lambda: project):
         assert soon(lambda: bench.queue("toy-words", "a1"))
+
+
+# ---- texts that are being written ----
+
+
+@pytest.fixture
+def checks() -> listen.TextChecks:
+    """Those of two records, and of one whose check wants two texts."""
+    work = SimpleNamespace(
+        people=every(WORDS, checks=lambda record, answers, embedder: [*shouted(record, answers, embedder), UNWRITTEN]),
+        records={"k1": "one", "k2": "two"},
+        forms={"practice": SimpleNamespace(name="toy-words-practice"), "work": WORDS, "revision": revision_of(WORDS)},
+    )
+    checks = listen.TextChecks()
+    checks.know([SimpleNamespace(work=work)], embedder=None)  # type: ignore[list-item, arg-type]
+    return checks
+
+
+UNWRITTEN = Finding(name="lower", problem="is empty", rejects=True)
+
+
+@pytest.mark.parametrize("form", [WORDS.name, revision_of(WORDS).name])
+def test_a_problem_of_a_text_is_told_and_none_of_a_box_that_is_empty(checks: listen.TextChecks, form: str) -> None:
+    assert [finding.problem for finding in checks(form, "k1", {"upper": "quiet"})] == ["not in capitals"]
+    assert checks(form, "k1", {"upper": "LOUD"}) == []
+    assert checks(form, "k1", {"upper": " "}) == []
+
+
+def test_nothing_is_said_of_other_forms_and_of_records_that_are_gone(checks: listen.TextChecks) -> None:
+    assert checks("toy-words-practice", "k1", {"upper": "quiet"}) == []
+    assert checks("other", "k1", {"upper": "quiet"}) == []
+    assert checks(WORDS.name, "k3", {"upper": "quiet"}) == []
+
+
+def test_a_page_is_answered_if_it_asks_properly(tmp_path: Path, checks: listen.TextChecks) -> None:
+    written = {"from_name": "upper", "type": "textarea", "value": {"text": ["quiet"]}}
+    with Listener(tmp_path, check=checks) as listener, httpx.Client(trust_env=False) as page:
+
+        def answer(content: Any, secret: str = secret_of(tmp_path)) -> httpx.Response:
+            return page.post(f"{listener.url}{CHECK}", json=content, headers={SECRET_HEADER: secret})
+
+        asked = {"rubric": WORDS.name, "item_key": "k1", "result": [written]}
+        problem = {"name": "upper", "problem": "not in capitals", "rejects": True}
+        assert answer(asked).json() == [problem]
+        assert answer(asked, "guessed").status_code == 403
+        for wrong in ([], {}, "text", {**asked, "result": "text"}, {**asked, "result": [[]]}):
+            assert answer(wrong).status_code == 400, wrong
+        assert not (tmp_path / "changed").exists(), "no work was reported"
+        assert answer(asked).json() == [problem]

@@ -1,6 +1,7 @@
 """Listen for the server's reports of changes, and mark the projects. The server waits only a second.
 
-A mark is a hint, which may be lost or come twice. A pull finds everything, with or without marks.
+A mark is a hint, which may be lost or come twice. A pull finds everything, with or without marks. The server's pages
+also ask here what is wrong with a text that a person is writing (`page/check_texts.py`).
 """
 
 import hmac
@@ -8,15 +9,23 @@ import json
 import re
 import secrets
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from annotation.label_studio.accounts import write_private
+from annotation.label_studio.answers import unchecked_answers
 from annotation.label_studio.client import Client
+from schemas.annotation import Finding
+from schemas.errors import Failed, WrongInput
 
 SECRET_HEADER = "X-Touchstone-Secret"  # noqa: S105 - the header's name
 SECRET_FILE = "webhook-secret"  # noqa: S105 - the file's name
+CHECK = "check"
+"""The path of questions about a text."""
+Check = Callable[[str, str, Mapping[str, str]], Sequence[Finding]]
+"""(form, key of the item, answers and texts): the problems with the texts. It is called in threads."""
 MARKS = "changed"
 """A folder with an empty file for each changed project, named by the project's number."""
 WORK = "ANNOTATION"
@@ -65,8 +74,8 @@ def register(client: Client, project: int, url: str, secret: str) -> None:
 class Listener:
     """Listens on this machine for the duration of the block."""
 
-    def __init__(self, folder: Path, port: int = 0) -> None:
-        """Marks are kept in `folder`. Raises `OSError` if the port is taken."""
+    def __init__(self, folder: Path, port: int = 0, check: Check = lambda form, item, answers: ()) -> None:
+        """Marks are kept in `folder`; `check` answers questions about texts. Raises `OSError` if the port is taken."""
         secret = secret_of(folder)
         heard = self._heard = threading.Event()
         self.is_open = True
@@ -81,15 +90,19 @@ class Listener:
                 if not hmac.compare_digest(received.encode(), secret.encode()):
                     self._answer(HTTPStatus.FORBIDDEN)
                     return
+                if self.path == f"/{CHECK}":
+                    self._answer(*_checked(body, check))
+                    return
                 if (project := _project(body)) is not None:
                     heard.set()
                     mark(folder, project)
                 self._answer(HTTPStatus.NO_CONTENT)
 
-            def _answer(self, status: HTTPStatus) -> None:
+            def _answer(self, status: HTTPStatus, content: bytes = b"") -> None:
                 self.send_response(status)
-                self.send_header("Content-Length", "0")
+                self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
+                self.wfile.write(content)
 
             def log_message(self, format: str, *args: object) -> None:
                 """Stay silent: the library would write each request to the terminal."""
@@ -114,6 +127,17 @@ class Listener:
         self._heard.set()
         self._server.shutdown()
         self._server.server_close()
+
+
+def _checked(body: bytes, check: Check) -> tuple[HTTPStatus, bytes]:
+    """Return the problems with the texts of an annotation as JSON: the names of their boxes, and what to say."""
+    try:
+        asked = json.loads(body)
+        answers = unchecked_answers(asked).answers
+        findings = check(str(asked["rubric"]), str(asked["item_key"]), answers)
+    except (ValueError, TypeError, AttributeError, KeyError, Failed, WrongInput):
+        return HTTPStatus.BAD_REQUEST, b""
+    return HTTPStatus.OK, json.dumps([finding.model_dump() for finding in findings]).encode()
 
 
 def _project(body: bytes) -> int | None:

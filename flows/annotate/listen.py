@@ -1,7 +1,10 @@
-"""Pull and push whenever people have submitted something, so that what follows from it reaches people by itself."""
+"""Pull and push whenever people have submitted something, so that what follows from it reaches people by itself.
+
+Meanwhile, what the checks find in a text is said while it is written.
+"""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, closing
 
 from annotation.label_studio.client import Client
@@ -11,15 +14,48 @@ from flows.annotate.progress import progress
 from flows.annotate.pull import pull
 from flows.annotate.push import push
 from flows.annotate.report import question_line, write_annotation
-from flows.annotate.work import benchmark_of
+from flows.annotate.work import Collected, Form, benchmark_of
+from flows.construct.embed import Embedder
+from flows.construct.people import People
 from flows.project.project import Project
-from schemas.base import counted
+from schemas.annotation import Finding
+from schemas.base import Record, counted
 from schemas.errors import Failed, WrongInput, first_line
 
 LEAST_S = 20.0
 """Seconds from one round to the next: what is submitted meanwhile goes into one round."""
 MOST_S = 600.0
 """Seconds without a report after which there is a round: the server tries to report a change only once."""
+
+WRITING: tuple[Form, ...] = ("work", "revision", "review", "deciding")
+"""The forms with texts that the checks are about."""
+
+
+class TextChecks:
+    """What the checks find in texts on the records that people are asked about, as of the last round."""
+
+    def __init__(self) -> None:
+        self._known: Mapping[str, tuple[People, Mapping[str, Record], Embedder]] = {}
+
+    def know(self, works: Iterable[Collected], embedder: Embedder) -> None:
+        """Take the records of these works from now on."""
+        self._known = {
+            form.name: (collected.work.people, collected.work.records, embedder)
+            for collected in works
+            for purpose, form in collected.work.forms.items()
+            if purpose in WRITING
+        }
+
+    def __call__(self, form: str, item: str, answers: Mapping[str, str]) -> list[Finding]:
+        """Return the problems with the texts that are written: a person may not have come to the others yet."""
+        if form not in self._known:
+            return []
+        people, records, embedder = self._known[form]
+        if (record := records.get(item)) is None:
+            return []
+        return [
+            finding for finding in people.checks(record, answers, embedder) if answers.get(finding.name, "").strip()
+        ]
 
 
 class Rounds:
@@ -31,9 +67,14 @@ class Rounds:
         connected: Callable[[Project], AbstractContextManager[Client]],
         listener: Listener,
         say: Callable[[str], None],
+        checks: TextChecks,
     ) -> None:
-        """Each round opens the build, and connects to the server, anew; `say` is given lines for the lead."""
+        """Each round opens the build, and connects to the server, anew; `say` is given lines for the lead.
+
+        `checks` get each round's records.
+        """
         self._opened, self._connected, self._listener, self._say = opened, connected, listener, say
+        self._checks = checks
         self._heard_of: set[int] = set()
         self._said: set[str] = set()
         self._problem = ""
@@ -60,6 +101,7 @@ class Rounds:
         self._listen_to_all(project, client)
         with one_writer(project.state):
             collected = pull(project, client)
+            self._checks.know(collected, project.bert)
             pushed = push(project, client)
             write_annotation(project, collected, progress(project, client, collected))
         unheard = self._listen_to_all(project, client)

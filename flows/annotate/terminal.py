@@ -12,7 +12,7 @@ from rich.table import Table
 
 from annotation.label_studio.listener import Listener
 from flows.annotate import report
-from flows.annotate.listen import Rounds
+from flows.annotate.listen import Rounds, TextChecks
 from flows.annotate.progress import QueueProgress, progress
 from flows.annotate.server import connect_configured
 from flows.annotate.work import Collected, last_pull
@@ -158,7 +158,7 @@ def listen_to_server(out: Path | None, port: int) -> None:
     project = open_build(out, console, people=True)
     _reach(project)
     try:
-        listener = Listener(project.state, port)
+        listener = Listener(project.state, port, checks := TextChecks())
     except OSError as error:
         raise _taken(port, error) from error
 
@@ -170,7 +170,7 @@ def listen_to_server(out: Path | None, port: int) -> None:
 
     with listener:
         console.print(f"listening at {listener.url}; Ctrl-C stops it")
-        Rounds(opened, lambda project: connect_configured(project.config), listener, say).run()
+        Rounds(opened, lambda project: connect_configured(project.config), listener, say, checks).run()
 
 
 def show_board(out: Path | None, port: int) -> None:

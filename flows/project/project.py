@@ -123,12 +123,13 @@ class Project:
     def embedder(self) -> Embedder:
         """The configured embedder behind a cache on disk."""
         if self.built is not None and not self.state.is_dir():
-            return self._bert
+            return self.bert
         self.state.mkdir(parents=True, exist_ok=True)
-        return CachedEmbedder(self._bert, self.state / EMBEDDINGS)
+        return CachedEmbedder(self.bert, self.state / EMBEDDINGS)
 
     @cached_property
-    def _bert(self) -> SentenceBert:
+    def bert(self) -> SentenceBert:
+        """The configured embedder itself, for texts that are not worth remembering."""
         chosen = self.config.embedder
         return SentenceBert() if chosen == "packaged" else SentenceBert(chosen.name, languages=chosen.languages)
 
@@ -137,7 +138,7 @@ class Project:
 
         If a step loaded it, the event loop would stand still for seconds, and calls of other steps would time out.
         """
-        self._bert.load()
+        self.bert.load()
 
     @cached_property
     def build(self) -> Build:

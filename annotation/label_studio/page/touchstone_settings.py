@@ -14,4 +14,4 @@ from label_studio.core.settings.label_studio import *  # noqa: F403 - Django rea
 from label_studio.core.settings.label_studio import TEMPLATES
 
 TEMPLATES[0]["DIRS"].insert(0, str(Path(__file__).parent))
-ROOT_URLCONF = "your_work"
+ROOT_URLCONF = "addresses"

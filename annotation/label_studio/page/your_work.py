@@ -1,8 +1,8 @@
 """The page at which people begin: their queues in the order in which to do them, what came back and why, what is done.
 
-It is the start page of the server that `touchstone label-studio up` starts, and this module is that server's table of
-addresses. All that it shows is read from the server's own database at each request, and is the reader's own; only a
-form's usual pace may be everybody's. In the list of projects, too, people see their own alone.
+It is the start page of the server that `touchstone label-studio up` starts. All that it shows is read from the
+server's own database at each request, and is the reader's own; only a form's usual pace may be everybody's. In the list
+of projects, too, people see their own alone.
 
 Touchstone cannot be imported here: how it names its queues and marks its tasks (`annotation/label_studio/sync.py`) is
 written again below, and a test holds the two together.
@@ -18,13 +18,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from core.urls import urlpatterns as label_studio_pages
 from core.views import main
 from django.conf import settings
 from django.db.models import Q
 from django.db.models.fields.json import KT  # a field as text: a plain look-up makes a number of "0"
 from django.shortcuts import render
-from django.urls import path
 from projects.api import ProjectCountsListAPI, ProjectListAPI
 from projects.models import Project
 from tasks.models import Annotation, Task
@@ -254,11 +252,3 @@ class OwnProjectCounts(ProjectCountsListAPI):  # type: ignore[misc]
 
     def get_queryset(self) -> Any:
         return in_sight(super().get_queryset(), self.request.user)
-
-
-urlpatterns = [
-    path("", your_work, name="your-work"),
-    path("api/projects/", OwnProjects.as_view()),
-    path("api/projects/counts/", OwnProjectCounts.as_view()),
-    *label_studio_pages,
-]
