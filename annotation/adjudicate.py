@@ -7,13 +7,15 @@ shown unchanged, whatever people answer later.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from annotation.review import derived_key, parts_of, record_text, same_form, text_of
+from annotation.review import derived_key, labels_in, parts_of, record_text, same_form, text_of
 from annotation.verdicts import Course, changes_of, trimmed
+from annotation.wording import say
 from schemas.annotation import Annotation
 from schemas.base import key_of
-from schemas.rubric import Choice, Compared, Rubric, Task, Written
+from schemas.rubric import Choice, Compared, Rubric, Task, Written, guideline_in
 from schemas.verdict import Decision
 
 GUIDELINE = "guideline.adjudication.md"
@@ -41,16 +43,26 @@ class Disagreement(NamedTuple):
 
 def adjudication_of(rubric: Rubric) -> Rubric:
     """Return the rubric for deciding where people differ: theirs, with what else the decision is good for."""
-    form = same_form(rubric, "-adjudication", "People disagree")
-    use = Choice(name=USE, question="Use it also as", options=(NOTHING, KNOWN_ANSWER, WORKED_EXAMPLE))
+    form, in_words = same_form(rubric, "-adjudication", "People disagree: {}"), partial(say, rubric.language)
+    use = Choice(
+        name=USE,
+        question=in_words("Use it also as"),
+        options=(NOTHING, KNOWN_ANSWER, WORKED_EXAMPLE),
+        labels=labels_in(rubric, NOTHING, KNOWN_ANSWER, WORKED_EXAMPLE),
+    )
     why = Written(
         name=WHY,
-        title="Why",
-        hint="Why this is right. It goes with a known answer or example.",
+        title=in_words("Why"),
+        hint=in_words("Why this is right. It goes with a known answer or example."),
         note=True,
     )
     texts = tuple(write for write in rubric.writes if write.corrects or not write.note)
-    more = {"guideline": GUIDELINE, "asks": (*rubric.asks, use), "writes": (*texts, why), "for_all": ""}
+    more = {
+        "guideline": guideline_in(rubric.language, GUIDELINE),
+        "asks": (*rubric.asks, use),
+        "writes": (*texts, why),
+        "for_all": "",
+    }
     return form.model_copy(update=more)
 
 
@@ -71,16 +83,17 @@ def adjudication_task(rubric: Rubric, form: Rubric, task: Task, courses: Sequenc
         item_id=task.item_id,
         item_key=task.item_key,
         item_view=task.item_view,
+        language=task.language,
         shown=task.shown,
         drafts=drafts,
-        compared=tuple(_compared(rubric, task, [course.work for course in courses])),
+        compared=tuple(_compared(rubric.in_language(task.language), task, [course.work for course in courses])),
     )
 
 
-def decided_again(asked: Task, form: Rubric, work: Annotation, problems: Iterable[str]) -> Task:
+def decided_again(asked: Task, form: Rubric, work: Annotation, problems: Iterable[str], language: str) -> Task:
     """Return the task of deciding after checks refused a decision: with the reasons, and its texts in the boxes."""
     texts = {write.name: text for write in form.writes if (text := work.answers.get(write.name, ""))}
-    news = "\n".join([AGAIN, *problems])
+    news = "\n".join([say(language, AGAIN), *problems])
     return asked.model_copy(update={"drafts": {**asked.drafts, **texts}, "news": news})
 
 
@@ -89,10 +102,10 @@ def adjudication_key(form: Rubric, task: Task) -> str:
     return derived_key(form, task.key, "")
 
 
-def nameless(number: int) -> list[str]:
+def nameless(number: int, language: str) -> list[str]:
     """Return the names of that many people: whoever decides does not learn their codes."""
-    first = ["First person", "Second person", "Third person"]
-    return first[:number] + [f"Person {place}" for place in range(4, number + 1)]
+    first = [say(language, name) for name in ("First person", "Second person", "Third person")]
+    return first[:number] + [say(language, "Person {}", place) for place in range(4, number + 1)]
 
 
 def differ(rubric: Rubric, task: Task, courses: Sequence[Course]) -> bool:
@@ -111,13 +124,14 @@ def differ(rubric: Rubric, task: Task, courses: Sequence[Course]) -> bool:
 def _compared(rubric: Rubric, task: Task, works: Sequence[Annotation]) -> Iterator[Compared]:
     """Yield what people answered, wrote, marked and noted, without what nobody filled in."""
     for ask in rubric.asks:
-        yield Compared(title=ask.question, answers=tuple(work.answers.get(ask.name, "") for work in works))
+        yield Compared(title=ask.question, answers=tuple(ask.label(work.answers.get(ask.name, "")) for work in works))
     changes = [changes_of(task, work, rubric) for work in works]
     for part in parts_of(rubric):
         if not part.corrects:
             texts = tuple(text_of(work, part, task) for work in works)
         elif any(part.name in changed for changed in changes):
-            texts = tuple(changed.get(part.name, UNCHANGED) for changed in changes)
+            unchanged = say(rubric.language, UNCHANGED)
+            texts = tuple(changed.get(part.name, unchanged) for changed in changes)
         else:
             continue
         if any(texts):
@@ -127,7 +141,8 @@ def _compared(rubric: Rubric, task: Task, works: Sequence[Annotation]) -> Iterat
         if note.note and any(texts):
             yield Compared(title=note.title, answers=texts)
     if any(work.question for work in works):
-        yield Compared(title="Question to the engineer", answers=tuple(work.question for work in works))
+        title = say(rubric.language, "Question to the engineer")
+        yield Compared(title=title, answers=tuple(work.question for work in works))
 
 
 # ---- what else a decision is good for ----

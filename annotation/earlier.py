@@ -2,9 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from annotation.latest import time_of
 from annotation.review import REJECT, decision_name, derived_key, parts_of, revision_of
+from annotation.wording import say
 from schemas.annotation import Annotation
 from schemas.rubric import Change, Marked, Rubric, Task
 
@@ -82,11 +84,13 @@ def asked_again(
 
     What was chosen and marked is told to its `own` person, and asked again.
     """
-    answers = [f"{ask.question} {work.answers[ask.name]}" for ask in rubric.asks if ask.name in work.answers]
-    answers += [f"{mark.title}: {_marked(work, mark)}" for mark in rubric.marks if _marked(work, mark)]
-    news = [CHANGED if own else CHANGED_FOR_ALL]
-    news += [TEXTS_BACK] if texts else []
-    news += [f"{ANSWERED} {' · '.join(answers)}"] if answers and own else []
+    in_words = partial(say, rubric.language)
+    chosen = [(ask, work.answers[ask.name]) for ask in rubric.asks if ask.name in work.answers]
+    answers = [in_words("{} {}", ask.question, ask.label(option)) for ask, option in chosen]
+    answers += [in_words("{}: {}", mark.title, _marked(work, mark)) for mark in rubric.marks if _marked(work, mark)]
+    news = [in_words(CHANGED if own else CHANGED_FOR_ALL)]
+    news += [in_words(TEXTS_BACK)] if texts else []
+    news += [in_words("{} {}", in_words(ANSWERED), " · ".join(answers))] if answers and own else []
     return task.model_copy(
         update={
             "drafts": {**task.drafts, **texts},

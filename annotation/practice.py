@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from itertools import zip_longest
 
 from annotation.review import same_form
+from annotation.wording import say
 from schemas.annotation import Annotation
 from schemas.base import content_hash, key_of
 from schemas.rubric import Choice, Rubric, Shown, Task
@@ -41,18 +42,26 @@ def not_practised(practice: Iterable[Task], gold: Iterable[Task]) -> list[Task]:
 
 def practice_rubric(rubric: Rubric) -> Rubric:
     """Return the form of the practice set: the rubric's, with the feedback on the last answer at the top."""
-    return same_form(rubric, "-practice", "Practice", Shown(name=FEEDBACK, title="Feedback on your last answer"))
+    title = say(rubric.language, "Feedback on your last answer")
+    return same_form(rubric, "-practice", "Practice: {}", Shown(name=FEEDBACK, title=title))
 
 
 def practice_for(by: str, practice: Iterable[Task], annotations: Iterable[Annotation], rubric: Rubric) -> list[Task]:
-    """Return a person's practice tasks; those answered wrongly come again with the right answer and the reason."""
+    """Return a person's practice tasks; those answered wrongly come again with the right answer and the reason.
+
+    The feedback is in the language of the rubric.
+    """
     last = _last_answers(by, annotations, rubric)
     form = practice_rubric(rubric)
     tasks = []
     for task in practice:
         annotation = last.get(task.key)
         wrong = annotation is not None and _is_wrong(task, annotation, rubric)
-        text = feedback(task, annotation, rubric) if annotation is not None and wrong else NO_FEEDBACK
+        text = (
+            feedback(task, annotation, rubric)
+            if annotation is not None and wrong
+            else say(rubric.language, NO_FEEDBACK)
+        )
         tasks.append(task.revised(rubric=form.name, version=form.version, shown={FEEDBACK: text, **task.shown}))
     return tasks
 
@@ -88,16 +97,18 @@ def _right_options(ask: Choice, right: str) -> tuple[str, ...]:
 
 def feedback(task: Task, annotation: Annotation, rubric: Rubric) -> str:
     """Return each answer beside the right one, and the reason."""
-    lines = []
+    lines, language = [], rubric.language
     for ask in rubric.asks:
         if ask.name in task.right_answers:
-            answer, correct = annotation.answers.get(ask.name), task.right_answers[ask.name]
+            answer, correct = annotation.answers.get(ask.name, ""), task.right_answers[ask.name]
+            shown = ask.label(answer), ask.label(correct)
             if answer == correct:
-                text = f"Your answer “{answer}” is correct."
+                text = say(language, "Your answer “{}” is correct.", shown[0])
             elif answer in _right_options(ask, correct):
-                text = f"Your answer “{answer}” is near enough to “{correct}”."
+                text = say(language, "Your answer “{}” is near enough to “{}”.", *shown)
+            elif answer:
+                text = say(language, "Your answer was “{}”. The correct answer is “{}”.", *shown)
             else:
-                given = f"Your answer was “{answer}”." if answer else "You gave no answer."
-                text = f"{given} The correct answer is “{correct}”."
-            lines.append(f"{ask.question} {text}")
-    return "\n".join([*lines, f"Why: {task.why}"] if task.why else lines)
+                text = say(language, "You gave no answer. The correct answer is “{}”.", shown[1])
+            lines.append(say(language, "{} {}", ask.question, text))
+    return "\n".join([*lines, say(language, "Why: {}", task.why)] if task.why else lines)

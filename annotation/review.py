@@ -4,10 +4,12 @@ They are rubrics like any other, so every form, check and queue works for them t
 """
 
 from collections.abc import Iterable
+from functools import partial
 
+from annotation.wording import say, told
 from schemas.annotation import Annotation, Finding
 from schemas.base import content_hash, key_of
-from schemas.rubric import Change, Choice, Marked, Rubric, Shown, Task, Written
+from schemas.rubric import ENGLISH, Change, Choice, Marked, Rubric, Shown, Task, Written
 
 ACCEPT, FIX, REJECT = "accept", "fix", "reject"
 RIGHT, WRONG = "right", "wrong"
@@ -30,36 +32,43 @@ def review_of(rubric: Rubric, guideline: str = "") -> Rubric:
     parts = parts_of(rubric)
     if not parts:
         raise ValueError(f"rubric {rubric.name}: people neither write nor mark anything that could be reviewed")
+    in_words = partial(say, rubric.language)
     corrected = [
         Written(
             name=part.name,
-            title=f"{part.title}: corrected",
-            hint="The text as it should be",
+            title=in_words("{}: corrected", part.title),
+            hint=in_words("The text as it should be"),
             lines=part.lines if isinstance(part, Written) else 2,
         )
         for part in parts
     ]
     comment = Written(
-        name=COMMENT, title="Comment for the author", hint="What is wrong, and what to do about it", note=True, lines=3
+        name=COMMENT,
+        title=in_words("Comment for the author"),
+        hint=in_words("What is wrong, and what to do about it"),
+        note=True,
+        lines=3,
     )
     return Rubric(
         name=derived_name(rubric.name, "-review"),
-        title=f"Review: {rubric.title or rubric.name}",
+        language=rubric.language,
+        title=in_words("Review: {}", rubric.title or rubric.name),
         version=rubric.version,
         guideline=guideline or rubric.guideline,
         shows=(
             *rubric.shows,
-            Shown(name=CHOSEN, title="The author's choices and notes"),
-            *(_shown(part, f"{part.title}: the author's") for part in parts),
-            Shown(name=WARNINGS, title="Warnings of the checks"),
+            Shown(name=CHOSEN, title=in_words("The author's choices and notes")),
+            *(_shown(part, in_words("{}: the author's", part.title)) for part in parts),
+            Shown(name=WARNINGS, title=in_words("Warnings of the checks")),
         ),
         listed=rubric.lists_by,
         asks=tuple(
             Choice(
                 name=decision_name(part.name),
-                question=f"{part.title}: is it right as it stands?",
+                question=in_words("{}: is it right as it stands?", part.title),
                 about=part.name,
                 options=(ACCEPT, FIX, REJECT),
+                labels=labels_in(rubric, ACCEPT, FIX, REJECT),
                 accepts=(ACCEPT,),
                 fixes=(FIX,),
             )
@@ -72,18 +81,20 @@ def review_of(rubric: Rubric, guideline: str = "") -> Rubric:
 
 def revision_of(rubric: Rubric) -> Rubric:
     """Return the rubric for revising rejected work: the author's, with the reviewer's comment at the top."""
-    return same_form(rubric, "-revision", "Back from review", Shown(name=COMMENT, title="Why it came back to you"))
+    first = Shown(name=COMMENT, title=say(rubric.language, "Why it came back to you"))
+    return same_form(rubric, "-revision", "Back from review: {}", first)
 
 
 def corrected_of(rubric: Rubric) -> Rubric:
     """Return the rubric by which authors are told what a reviewer corrected in their texts."""
     agreed = Choice(
         name=AGREED,
-        question="Do you agree? If you do not, say why in the question to the engineer.",
+        question=say(rubric.language, "Do you agree? If you do not, say why in the question to the engineer."),
         options=(YES, NO),
+        labels=labels_in(rubric, YES, NO),
     )
-    first = Shown(name=AFTER, title="What you wrote, as it is now")
-    return same_form(rubric, "-corrected", "Corrected", first).model_copy(
+    first = Shown(name=AFTER, title=say(rubric.language, "What you wrote, as it is now"))
+    return same_form(rubric, "-corrected", "Corrected: {}", first).model_copy(
         update={"asks": (agreed,), "writes": (), "marks": (), "for_all": ""}
     )
 
@@ -96,15 +107,17 @@ def judging_of(rubric: Rubric) -> Rubric:
     parts = parts_of(rubric)
     return Rubric(
         name=derived_name(rubric.name, "-judging"),
-        title=f"Right or wrong? {rubric.title or rubric.name}",
+        language=rubric.language,
+        title=say(rubric.language, "Right or wrong? {}", rubric.title or rubric.name),
         version=rubric.version,
         guideline=rubric.guideline,
         shows=(*rubric.shows, *(_shown(part, part.title) for part in parts)),
         asks=tuple(
             Choice(
                 name=decision_name(part.name),
-                question=f"{part.title}: is it as it should be?",
+                question=say(rubric.language, "{}: is it as it should be?", part.title),
                 options=(RIGHT, WRONG),
+                labels=labels_in(rubric, RIGHT, WRONG),
             )
             for part in parts
         ),
@@ -113,10 +126,13 @@ def judging_of(rubric: Rubric) -> Rubric:
 
 def review_task(rubric: Rubric, review: Rubric, task: Task, work: Annotation, findings: Iterable[Finding]) -> Task:
     """Return the task of reviewing an author's work. Its key stays the same when the author changes the work."""
+    rubric = rubric.in_language(task.language)
+    in_words = partial(say, rubric.language)
     texts = {part.name: text_of(work, part, task) for part in parts_of(rubric)}
-    chosen = [f"{ask.question} {work.answers.get(ask.name, '')}" for ask in rubric.asks]
-    chosen += [f"{note.title}: {text}" for note in rubric.writes if note.note and (text := work.answers.get(note.name))]
-    warnings = [f"{title_of(rubric, finding.name)}: {finding.problem}" for finding in findings]
+    chosen = [in_words("{} {}", ask.question, ask.label(work.answers.get(ask.name, ""))) for ask in rubric.asks]
+    notes = {note.title: work.answers.get(note.name) for note in rubric.writes if note.note}
+    chosen += [in_words("{}: {}", title, text) for title, text in notes.items() if text]
+    warnings = [problem_of(rubric, finding) for finding in findings]
     return _task(
         review,
         task,
@@ -125,7 +141,7 @@ def review_task(rubric: Rubric, review: Rubric, task: Task, work: Annotation, fi
             **{shown.name: task.shown[shown.name] for shown in rubric.shows},
             CHOSEN: "\n".join(chosen),
             **{_author_name(name): text for name, text in texts.items()},
-            WARNINGS: "\n".join(warnings) or "none",
+            WARNINGS: "\n".join(warnings) or in_words("none"),
         },
         drafts={name: text for name, text in texts.items() if text},
     )
@@ -144,20 +160,21 @@ def revision_task(rubric: Rubric, task: Task, work: Annotation, comment: str, co
         sample=task.sample,
         shown={COMMENT: comment, **{shown.name: task.shown[shown.name] for shown in rubric.shows}},
         drafts={write.name: text for write in rubric.writes if (text := text_of(work, write, task))},
-        news=ALSO_CORRECTED if corrected else "",
+        news=say(rubric.in_language(task.language).language, ALSO_CORRECTED) if corrected else "",
         changes=corrected,
     )
 
 
 def corrected_task(rubric: Rubric, task: Task, by: str, comment: str, corrected: tuple[Change, ...]) -> Task:
     """Return the task by which an author is told what a reviewer corrected; a later correction changes it."""
-    now = "\n".join(f"{change.title}: {change.after}" for change in corrected)
+    in_words = partial(say, rubric.in_language(task.language).language)
+    now = "\n".join(in_words("{}: {}", change.title, change.after) for change in corrected)
     return _task(
         corrected_of(rubric),
         task,
         by,
         shown={AFTER: now, **{shown.name: task.shown[shown.name] for shown in rubric.shows}},
-        news="\n".join([CORRECTED, *([f"Comment: {comment}"] if comment else [])]),
+        news="\n".join([in_words(CORRECTED), *([in_words("Comment: {}", comment)] if comment else [])]),
         changes=corrected,
     )
 
@@ -186,6 +203,11 @@ def title_of(rubric: Rubric, name: str) -> str:
     return titles.get(name, name)
 
 
+def problem_of(rubric: Rubric, finding: Finding) -> str:
+    """Return what a finding is about and what it says, in the language of the rubric."""
+    return say(rubric.language, "{}: {}", title_of(rubric, finding.name), told(rubric, finding.problem))
+
+
 def derived_key(rubric: Rubric, key: str, by: str) -> str:
     """Return the key of a derived rubric's task on somebody's work on the task with this key."""
     return key_of("task", rubric.name, key, {"by": by})
@@ -194,6 +216,11 @@ def derived_key(rubric: Rubric, key: str, by: str) -> str:
 def decision_name(part: str) -> str:
     """Return the name of the question that decides on a part."""
     return f"{part}_decision"
+
+
+def labels_in(rubric: Rubric, *options: str) -> dict[str, str]:
+    """Return what people see of options that are ours, in the rubric's language."""
+    return {} if rubric.language == ENGLISH else {option: say(rubric.language, option) for option in options}
 
 
 def _author_name(part: str) -> str:
@@ -214,6 +241,7 @@ def _task(rubric: Rubric, task: Task, by: str, **content: object) -> Task:
             "item_id": task.item_id,
             "item_key": task.item_key,
             "item_view": task.item_view,
+            "language": task.language,
             **content,
         }
     )
@@ -231,11 +259,14 @@ def derived_name(name: str, suffix: str) -> str:
 
 
 def same_form(rubric: Rubric, suffix: str, title: str, *first: Shown) -> Rubric:
-    """Return the rubric's form with more texts at the top, for one person per task and without samples."""
+    """Return the rubric's form with more texts at the top, for one person per task and without samples.
+
+    In `title`, `{}` stands for the rubric's.
+    """
     return rubric.model_copy(
         update={
             "name": derived_name(rubric.name, suffix),
-            "title": f"{title}: {rubric.title or rubric.name}",
+            "title": say(rubric.language, title, rubric.title or rubric.name),
             "shows": (*first, *rubric.shows),
             "listed": rubric.lists_by,
             "people_per_item": 1,

@@ -30,14 +30,15 @@ from annotation.review import (
     corrected_task,
     decision_name,
     parts_of,
+    problem_of,
     review_task,
     revision_of,
     revision_task,
-    title_of,
 )
 from annotation.submissions import Submissions
 from annotation.value import ByValue
 from annotation.verdicts import UNSURE, Course, Outcome, changes_of, outcome_of, record_verdicts, same_text
+from annotation.wording import say
 from schemas.annotation import Annotation, Excluded, Finding
 from schemas.base import Frozen
 from schemas.rubric import Change, Rubric, Task
@@ -262,7 +263,9 @@ class _Settling:
                 self._exclude(work, asked, reason, f"the one of {decided.at} counts")
             elif problems := self._refusals(task, work):
                 self._exclude(work, asked, REFUSED, "; ".join(problems))
-                refused = refused or decided_again(asked, form, work, problems)
+                refused = refused or decided_again(
+                    asked, form, work, problems, self.rubric.in_language(task.language).language
+                )
             else:
                 decided = self._finished(task, work, _notes(self.adjudication, work))
                 self.submissions.counted.append(work)
@@ -276,18 +279,19 @@ class _Settling:
         if decision_of(work.answers, self.rubric) == "reject":
             return []
         empty = _empty(work, self.adjudication)
-        return self._problems([*empty, *self.check(task, work), *_nothing_fixed(task, work, self.rubric)])
+        return self._problems(task, [*empty, *self.check(task, work), *_nothing_fixed(task, work, self.rubric)])
 
-    def _problems(self, findings: Iterable[Finding]) -> list[str]:
-        """Return what the rejecting ones of some findings say, each with what it is about."""
-        return [f"{title_of(self.rubric, finding.name)}: {finding.problem}" for finding in findings if finding.rejects]
+    def _problems(self, task: Task, findings: Iterable[Finding]) -> list[str]:
+        """Return what the rejecting ones of some findings on a task say, each with what it is about."""
+        rubric = self.rubric.in_language(task.language)
+        return [problem_of(rubric, finding) for finding in findings if finding.rejects]
 
     def _judged(self, first: Task, task: Task, work: Annotation) -> Course:
         """Return the result of the checks and the last review for a version of the work."""
         if decision_of(work.answers, self.rubric) == "reject":
             return self._finished(first, work, _notes(self.rubric, work))
         findings = self._findings(first, task, work)
-        if problems := self._problems(findings):
+        if problems := self._problems(task, findings):
             return Course(work.by, "back", "sent back by a check", "reject", work, "\n".join(dict.fromkeys(problems)))
         if self.review is None:
             return self._finished(first, work, _notes(self.rubric, work))
@@ -319,7 +323,8 @@ class _Settling:
         A part that was accepted and yet corrected counts as corrected. What was fixed beside a rejected part goes back
         to the author as fixed.
         """
-        parts = parts_of(self.rubric)
+        rubric = self.rubric.in_language(first.language)
+        parts = parts_of(rubric)
         decisions = {part.name: review.answers[decision_name(part.name)] for part in parts}
         before = {part.name: asked.drafts.get(part.name, "") for part in parts}
         texts = {name: review.answers.get(name, text).strip() for name, text in before.items()}
@@ -336,7 +341,7 @@ class _Settling:
             if part.name in changed
         )
         if rejected := [part.title for part in parts if decisions[part.name] == REJECT]:
-            text = "\n".join(filter(None, [f"Rejected: {', '.join(rejected)}", comment]))
+            text = "\n".join(filter(None, [say(rubric.language, "Rejected: {}", ", ".join(rejected)), comment]))
             return Course(
                 work.by, "back", "rejected by its reviewer", "reject", corrected, text, review.by, review.at, told
             )

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from annotation.latest import time_of
 from annotation.review import derived_name
+from annotation.wording import say
 from schemas.annotation import Annotation
 from schemas.base import key_of
-from schemas.rubric import Rubric, Shown, Survey, Task
+from schemas.rubric import Rubric, Shown, Survey, Task, guideline_in
 
 GUIDELINE = "guideline.survey.md"
 ABOUT = "about"
@@ -33,10 +34,11 @@ def survey_of(rubric: Rubric, survey: Survey) -> Rubric:
     """Return the rubric of a questionnaire on the work under a rubric."""
     return Rubric(
         name=derived_name(rubric.name, "-survey"),
-        title=f"Your view: {rubric.title or rubric.name}",
+        language=rubric.language,
+        title=say(rubric.language, "Your view: {}", rubric.title or rubric.name),
         version=survey.version,
-        guideline=GUIDELINE,
-        shows=(Shown(name=ABOUT, title="You have done all your tasks"),),
+        guideline=guideline_in(rubric.language, GUIDELINE),
+        shows=(Shown(name=ABOUT, title=say(rubric.language, "You have done all your tasks")),),
         asks=survey.asks,
         writes=survey.writes,
     )
@@ -51,7 +53,8 @@ def survey_task(form: Rubric, rubric: Rubric) -> Task:
         item_id=NO_RECORD,
         item_key=NO_RECORD,
         item_view=NO_RECORD,
-        shown={ABOUT: f"{rubric.title or rubric.name}\n\nPlease tell us how the work was."},
+        language=form.language,
+        shown={ABOUT: f"{rubric.title or rubric.name}\n\n{say(form.language, 'Please tell us how the work was.')}"},
     )
 
 

@@ -1,7 +1,7 @@
 """An annotation task as data: what people are shown, asked and may write, and how many of them."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
@@ -17,8 +17,14 @@ def _is_name(name: str) -> str:
     return name
 
 
+ENGLISH = "en"
+"""The language of all texts of ours. A rubric may have its own in others too."""
+
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$"), AfterValidator(_is_name)]
 """A name that forms and tables can use as it is; people see titles and questions."""
+
+
+P = TypeVar("P", bound=Frozen)
 
 
 class Turn(Frozen):
@@ -38,6 +44,9 @@ class Shown(Frozen):
         None, description="Name of the shown text whose occurrences in it are kept if it is too long for a page"
     )
     beside: str | None = Field(None, description="Name of the question that it is shown with")
+    of_program: bool = Field(
+        False, description="Whether a program wrote it, in English; forms put it into their language"
+    )
 
 
 class Choice(Frozen):
@@ -53,8 +62,15 @@ class Choice(Frozen):
     about: str | None = Field(
         None, description="Name of the text or mark that it decides on; needed if an option fixes"
     )
+    labels: Mapping[str, str] = Field(
+        default_factory=dict, description="By option, what people see of it; by default the option, which is stored"
+    )
     accepts: tuple[str, ...] = Field((), description="Options that accept the record as it is")
     fixes: tuple[str, ...] = Field((), description="Options that accept it with the texts that people wrote")
+
+    def label(self, option: str) -> str:
+        """Return what people see of an option."""
+        return self.labels.get(option, option)
 
     @property
     def decides(self) -> bool:
@@ -100,6 +116,10 @@ class Marked(Frozen):
     )
 
 
+SHOWN_TEXTS = ("title", "question", "hint")
+"""The fields of a rubric's parts that people read."""
+
+
 class Sample(Frozen):
     """A sample that people judge: a number of tasks of one kind."""
 
@@ -111,6 +131,10 @@ class Rubric(Frozen):
     """An annotation task. Its form, its guideline page and its quality checks follow from it."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=40)
+    language: str = Field(ENGLISH, description="Of all that people read in it")
+    texts: Mapping[str, Mapping[str, str]] = Field(
+        default_factory=dict, description="By another language, what people read in it, by the English text"
+    )
     title: str = Field("", description="Its name for annotators; by default its name")
     version: int = Field(ge=1, description="Raised when people would answer otherwise than before")
     guideline: str = Field(description="File with the guideline, in the family's folder")
@@ -154,6 +178,48 @@ class Rubric(Frozen):
         """The fields of the record that people may rewrite."""
         return tuple(part.name for part in self.parts if part.corrects)
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages in which people can work under it."""
+        return (ENGLISH, *self.texts)
+
+    @property
+    def read_texts(self) -> frozenset[str]:
+        """All that people read in it."""
+        parts = (*self.shows, *self.asks, *self.parts)
+        texts = {getattr(part, name, "") for part in parts for name in SHOWN_TEXTS}
+        options = {option for ask in self.asks for option in ask.options if not option.isdecimal()}
+        return frozenset({*texts, *options, self.title, *(end for ask in self.asks for end in ask.ends or ())} - {""})
+
+    def in_language(self, language: str) -> Self:
+        """Return the rubric with all that people read in a language; as it is if there is none in that language.
+
+        Its name, its guideline's stem, and the names and options that answers are stored under stay.
+        """
+        if language == self.language or language not in self.texts:
+            return self
+        texts = {text: self.texts[language][text] for text in self.read_texts} | {"": ""}
+
+        def put(part: P) -> P:
+            update: dict[str, object] = {
+                name: texts[getattr(part, name)] for name in SHOWN_TEXTS if hasattr(part, name)
+            }
+            if isinstance(part, Choice):
+                update["labels"] = {option: texts.get(option, option) for option in part.options}
+                update["ends"] = part.ends and tuple(texts[end] for end in part.ends)
+            return part.model_copy(update=update)
+
+        parts = {name: tuple(map(put, getattr(self, name))) for name in ("shows", "asks", "writes", "marks")}
+        titles = {"title": texts[self.title], "guideline": guideline_in(language, self.guideline)}
+        return self.model_copy(update={"language": language, **titles, **parts})
+
+    @model_validator(mode="after")
+    def _has_all_texts(self) -> Self:
+        for language, texts in self.texts.items():
+            if lacking := sorted(text for text in self.read_texts if not texts.get(text)):
+                raise ValueError(f"rubric {self.name}: in {language} it has no text for {lacking[0]!r}")
+        return self
+
     @model_validator(mode="after")
     def _names_refer(self) -> Self:
         shown = [text.name for text in self.shows]
@@ -179,6 +245,11 @@ class Rubric(Frozen):
             if unknown := [name for name in referring if name is not None and name not in allowed]:
                 raise ValueError(f"rubric {self.name}: {unknown[0]} {problem}")
         return self
+
+
+def guideline_in(language: str, file: str) -> str:
+    """Return the name of the file that has a guideline in a language: `guideline.survey.zh.md`."""
+    return file if language == ENGLISH else f"{file.removesuffix('.md')}.{language}.md"
 
 
 class Survey(Frozen):
@@ -227,6 +298,7 @@ class Task(Record):
     item_id: str
     item_key: str
     item_view: str = Field(description="The record's `view_hash`")
+    language: str = Field(ENGLISH, description="Of the record")
     shown: Mapping[str, str | tuple[Turn, ...]] = Field(description="By name of the shown text")
     drafts: Mapping[str, str] = Field(
         default_factory=dict, description="The texts in the boxes at the start, by name of the box"
@@ -271,6 +343,7 @@ def task_of(
         item_id=record.id,
         item_key=record.key,
         item_view=record.view_hash,
+        language=getattr(record, "language", ENGLISH),
         shown=shown,
         drafts=drafts or {},
         suggested=tuple(sorted(suggested)),

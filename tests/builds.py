@@ -107,7 +107,8 @@ def practised(project: Project) -> None:
             Annotation(task=task.id, key=task.key, by=by, rubric=task.rubric, version=task.version,
                        answers=task.right_answers, at="2026-01-01T00:00:00Z", source=f"{by}-{task.key}")
             for by in project.config.annotation.people
-            for task in practice_for(by, work.practice, [], work.practised)
+            for practice, rubric in [work.practice_of(by)]
+            for task in practice_for(by, practice, [], rubric)
         ]  # fmt: skip
         lines = "".join(f"{one.model_dump_json()}\n" for one in done)
         (project.out / "annotations" / f"{work.rubric.name}.jsonl").write_text(lines, encoding="utf-8")

@@ -19,8 +19,8 @@ from annotation.label_studio.sync import KEY, VIEW, Queue, QueuedTask, push_queu
 from annotation.label_studio.task_data import changes_between, data_fields, own_texts, task_data
 from annotation.practice import practice_for, practice_of, practice_rubric
 from annotation.review import corrected_of, corrected_task, review_of, review_task, revision_of, revision_task
+from flows.annotate.guidelines import HERE
 from flows.annotate.queues import LONGEST_TITLE
-from flows.annotate.work import HERE
 from schemas.annotation import Annotation, Finding
 from schemas.rubric import Change, Choice, Marked, Rubric, Shown, Task, Turn, Written
 from tests.label_studio import Served, copy_seed, make_seed, served

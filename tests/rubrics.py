@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from annotation.review import judging_of
-from flows.annotate.work import examples_of, guideline_of
+from flows.annotate.guidelines import examples_of, guideline_of
 from flows.families import family_names, load_family
 from schemas.rubric import Rubric, Task
 

@@ -16,7 +16,7 @@ from flows.annotate.board.reading import Board
 from flows.annotate.hours import write_hours
 from flows.annotate.pull import in_order, write_lines
 from flows.annotate.work import last_pull, works
-from flows.construct.people import every
+from flows.construct.people import People, every
 from schemas.annotation import Annotation
 from schemas.errors import Failed
 from schemas.rubric import Task
@@ -60,10 +60,10 @@ class Team:
     """A build over `words`, in which `people` work."""
 
     def __init__(self, folder: Path, words: Sequence[str], people: Sequence[str], *, per_item: int = 1,
-                 review: bool = False) -> None:  # fmt: skip
+                 review: bool = False, part: People | None = None) -> None:  # fmt: skip
         served: Any = SimpleNamespace(folder=folder / "state" / "label-studio")
         rubric = WORDS.model_copy(update={"people_per_item": per_item})
-        part = every(rubric, review=review_of(rubric) if review else None)
+        part = part or every(rubric, review=review_of(rubric) if review else None)
         self.bench = Bench(served, folder, {by: f"{by}@example.org" for by in people}, part)
         self.project = self.bench.project(words)
         self.project.config_path = folder / "words.jsonl"

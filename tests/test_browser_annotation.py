@@ -11,9 +11,9 @@ import pytest
 from annotation.label_studio.sync import is_retired, projects_of, tasks_of
 from annotation.label_studio.task_data import SUGGESTED
 from annotation.review import judging_of
+from flows.annotate.guidelines import examples_of
 from flows.annotate.pull import pull
 from flows.annotate.push import push
-from flows.annotate.work import examples_of
 from flows.construct.verification import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.rubric import AUTHORING as AUTHORING_RUBRIC

@@ -10,9 +10,10 @@ from annotation.label_studio.config import label_config
 from annotation.label_studio.task_data import task_data
 from annotation.practice import practice_of
 from annotation.review import review_of
-from flows.annotate.work import HERE
+from annotation.wording import LANGUAGES
+from flows.annotate.guidelines import HERE, examples_file
 from flows.families import load_family
-from schemas.rubric import Rubric
+from schemas.rubric import Rubric, guideline_in
 from tests.forms import AUTHORING, result
 from tests.rubrics import Shipped, rubrics
 
@@ -145,8 +146,10 @@ def test_what_a_family_asks_people_is_shipped(family: str) -> None:
 
 
 def test_no_guideline_and_no_example_is_left_over() -> None:
-    used = {(shipped.rubric.guideline, f"examples.{name}.yaml") for name, shipped in SHIPPED.items()}
-    of_derived = {f"guideline.{form}.md" for form in ("review", "adjudication", "survey")}
+    spoken = [one.rubric.in_language(language) for one in SHIPPED.values() for language in one.rubric.languages]
+    used = {(rubric.guideline, examples_file(rubric)) for rubric in spoken}
+    derived = [f"guideline.{form}.md" for form in ("review", "adjudication", "survey")]
+    of_derived = {guideline_in(language, file) for file in derived for language in LANGUAGES}
     guidelines = {one for one, _ in used} | of_derived
     examples = {one for _, one in used}
     for path in Path(HERE.parent).rglob("guideline*.md"):

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from annotation.label_studio.config import FOR_ALL, QUESTION, deciding_question, hidden_boxes
 from annotation.label_studio.task_data import SUGGESTED
+from annotation.wording import in_all_languages
 from schemas.base import Frozen
 from schemas.rubric import Marked, Rubric
 
@@ -65,7 +66,7 @@ def answers_of(rubric: Rubric, annotation: Mapping[str, Any], data: Mapping[str,
     drafts = {
         write.name: str(data.get(f"draft_{write.name}", "")).strip()
         for write in rubric.writes
-        if data.get(f"note_{write.name}") == SUGGESTED
+        if data.get(f"note_{write.name}") in in_all_languages(SUGGESTED)
     }
     return Answers(
         answers=answers,

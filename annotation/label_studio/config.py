@@ -6,6 +6,7 @@ by itself.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -13,6 +14,7 @@ from markdown_it import MarkdownIt
 from markupsafe import escape
 
 from annotation.label_studio.task_data import NEWS, in_short
+from annotation.wording import say
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Written
 
 QUESTION = "question-to-engineer"
@@ -44,6 +46,7 @@ unless you pressed <kbd>Shift</kbd> + <kbd>Enter</kbd> in its box. To ask the en
 press <kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip.</p>
 <p>A skipped task comes back to you, with its boxes as they were at first.</p>
 """
+MARKING = "Press {}, then draw over the words. To remove a mark, click it and press Backspace."
 HELP = {
     "kept": "* required · texts are saved as you type · Ctrl+Enter submits · guideline: Instructions",
     "unkept": "* required · Shift+Enter in a box saves a draft · Ctrl+Enter outside submits · guideline: Instructions",
@@ -115,7 +118,7 @@ class _Form:
             if text.beside is None:
                 self._show(shown, text)
         for when, line in HELP.items():
-            _note(_view(asked, when), line)
+            _note(_view(asked, when), self._say(line))
         if rubric.for_all:
             self._ask_for_all(asked)
         for ask in rubric.asks:
@@ -133,8 +136,11 @@ class _Form:
             if write.note:
                 self._write(notes, write)
         block = _view(notes, "block")
-        _title(block, "Question to the engineer")
-        self._box(block, QUESTION, 2, "Is anything unclear, or wrong with this task? May stay empty.")
+        _title(block, self._say("Question to the engineer"))
+        self._box(block, QUESTION, 2, self._say("Is anything unclear, or wrong with this task? May stay empty."))
+
+    def _say(self, text: str, *values: object) -> str:
+        return say(self.rubric.language, text, *values)
 
     def _show(self, parent: Xml.Element, text: Shown) -> None:
         # A text that may be long shrinks and scrolls in its own box, so that everything else stays in view.
@@ -148,8 +154,7 @@ class _Form:
 
     def _mark(self, block: Xml.Element, mark: Marked) -> None:
         key = self.keys.get((mark.name, ""))
-        press = f"Press {key or 'the button'}, then draw over the words."
-        _note(block, f"{press} To remove a mark, click it and press Backspace.")
+        _note(block, self._say(MARKING, key or self._say("the button")))
         labels = Xml.SubElement(block, "Labels", name=mark.name, toName=_object(mark.of))
         label = Xml.SubElement(labels, "Label", value=_plain(mark.title), alias=mark.name, background=MARK_COLOUR)
         if key:
@@ -157,9 +162,9 @@ class _Form:
 
     def _ask_for_all(self, parent: Xml.Element) -> None:
         block = _view(parent, "block form-row")
-        _title(block, ALL_PARTS)
+        _title(block, self._say(ALL_PARTS))
         choices = Xml.SubElement(block, "Choices", name=FOR_ALL, toName=self.about, choice="single", layout="inline")
-        self._option(choices, FOR_ALL, self.rubric.for_all)
+        self._option(choices, FOR_ALL, self.rubric.for_all, self.rubric.asks[0].label(self.rubric.for_all))
 
     def _ask(self, parent: Xml.Element, ask: Choice) -> None:
         block = _view(parent, "block")
@@ -171,15 +176,15 @@ class _Form:
             _note(block, f"{ask.options[0]} = {ask.ends[0]} … {ask.options[-1]} = {ask.ends[1]}")
         choices = Xml.SubElement(
             block, "Choices", name=ask.name, toName=self.about, choice="single-radio", layout="inline", required="true",
-            requiredMessage=_plain(f"Not answered yet: {ask.question}"),
+            requiredMessage=_plain(self._say("Not answered yet: {}", ask.question)),
         )  # fmt: skip
         if self.rubric.for_all:  # Label Studio neither asks for what is hidden nor submits it
             _visible_when(choices, "choice-unselected", FOR_ALL, (self.rubric.for_all,))
         for option in ask.options:
-            self._option(choices, ask.name, option)
+            self._option(choices, ask.name, option, ask.label(option))
 
-    def _option(self, choices: Xml.Element, name: str, option: str) -> None:
-        choice = Xml.SubElement(choices, "Choice", value=_plain(option), alias=option)
+    def _option(self, choices: Xml.Element, name: str, option: str, label: str) -> None:
+        choice = Xml.SubElement(choices, "Choice", value=_plain(label), alias=option)
         if key := self.keys.get((name, option)):
             choice.set("hotkey", key)
 
@@ -198,7 +203,7 @@ class _Form:
         box.set("value", f"$draft_{write.name}")
         if needed:
             box.set("required", "true")
-            box.set("requiredMessage", _plain(f"Not written yet: {write.title}"))
+            box.set("requiredMessage", _plain(self._say("Not written yet: {}", write.title)))
 
     def _box(self, parent: Xml.Element, name: str, lines: int, hint: str) -> Xml.Element:
         # Without `transcription`, a submit that is stopped because a text is missing turns the full boxes into labels.
@@ -269,7 +274,8 @@ def guideline_page(rubric: Rubric, guideline: str, examples: Iterable[Task] = ()
     `examples` are tasks with their answers, in the order in which they are shown.
     """
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(guideline)
-    rest = f"{_decided(rubric, examples)}{_keys(rubric)}<p>Version {rubric.version}.</p>"
+    version = say(rubric.language, "Version {}.", rubric.version)
+    rest = f"{_decided(rubric, examples)}{_keys(rubric)}<p>{version}</p>"
     return f'<style>\n{GUIDELINE_STYLE}</style><div class="guideline">{body}{rest}</div>'
 
 
@@ -277,38 +283,44 @@ def _decided(rubric: Rubric, examples: Iterable[Task]) -> str:
     """Return the examples as tables: what was shown, what was answered, and why."""
     tables = []
     for task in examples:
-        asked = {ask.name: ask.question for ask in rubric.asks}
+        asked = {ask.name: ask for ask in rubric.asks}
         rows = [
             (text.title or text.name, in_short(task.shown[text.name]))
             for text in rubric.shows
             if text.name in task.shown
         ]
-        rows += [(asked[name], answer) for name, answer in task.right_answers.items() if name in asked]
+        answers = [(asked[name], answer) for name, answer in task.right_answers.items() if name in asked]
+        rows += [(ask.question, ask.label(answer)) for ask, answer in answers]
         rows += [(write.title, task.drafts[write.name]) for write in rubric.writes if write.name in task.drafts]
-        rows += [("Why", task.why)] if task.why else []
+        rows += [(say(rubric.language, "Why"), task.why)] if task.why else []
         cells = "".join(f"<tr><td>{escape(what)}</td><td>{escape(text)}</td></tr>" for what, text in rows)
         tables.append(f"<table><tbody>{cells}</tbody></table>")
-    return f"<h2>{EXAMPLES}</h2>{''.join(tables)}" if tables else ""
+    return f"<h2>{say(rubric.language, EXAMPLES)}</h2>{''.join(tables)}" if tables else ""
 
 
 def _keys(rubric: Rubric) -> str:
     """Return the keys of the form as a table, in the form's order."""
-    keys = hotkeys(rubric)
-    rows = [("", ALL_PARTS, [(FOR_ALL_KEY, rubric.for_all)])] if rubric.for_all else []
+    keys, in_words = hotkeys(rubric), partial(say, rubric.language)
+    for_all = [(FOR_ALL_KEY, ask.label(rubric.for_all)) for ask in rubric.asks[:1]]
+    rows = [("", in_words(ALL_PARTS), for_all)] if rubric.for_all else []
     rows += [
-        ("", ask.question, [(keys[ask.name, option], option) for option in ask.options if (ask.name, option) in keys])
+        (
+            "",
+            ask.question,
+            [(keys[ask.name, option], ask.label(option)) for option in ask.options if (ask.name, option) in keys],
+        )
         for ask in rubric.asks
     ]
     rows += [
-        ("", mark.title, [(keys[mark.name, ""], "then draw over the words")])
+        ("", mark.title, [(keys[mark.name, ""], in_words("then draw over the words"))])
         for mark in rubric.marks
         if (mark.name, "") in keys
     ]
     rows += [
-        ("kept", "Submit", [("Ctrl + Enter", "")]),
-        ("unkept", "Submit", [("Ctrl + Enter", "outside a box")]),
-        ("", "Skip the task", [("Ctrl + Space", "outside a box")]),
-        ("unkept", "Save a box as a draft", [("Shift + Enter", "in it")]),
+        ("kept", in_words("Submit"), [("Ctrl + Enter", "")]),
+        ("unkept", in_words("Submit"), [("Ctrl + Enter", in_words("outside a box"))]),
+        ("", in_words("Skip the task"), [("Ctrl + Space", in_words("outside a box"))]),
+        ("unkept", in_words("Save a box as a draft"), [("Shift + Enter", in_words("in it"))]),
     ]
     cells = "".join(
         (f'<tr class="{when}">' if when else "<tr>")
@@ -319,4 +331,4 @@ def _keys(rubric: Rubric) -> str:
         if how
     )
     # Label Studio adds a table body if there is none, and the next push would see a changed guideline.
-    return f"<h2>Keys</h2><table><tbody>{cells}</tbody></table>{SAVING}"
+    return f"<h2>{in_words('Keys')}</h2><table><tbody>{cells}</tbody></table>{in_words(SAVING)}"

@@ -17,13 +17,16 @@ from typing import Any
 
 from annotation.label_studio.client import Client, ProjectInfo, Refused, Row, Unanswered
 from annotation.label_studio.task_data import LISTED, NEWS
+from annotation.wording import say
 from schemas.base import counted
 from schemas.errors import Failed, WrongInput
+from schemas.rubric import ENGLISH
 
 MARK = "touchstone"
 """The first word of the last line of the description of each of our projects, by which it is recognised."""
 TO_DO = "Open it and press Label All Tasks; the guideline opens first. Finished tasks are under Done."
 NOTHING = "Nothing to do here now. Tasks come by themselves; you need not import any."
+SENTENCE_ENDS = ("?", "!", ".", "？", "！", "。")
 KEEP = "Please leave the last line of this description as it is: it identifies the project."
 """A card shows three lines, up to about 160 characters: never the line that this one is about."""
 KEY, VIEW, RETIRED = "ext_id", "view_hash", "retired"
@@ -68,6 +71,8 @@ class Queue:
     """The names in the tasks' data that the queue's table hides."""
     shared: bool = False
     """True if anybody may take its tasks; a task that one person skips goes to others."""
+    language: str = ENGLISH
+    """That of the form."""
 
 
 @dataclass
@@ -124,9 +129,10 @@ def projects_of(client: Client, benchmark: str) -> dict[str, ProjectInfo]:
 
 def card_text(queue: Queue) -> str:
     """Return the description of a queue's project, with the queue's name in the last line."""
-    about = queue.about if queue.about.endswith(("?", "!", ".")) or not queue.about else f"{queue.about}."
-    lines = [about, TO_DO] if queue.tasks else [NOTHING, about]
-    return f"{' '.join(filter(None, lines))}\n\n{KEEP}\n{MARK} {queue.name}"
+    about = queue.about if not queue.about or queue.about.endswith(SENTENCE_ENDS) else f"{queue.about}."
+    to_do, nothing, keep = (say(queue.language, text) for text in (TO_DO, NOTHING, KEEP))
+    lines = [about, to_do] if queue.tasks else [nothing, about]
+    return f"{' '.join(filter(None, lines))}\n\n{keep}\n{MARK} {queue.name}"
 
 
 def tasks_of(client: Client, project: ProjectInfo) -> list[Row]:

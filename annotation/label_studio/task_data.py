@@ -8,10 +8,11 @@ from typing import Any
 from markupsafe import escape
 
 from annotation.adjudicate import ASKED, nameless
-from annotation.label_studio.differences import marked
+from annotation.label_studio.differences import SPACES, marked
 from annotation.verdicts import same_text
+from annotation.wording import in_all_languages, say, told
 from schemas.annotation import Annotation
-from schemas.rubric import Change, Compared, Rubric, Task, Turn
+from schemas.rubric import ENGLISH, Change, Compared, Rubric, Task, Turn
 
 MOST_CHARACTERS = 60_000
 """The longest text with which a page stays fast, about 10,000 words: one of 20,000 takes 7 s to open."""
@@ -25,6 +26,8 @@ LISTED = "Task"
 RETURNED = "yours, of the earlier version"
 NEWS = "news"
 """The name of what the person is told before anything else, in a task's data; HTML."""
+EARLIER_TURNS = "{} earlier turns are left out here"
+LEFT_OUT = "[… {} characters of the text are left out here …]"
 SHORT_CHARACTERS = 600
 """The most of a text in an example."""
 NOTHING = "–"
@@ -57,7 +60,7 @@ def task_data(rubric: Rubric, task: Task) -> dict[str, Any]:
         raise ValueError(f"task {task.key}: {min(unknown)} has a draft, and the rubric has no such text to write")
     data: dict[str, Any] = {
         "ext_id": task.key, "view_hash": task.id, "item_id": task.item_id, "item_key": task.item_key,
-        "item_view": task.item_view, "rubric": task.rubric, "version": task.version, NEWS: _news(task),
+        "item_view": task.item_view, "rubric": task.rubric, "version": task.version, NEWS: _news(task, rubric.language),
     }  # fmt: skip
     for shown in rubric.shows:
         text = task.shown.get(shown.name)
@@ -65,13 +68,16 @@ def task_data(rubric: Rubric, task: Task) -> dict[str, Any]:
             raise ValueError(f"task {task.key}: {shown.name} is no {shown.kind}")
         around = task.shown.get(shown.around, "") if shown.around else ""
         assert isinstance(around, str)
-        data[f"shown_{shown.name}"] = cut(text, around) if isinstance(text, str) else _turns(text)
+        if isinstance(text, str) and shown.of_program:
+            text = told(rubric, text)
+        in_form = cut(text, around, rubric.language) if isinstance(text, str) else _turns(text, rubric.language)
+        data[f"shown_{shown.name}"] = in_form
     for write in rubric.writes:
         draft, left_out = task.drafts.get(write.name, ""), task.left_out.get(write.name, "")
-        note = f"No suggestion: {left_out}" if left_out else ""
+        note = say(rubric.language, "No suggestion: {}", told(rubric, left_out)) if left_out else ""
         data[f"draft_{write.name}"] = draft
-        note = SUGGESTED if draft and write.name in task.suggested else note
-        data[f"note_{write.name}"] = RETURNED if write.name in task.returned else note
+        note = say(rubric.language, SUGGESTED) if draft and write.name in task.suggested else note
+        data[f"note_{write.name}"] = say(rubric.language, RETURNED) if write.name in task.returned else note
     data[LISTED] = listed(task.shown[rubric.lists_by])
     return data
 
@@ -97,7 +103,7 @@ def own_texts(rubric: Rubric, work: Annotation, before: Mapping[str, Any]) -> di
     for write in rubric.writes:
         text, draft = work.answers.get(write.name, ""), before.get(f"draft_{write.name}")
         own = not write.corrects if draft is None else not same_text(text, draft)
-        own = own or before.get(f"note_{write.name}") == RETURNED
+        own = own or before.get(f"note_{write.name}") in in_all_languages(RETURNED)
         if text and own and write.name not in work.untouched and not (write.note and work.untouched):
             texts[write.name] = text
     return texts
@@ -108,26 +114,30 @@ def _plain(text: str | list[dict[str, Any]]) -> str:
     return text if isinstance(text, str) else "\n".join(f"{turn['speaker']}: {turn['text']}" for turn in text)
 
 
-def _news(task: Task) -> str:
+def _news(task: Task, language: str) -> str:
     """Return what the person is told, as HTML: the lines, the changes with what was removed and added marked, and what
     others answered.
     """
     lines = [f"<p>{escape(line)}</p>" for line in task.news.splitlines()]
-    lines += [f"<p><b>{escape(change.title)}:</b> {marked(change.before, change.after)}</p>" for change in task.changes]
-    return "".join([*lines, _side_by_side(task.compared)])
+    colon = say(language, "{}: {}", "", "").strip()
+    for change in task.changes:
+        difference = marked(change.before, change.after)
+        said = say(language, SPACES) if difference == SPACES else difference
+        lines.append(f"<p><b>{escape(change.title)}{colon}</b> {said}</p>")
+    return "".join([*lines, _side_by_side(task.compared, language)])
 
 
-def _side_by_side(compared: Sequence[Compared]) -> str:
+def _side_by_side(compared: Sequence[Compared], language: str) -> str:
     """Return people's answers as a table in HTML, with a column for each person; where they differ they are bold."""
     if not compared:
         return ""
-    people = "".join(f"<th>{name}</th>" for name in nameless(len(compared[0].answers)))
+    people = "".join(f"<th>{name}</th>" for name in nameless(len(compared[0].answers), language))
     rows = []
     for row in compared:
         answers = [str(escape(answer or NOTHING)).replace("\n", "<br>") for answer in row.answers]
         cells = [f"<td><b>{answer}</b></td>" if len(set(answers)) > 1 else f"<td>{answer}</td>" for answer in answers]
         rows.append(f"<tr><th>{escape(row.title)}</th>{''.join(cells)}</tr>")
-    head = f"<caption>{ASKED}</caption><thead><tr><th></th>{people}</tr></thead>"
+    head = f"<caption>{say(language, ASKED)}</caption><thead><tr><th></th>{people}</tr></thead>"
     return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
 
 
@@ -135,7 +145,7 @@ def in_short(text: str | tuple[Turn, ...]) -> str:
     """Return the start of a text, or the end of a dialogue, for a reader who needs no more to recognise it."""
     if isinstance(text, str):
         return text if len(text) <= SHORT_CHARACTERS else f"{text[: SHORT_CHARACTERS - 1]}…"
-    line = _plain(_turns(text))
+    line = _plain(_turns(text, ENGLISH))
     return line if len(line) <= SHORT_CHARACTERS else f"…{line[1 - SHORT_CHARACTERS :]}"
 
 
@@ -147,7 +157,7 @@ def listed(text: str | tuple[Turn, ...]) -> str:
     return line if len(line) <= LISTED_CHARACTERS else f"{line[: LISTED_CHARACTERS - 1]}…"
 
 
-def _turns(turns: tuple[Turn, ...]) -> list[dict[str, Any]]:
+def _turns(turns: tuple[Turn, ...], language: str) -> list[dict[str, Any]]:
     """Return a dialogue for Label Studio; if it is too long, the last turns, which matter most.
 
     All speakers but one have a start, so that the form can indent their turns: they are told apart by it alone.
@@ -156,17 +166,17 @@ def _turns(turns: tuple[Turn, ...]) -> list[dict[str, Any]]:
     kept: list[dict[str, Any]] = []
     left = MOST_CHARACTERS
     for turn in reversed(turns):
-        text = cut(turn.text)
+        text = cut(turn.text, language=language)
         left -= len(text)
         if left < 0:
-            kept.append({"speaker": "[…]", "text": f"{len(turns) - len(kept)} earlier turns are left out here"})
+            kept.append({"speaker": "[…]", "text": say(language, EARLIER_TURNS, len(turns) - len(kept))})
             break
         start = {} if turn.speaker == first else {"start": 0}
         kept.append({"speaker": turn.speaker, "text": text, **start})
     return kept[::-1]
 
 
-def cut(text: str, around: str = "") -> str:
+def cut(text: str, around: str = "", language: str = ENGLISH) -> str:
     """Return the text, or if it is longer than `MOST_CHARACTERS`, its start, end and the surroundings of some places.
 
     They are the first `PLACES` places between start and end of any line of `around`, in any case. If there are none,
@@ -189,6 +199,5 @@ def cut(text: str, around: str = "") -> str:
         else:
             merged.append((start, min(end, len(text))))
     pieces = [text[start:end] for start, end in merged]
-    gaps = [f"\n\n[… {later[0] - former[1]:,} characters of the text are left out here …]\n\n"
-            for former, later in pairwise(merged)]  # fmt: skip
-    return "".join(chain.from_iterable(zip(pieces, [*gaps, ""], strict=True)))
+    gaps = [say(language, LEFT_OUT, f"{later[0] - former[1]:,}") for former, later in pairwise(merged)]
+    return "".join(chain.from_iterable(zip(pieces, [*(f"\n\n{gap}\n\n" for gap in gaps), ""], strict=True)))

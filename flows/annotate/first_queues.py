@@ -10,6 +10,7 @@ from flows.annotate.queues import queue_of
 from flows.annotate.work import ANYBODY
 from flows.construct.people import People
 from flows.project.settings import AnnotationSettings, Config
+from schemas.rubric import ENGLISH, Rubric
 
 
 def open_queues(config: Config, client: Client) -> int:
@@ -31,6 +32,12 @@ def _first_queues(benchmark: str, settings: AnnotationSettings, people: People, 
     if not settings.people:
         yield queue_of(benchmark, people, folder, rubric, ANYBODY, (), rubric.people_per_item)
     for by in settings.annotators:
-        yield queue_of(benchmark, people, folder, rubric, by, (), 1)
-    if settings.lead is not None and people.review is None and rubric.decides:
-        yield queue_of(benchmark, people, folder, adjudication_of(rubric), settings.lead, (), 1)
+        yield queue_of(benchmark, people, folder, _read_by(by, rubric, settings), by, (), 1)
+    if (lead := settings.lead) is not None and people.review is None and rubric.decides:
+        form = adjudication_of(_read_by(lead, rubric, settings))
+        yield queue_of(benchmark, people, folder, form, lead, (), 1)
+
+
+def _read_by(by: str, rubric: Rubric, settings: AnnotationSettings) -> Rubric:
+    """Return the rubric in English, or in another language if the person reads no English."""
+    return rubric if settings.can_read(by, ENGLISH) else rubric.in_language(settings.languages[by][0])

@@ -19,6 +19,7 @@ from annotation.label_studio.sync import (
 )
 from annotation.practice import practice_for
 from annotation.quality import WorkStatistics, work_statistics
+from flows.annotate.queues import form_names
 from flows.annotate.work import ANYBODY, Collected, Form, benchmark_of, last_pull, read_excluded
 from flows.project.project import Project
 from schemas.annotation import Annotation
@@ -113,7 +114,7 @@ class _Queues:
         follow_ups = [task for task, _ in (*settlement.reviews, *settlement.revisions, *settlement.corrections)]
         follow_ups += [disagreement.asked for disagreement in settlement.disagreements]
         self.tasks = {task.key: task for task in (*self.work.tasks, *self.work.gold, *follow_ups)}
-        self.known = {*self.tasks, *(task.key for task in self.work.practice)}
+        self.known = {*self.tasks, *(task.key for practice in self.work.practice.values() for task in practice)}
 
     def lines(self, changed: Collection[int]) -> Iterator[QueueProgress]:
         """Yield the progress of each queue; `changed` has the numbers of the projects that were changed."""
@@ -121,30 +122,31 @@ class _Queues:
         for form in self.work.forms:
             projects = self._projects(form)
             for statistics in self._statistics(form, projects):
-                info = projects.get(statistics.by)
-                to_pull = self._to_pull(info)
+                own = projects.get(statistics.by, ())
+                to_pull = self._to_pull(own)
+                first = next(iter(own), None)
                 changed_since, no_longer_asked = self._outdated(statistics.by) if form == "work" else (0, 0)
                 yield QueueProgress(
                     **{**dict(statistics), "left": statistics.left - to_pull},
                     changed_since=changed_since,
                     no_longer_asked=no_longer_asked,
-                    to_pull=to_pull + self._late(info),
+                    to_pull=to_pull + self._late(own),
                     work=self.work.rubric.name,
                     form=form,
                     rubric=self.work.forms[form].name,
                     agreement=agreement.get(statistics.by) if form == "work" else None,
                     suspended=statistics.by in self.collected.suspended,
-                    changed=info is not None and info.id in changed,
-                    url=self.server.url(info) if info and self.server else "",
-                    links=self._links(info) if form == "deciding" else {},
+                    changed=any(info.id in changed for info in own),
+                    url=self.server.url(first) if first and self.server else "",
+                    links=self._links(own) if form == "deciding" else {},
                 )
 
-    def _links(self, info: ProjectInfo | None) -> dict[str, str]:
+    def _links(self, projects: Sequence[ProjectInfo]) -> dict[str, str]:
         """Return the address of each task of a queue, by its key."""
-        if info is None or self.server is None:
+        if self.server is None:
             return {}
-        rows = [row for row in self.server.tasks(info) if not is_retired(row)]
-        return {row["data"].get(KEY): self.server.task_url(info, row) for row in rows}
+        rows = [(info, row) for info in projects for row in self.server.tasks(info) if not is_retired(row)]
+        return {row["data"].get(KEY): self.server.task_url(info, row) for info, row in rows}
 
     def _outdated(self, by: str) -> tuple[int, int]:
         """Return the number of tasks that changed after a person did them, and of those that are no longer asked."""
@@ -160,22 +162,25 @@ class _Queues:
         outdated = [key for key, counts in done.items() if not counts]
         return len(asked.intersection(outdated)), len(set(outdated) - asked)
 
-    def _projects(self, form: Form) -> dict[str, ProjectInfo]:
-        """Return the form's projects by person; those of people who are no longer named are empty and left out."""
+    def _projects(self, form: Form) -> dict[str, list[ProjectInfo]]:
+        """Return the form's projects by person, one for each language; first those with tasks.
+
+        Those of people who are no longer named are empty and left out.
+        """
         rubric = self.work.forms[form]
-        version = f"{rubric.name}@{rubric.version}"
-        by_person = {}
+        names = form_names(rubric.name, rubric.version)
+        by_person: dict[str, list[ProjectInfo]] = defaultdict(list)
         for name, info in self.server.projects.items() if self.server else ():
             *_, queue_form, by = name.rsplit("/", 2)
-            if queue_form == version and (not self.named or by in self.named):
-                by_person[by] = info
-        return by_person
+            if queue_form in names and (not self.named or by in self.named):
+                by_person[by].append(info)
+        return {by: sorted(own, key=lambda info: (not info.tasks, info.id)) for by, own in by_person.items()}
 
-    def _statistics(self, form: Form, projects: Mapping[str, ProjectInfo]) -> list[WorkStatistics]:
+    def _statistics(self, form: Form, projects: Mapping[str, Sequence[ProjectInfo]]) -> list[WorkStatistics]:
         rubric, shared = self.work.forms[form].name, ANYBODY in projects
         done = self._by_queue([work for work in self.collected.settlement.counted if work.rubric == rubric], shared)
         queues = {
-            by: self._tasks(by, projects.get(by), [work.key for work in done if work.by == by])
+            by: self._tasks(by, projects.get(by, ()), [work.key for work in done if work.by == by])
             for by in sorted({*projects, *(work.by for work in done)})
         }
         keys = {task.key for tasks in queues.values() for task in tasks}
@@ -193,30 +198,31 @@ class _Queues:
         """Return the annotations, as everybody's if the queue is shared."""
         return [work.model_copy(update={"by": ANYBODY}) for work in annotations] if shared else annotations
 
-    def _tasks(self, by: str, project: ProjectInfo | None, done: Sequence[str]) -> list[Task]:
+    def _tasks(self, by: str, projects: Sequence[ProjectInfo], done: Sequence[str]) -> list[Task]:
         """Return the tasks of a person's queue. What was done is among them, even if it was deleted by hand since."""
-        practice = practice_for(by, self.work.practice, self.by_person[by], self.work.practised)
+        own, practised = self.work.practice_of(by)
+        practice = practice_for(by, own, self.by_person[by], practised)
         tasks = self.tasks | {task.key: task for task in practice}
-        rows = self._rows(project)
+        rows = self._rows(projects)
         keys = dict.fromkeys([*(row["data"].get(KEY) for row in rows if not is_retired(row)), *done])
         return [tasks[key] for key in keys if key in tasks]
 
-    def _rows(self, project: ProjectInfo | None) -> list[Row]:
-        return self.server.tasks(project) if self.server else []
+    def _rows(self, projects: Sequence[ProjectInfo]) -> list[Row]:
+        return [row for project in projects for row in self.server.tasks(project)] if self.server else []
 
-    def _to_pull(self, project: ProjectInfo | None) -> int:
+    def _to_pull(self, projects: Sequence[ProjectInfo]) -> int:
         """Return the number of submitted tasks of a queue, without those made by hand, that no pull has read."""
         return sum(
             bool(row["total_annotations"])
             and worked_on(row)
             and row["data"].get(KEY) in self.known
             and self.pulled.isdisjoint((row["data"].get(VIEW), row["data"].get(KEY)))
-            for row in self._rows(project)
+            for row in self._rows(projects)
         )
 
-    def _late(self, project: ProjectInfo | None) -> int:
+    def _late(self, projects: Sequence[ProjectInfo]) -> int:
         """Return the number of retired tasks with an answer that no pull has read."""
         return sum(
             answered_though_retired(row) and self.pulled.isdisjoint((row["data"].get(VIEW), row["data"].get(KEY)))
-            for row in self._rows(project)
+            for row in self._rows(projects)
         )

@@ -15,6 +15,7 @@ from annotation.label_studio.sync import KEY, VIEW, Submitted, all_projects_of, 
 from annotation.latest import TAKEN_BACK, exclude
 from data.store import Store
 from flows.annotate.hours import write_hours
+from flows.annotate.queues import form_names, rubric_of
 from flows.annotate.work import (
     ANYBODY,
     APART,
@@ -27,7 +28,6 @@ from flows.annotate.work import (
     collect,
     read_annotations,
     read_excluded,
-    rubric_of,
     whole_lines,
     works,
 )
@@ -231,8 +231,9 @@ def _deleted_or_taken_back(
     deleted: list[Annotation] = []
     taken_back: list[Annotation] = []
     for annotation in missing:
-        queue = f"{benchmark_of(project)}/{annotation.rubric}@{annotation.version}"
-        exists = any((f"{queue}/{by}", annotation.task) in existing for by in (annotation.by, ANYBODY))
+        forms = form_names(annotation.rubric, annotation.version)
+        names = [f"{benchmark_of(project)}/{form}/{by}" for form in forms for by in (annotation.by, ANYBODY)]
+        exists = any((name, annotation.task) in existing for name in names)
         (taken_back if exists else deleted).append(annotation)
     return deleted, taken_back
 

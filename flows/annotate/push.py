@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from annotation.adjudicate import Disagreement, may_decide, who_knows
 from annotation.assign import Assignment, assign, overlapping, without_suggestions
 from annotation.earlier import EarlierWork, asked_again
-from annotation.label_studio.client import Client, ProjectInfo, Row
+from annotation.label_studio.client import Client, Row
 from annotation.label_studio.sync import (
     KEY,
     VIEW,
@@ -17,7 +17,6 @@ from annotation.label_studio.sync import (
     is_retired,
     projects_of,
     push_queue,
-    tasks_of,
     withdraw,
     worked_on,
 )
@@ -25,8 +24,10 @@ from annotation.label_studio.task_data import RETURNED, changes_between, own_tex
 from annotation.practice import PRACTICE, passed_practice, practice_for, practice_rubric
 from annotation.review import corrected_of, revision_of
 from annotation.survey import survey_task
-from flows.annotate.pull import source_of
+from annotation.wording import in_all_languages
 from flows.annotate.queues import queue_of, submitted_ids
+from flows.annotate.readers import check_readers
+from flows.annotate.server_queues import ServerQueues
 from flows.annotate.work import (
     ANYBODY,
     Work,
@@ -34,14 +35,14 @@ from flows.annotate.work import (
     accounts_of,
     benchmark_of,
     collect,
-    queue_name,
     read_annotations,
     read_excluded,
     works,
 )
 from flows.project.project import Project, read_verdicts
+from schemas.annotation import Annotation
 from schemas.base import counted
-from schemas.rubric import Rubric, Task
+from schemas.rubric import ENGLISH, Rubric, Task
 
 QueueRows = tuple[Queue, Sequence[Row]]
 """A queue as it should be, and its tasks as the server has them."""
@@ -64,14 +65,18 @@ def push(project: Project, client: Client) -> Pushed:
     """Bring everybody's current tasks to their queues.
 
     Our queues that nobody works in any more are emptied: those of an earlier version of a form, of a person who is no
-    longer named, and of a part that the build no longer has. So is a second project of a queue.
+    longer named, and of a part that the build no longer has. So is a second project of a queue. Raises `WrongInput`
+    before anything is sent if too few people read the language of some tasks.
     """
     pushed = Pushed()
     codes = {account_name(number): code for number, code in accounts_of(project, client).items()}
+    asked = works(project)
+    check_readers(project.config.annotation, asked)
     projects = projects_of(client, benchmark_of(project))
+    server = ServerQueues(client, benchmark_of(project), projects)
     names = set()
-    for work in works(project):
-        queues = _WorkQueues(project, client, work, projects, codes)
+    for work in asked:
+        queues = _WorkQueues(project, server, work, codes)
         for queue, rows in queues.queues():
             names.add(queue.name)
             existing = projects.get(queue.name)
@@ -89,17 +94,9 @@ def push(project: Project, client: Client) -> Pushed:
 class _WorkQueues:
     """The queues of a rubric's people, with their tasks on the server and the work done so far."""
 
-    def __init__(
-        self,
-        project: Project,
-        client: Client,
-        work: Work,
-        projects: Mapping[str, ProjectInfo],
-        codes: Mapping[str, str],
-    ) -> None:
-        """`projects` are those of the benchmark; `codes` has the code of each account's name."""
-        self.project, self.client, self.projects = project, client, projects
-        self.benchmark = benchmark_of(project)
+    def __init__(self, project: Project, server: ServerQueues, work: Work, codes: Mapping[str, str]) -> None:
+        """`codes` has the code of each account's name."""
+        self.project, self.server = project, server
         self.people = tuple(project.config.annotation.people)
         self.lead, self.annotators = project.config.annotation.lead, project.config.annotation.annotators
         self._leads = {*self.people}.difference(self.annotators)
@@ -117,9 +114,12 @@ class _WorkQueues:
             if form is not None:
                 self._earlier[form.name] = EarlierWork(self.annotations, form)
         self._excluded = {work.source for work in read_excluded(project, work.rubric.name)}
-        self._rows: dict[str, list[Row]] = {}
         self._writers: dict[str, set[str]] = defaultdict(set)
         self._finished: dict[str, set[str]] = defaultdict(set)
+        self._did: dict[tuple[str, str], set[str]] = defaultdict(set)
+        """By form and task's key, who has done it."""
+        for annotation in self.settlement.counted:
+            self._did[annotation.rubric, annotation.key].add(annotation.by)
         self._ready: set[str] = set()
         """People who have done all tasks of their queue of the rubric."""
         items = {task.key: task.item_key for task in work.tasks}
@@ -139,12 +139,12 @@ class _WorkQueues:
             yield from self._corrections()
         if self._adjudication is not None:
             yield from self._adjudications(self._adjudication)
-        if self.work.survey is not None:
-            yield from self._surveys(self.work.survey)
+        if self.work.questions is not None:
+            yield from self._surveys()
 
     def _own(self) -> Iterator[QueueRows]:
         """Yield each person's queue of the rubric, and their practice set."""
-        rubric, practice, practised = self.work.rubric, self.work.practice, self.work.practised
+        rubric = self.work.rubric
         assignment = self._assignment()
         for by in assignment.queues:
             for task in (*assignment.queues[by], *assignment.later[by]):
@@ -155,17 +155,19 @@ class _WorkQueues:
             for by, later in assignment.later.items()
             if later
         ]
-        form = practice_rubric(practised)
         for by in self.people:
             tasks = [task for task in assignment.queues.get(by, ()) if task.sample != PRACTICE]
             done = self._done(by)
-            yield self._queue(rubric, by, tasks, done)
+            yield from self._queues(rubric, by, tasks, done)
             if by in self.annotators and tasks and all(task.id in done for task in tasks):
                 self._ready.add(by)
+            practice, practised = self.work.practice_of(by)
             if practice:
+                form = practice_rubric(practised)
                 done = submitted_ids(self.annotations, form, by)
                 tasks = practice_for(by, practice, self.annotations, practised)
-                yield self._queue(form, by, [task for task in tasks if by in self.annotators or task.id in done], done)
+                mine = [task for task in tasks if by in self.annotators or task.id in done]
+                yield from self._queues(form, by, mine, done)
 
     def _assignment(self) -> Assignment:
         """Assign the rubric's tasks; those in the overlap go out without suggestions."""
@@ -177,12 +179,13 @@ class _WorkQueues:
         drafted = {
             row["data"].get(KEY)
             for by in self.people
-            for row in self._tasks(work.rubric, by)
-            if any(row["data"].get(note, "") not in ("", RETURNED) for note in notes)
+            for row in self.server.all_tasks(work.rubric, by)
+            if any(row["data"].get(note, "") not in {"", *in_all_languages(RETURNED)} for note in notes)
         }
         barred = who_knows(self.settlement.disagreements, work.gold, deciding, held)
         for task in (*tasks, *work.gold):
             barred[task.key] = barred.get(task.key, set()).union(by for by in self._leads if task.key not in held[by])
+            barred[task.key] |= self._cannot_read(task, work.rubric)
         by_value, number = self.settlement.by_value, self.project.config.annotation.overlap_first
         fixed = by_value.fixed if by_value else overlapping(tasks, work.rubric, number, seed, held, drafted)
         assignment = assign(
@@ -196,10 +199,8 @@ class _WorkQueues:
             further=self.settlement.further({by: held[by] for by in {*self.annotators} - self.collected.suspended}),
             barred=barred,
             suspended=self.collected.suspended,
-            practice=work.practice,
-            passed=[
-                by for by in self.people if passed_practice(by, work.practice, self.annotations, work.practised)
-            ],
+            practice=next(iter(work.practice.values())),
+            passed=[by for by in self.people if passed_practice(by, *self._practice(by))],
         )  # fmt: skip
         # The lead gets no more known answers. If they are all the lead's own, there are only as many as there are.
         lacking = self.annotators if work.people.gold is not None else ()
@@ -224,14 +225,14 @@ class _WorkQueues:
         for task, author in self.settlement.revisions:
             revisions[author].append(task)
         for by in self.people:
-            yield self._queue(revision_of(self.work.rubric), by, revisions[by], self._done(by))
+            yield from self._queues(revision_of(self.work.rubric), by, revisions[by], self._done(by))
 
     def _corrections(self) -> Iterator[QueueRows]:
         """Yield the queues in which authors are told what was corrected in their texts."""
         form = corrected_of(self.work.rubric)
         for by in self.people:
             tasks = [task for task, author in self.settlement.corrections if author == by]
-            yield self._queue(form, by, tasks, submitted_ids(self.annotations, form, by))
+            yield from self._queues(form, by, tasks, submitted_ids(self.annotations, form, by))
 
     def _reviews(self, review: Rubric) -> Iterator[QueueRows]:
         held = {by: self._held(review, by) for by in self.people}
@@ -245,6 +246,7 @@ class _WorkQueues:
                 task.key: {
                     author,
                     *(by for by in (*self._writing(task.item_key), *self._leads) if task.key not in held[by]),
+                    *self._cannot_read(task, review),
                 }
                 for task, author in self.settlement.reviews
             },
@@ -252,7 +254,7 @@ class _WorkQueues:
         )
         self.shortages += [f"{review.name}: {message}" for message in assignment.messages]
         for by in self.people:
-            yield self._queue(review, by, assignment.queues.get(by, ()), self._done(by))
+            yield from self._queues(review, by, assignment.queues.get(by, ()), self._done(by))
 
     def _adjudications(self, form: Rubric) -> Iterator[QueueRows]:
         """Yield the queues of those who decide where others differ, first what it is worth most to decide."""
@@ -270,22 +272,34 @@ class _WorkQueues:
         place = {one.asked.key: number for number, one in enumerate(disagreements)}
         for by in self.people:
             tasks = sorted(assignment.queues.get(by, ()), key=lambda task: place[task.key])
-            yield self._queue(form, by, tasks, self._done(by))
+            yield from self._queues(form, by, tasks, self._done(by))
 
-    def _surveys(self, form: Rubric) -> Iterator[QueueRows]:
+    def _surveys(self) -> Iterator[QueueRows]:
         """Yield the questionnaires of those who have done all their tasks, and have nothing to revise."""
-        annotations = read_annotations(self.project, form.name)
         finished = {(work.task, work.by) for work in self.settlement.counted}
         revising = {by for task, by in self.settlement.revisions if (task.id, by) not in finished}
-        task = survey_task(form, self.work.rubric)
         for by in self.people:
-            done = submitted_ids(annotations, form, by)
-            yield self._queue(form, by, [task] if done or by in self._ready - revising else [], done)
+            language = self.work.language_for(by)
+            if (form := self.work.survey_in(language)) is not None:
+                done = submitted_ids(read_annotations(self.project, form.name), form, by)
+                task = survey_task(form, self.work.rubric.in_language(language))
+                yield from self._queues(form, by, [task] if done or by in self._ready - revising else [], done)
 
     def _may_decide(self, disagreement: Disagreement) -> set[str]:
         """Return who decided, or who may: the lead, or those who have not done the task and are not to."""
         not_writing = {*self.annotators} - self._writers[disagreement.task.item_key]
-        return may_decide(disagreement, self.lead, not_writing)
+        settings, language = self.project.config.annotation, disagreement.task.language
+        lead = self.lead if self.lead is not None and settings.can_read(self.lead, language) else None
+        return may_decide(disagreement, lead, {by for by in not_writing if settings.can_read(by, language)})
+
+    def _cannot_read(self, task: Task, form: Rubric) -> set[str]:
+        """Return who does not read the language of a task, and has not done it either."""
+        can_read = self.project.config.annotation.can_read
+        return {by for by in self.people if not can_read(by, task.language)} - self._did[form.name, task.key]
+
+    def _practice(self, by: str) -> tuple[Sequence[Task], Sequence[Annotation], Rubric]:
+        practice, practised = self.work.practice_of(by)
+        return practice, self.annotations, practised
 
     def _writing(self, item: str) -> set[str]:
         """Return the people who should not review others' work on a record, since they write it themselves.
@@ -303,33 +317,47 @@ class _WorkQueues:
         wanted = rubric.people_per_item
         people = Counter(work.task for work in settlement.counted)
         done = {task for task, number in people.items() if number >= wanted}
-        yield self._queue(rubric, ANYBODY, self._open_tasks(), done, wanted)
+        yield from self._queues(rubric, ANYBODY, self._open_tasks(), done, wanted)
         if self.work.people.review is not None:
-            yield self._queue(self.work.people.review, ANYBODY, (task for task, _ in settlement.reviews), people)
+            yield from self._queues(self.work.people.review, ANYBODY, (task for task, _ in settlement.reviews), people)
             form = corrected_of(rubric)
             told = (task for task, _ in settlement.corrections)
-            yield self._queue(form, ANYBODY, told, submitted_ids(self.annotations, form, ANYBODY))
+            yield from self._queues(form, ANYBODY, told, submitted_ids(self.annotations, form, ANYBODY))
         if self._adjudication is not None:
             differing = (one.asked for one in self.collected.disagreements)
-            yield self._queue(self._adjudication, ANYBODY, differing, people)
-        yield self._queue(revision_of(rubric), ANYBODY, (task for task, _ in settlement.revisions), people)
+            yield from self._queues(self._adjudication, ANYBODY, differing, people)
+        yield from self._queues(revision_of(rubric), ANYBODY, (task for task, _ in settlement.revisions), people)
 
-    def _queue(
+    def _queues(
         self, rubric: Rubric, by: str, tasks: Iterable[Task], done: Collection[str], people: int = 1
-    ) -> QueueRows:
-        """Return a queue as it should be, and its rows.
+    ) -> Iterator[QueueRows]:
+        """Yield a person's queues of a form as they should be, one for each language of the tasks, and their rows.
 
-        A task that is `done` is in it only if it was done there: not if it was deleted by hand since, nor if it was
-        done in a second project of the queue.
+        A task that is `done` is in a queue only if it was done there: not if it was deleted by hand since, nor if it
+        was done in a second project of the queue.
         """
-        rows = self._tasks(rubric, by)
-        done_here = {row["data"].get(VIEW) for row in rows if worked_on(row)}
-        asked = [task for task in tasks if task.id in done_here or task.id not in done]
-        again = self._blocked(rubric, by, done, people)
-        told = self._with_earlier(rubric, by, asked) if rubric.name in self._earlier else asked
-        work = self.work
-        queue = queue_of(self.benchmark, work.people, work.folder, rubric, by, told, people, again, work.examples)
-        return queue, rows
+        tasks, work = list(tasks), self.work
+        forms = {language: work.form_in(language, rubric) for language in work.rubric.languages}
+        done_in = {
+            row["data"].get(VIEW): language
+            for language, form in forms.items()
+            for row in self.server.tasks(form, by)
+            if worked_on(row)
+        }
+        usual = {task.id: work.rubric.in_language(task.language).language for task in tasks}
+        for language, form in forms.items():
+            asked = [
+                task
+                for task in tasks
+                if done_in.get(task.id, usual[task.id]) == language and (task.id in done_in or task.id not in done)
+            ]
+            if not asked and language != ENGLISH and not self.server.has(form, by):
+                continue
+            again = self.server.blocked(form, by, done, people, self._excluded)
+            told = self._with_earlier(form, by, asked) if form.name in self._earlier else asked
+            examples = [task for task in work.examples if work.rubric.in_language(task.language).language == language]
+            queue = queue_of(self.server.benchmark, work.people, work.folder, form, by, told, people, again, examples)
+            yield queue, self.server.tasks(form, by)
 
     def _with_earlier(self, rubric: Rubric, by: str, tasks: Iterable[Task]) -> list[Task]:
         """Return the tasks with the person's work on earlier versions of them, and with what changed since.
@@ -337,10 +365,10 @@ class _WorkQueues:
         In everybody's queue the texts may be another person's, and nothing else is told. Where several people do a
         task, they stay blind to each other's work. A review has the author's texts in its boxes, and none of earlier.
         """
-        is_review = rubric == self.work.people.review
+        is_review = self.work.people.review is not None and rubric.name == self.work.people.review.name
         if by == ANYBODY and (rubric.people_per_item > 1 or is_review):
             return list(tasks)
-        rows = [*self._tasks(rubric, ANYBODY), *self._tasks(rubric, by)]
+        rows = [*self.server.all_tasks(rubric, ANYBODY), *self.server.all_tasks(rubric, by)]
         shown = {row["data"].get(VIEW): row["data"] for row in rows if isinstance(row["data"], Mapping)}
         told = []
         for task in tasks:
@@ -354,46 +382,16 @@ class _WorkQueues:
             told.append(asked_again(task, rubric, work, texts, changes, own=by != ANYBODY))
         return told
 
-    def _tasks(self, rubric: Rubric, by: str) -> list[Row]:
-        """Return the tasks of a person's queue as the server has them."""
-        name = queue_name(self.benchmark, rubric, by)
-        if name not in self._rows:
-            info = self.projects.get(name)
-            self._rows[name] = tasks_of(self.client, info) if info is not None else []
-        return self._rows[name]
-
     def _held(self, rubric: Rubric, by: str) -> set[str]:
         """Return the keys of a person's tasks, with those that were done and deleted by hand since.
 
         A lead who was named in mid-project keeps what is done; the rest goes to others.
         """
         done = {work.key for work in self.settlement.counted if work.by == by and work.rubric == rubric.name}
-        if by in self._leads and rubric != self._adjudication:
+        if by in self._leads and (self._adjudication is None or rubric.name != self._adjudication.name):
             return done
-        return done | {row["data"].get(KEY) for row in self._tasks(rubric, by) if not is_retired(row)}
+        return done | {row["data"].get(KEY) for row in self.server.all_tasks(rubric, by) if not is_retired(row)}
 
     def _done(self, by: str) -> set[str]:
         """Return the ids of the tasks on which a person's work counts."""
         return {work.task for work in self.settlement.counted if work.by == by}
-
-    def _blocked(self, rubric: Rubric, by: str, done: Collection[str], people: int) -> frozenset[str]:
-        """Return the ids of tasks that the server regards as done, but where no work counts: they go out again.
-
-        Work that the last pull has not seen yet may count, and blocks nothing.
-        """
-        full = {
-            row["id"]: str(row["data"].get(VIEW))
-            for row in self._tasks(rubric, by)
-            if not is_retired(row) and row["data"].get(VIEW) not in done and (row["total_annotations"] or 0) >= people
-        }
-        if not full:
-            return frozenset()
-        exported = self.client.export(self.projects[queue_name(self.benchmark, rubric, by)].id)
-        sources = {
-            row["id"]: {
-                source_of(annotation) for annotation in row["annotations"] if not annotation.get("was_cancelled")
-            }
-            for row in exported
-            if row["id"] in full
-        }
-        return frozenset(full[number] for number, names in sources.items() if names and names <= self._excluded)

@@ -19,6 +19,7 @@ from flows.project.project import Project
 from flows.report.template import style, template
 from schemas.annotation import Agreement, Annotation, Comparison, Means
 from schemas.base import counted
+from schemas.rubric import ENGLISH
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
 NOTHING = "–"
@@ -262,7 +263,7 @@ def _differences(collected: Collected, links: Mapping[str, str]) -> list[Mapping
             "record": one.task.item_key,
             "stands": collected.decisions.get(one.task.key, "undecided"),
             "decided": one.decided,
-            "people": nameless(len(one.decisions)),
+            "people": nameless(len(one.decisions), ENGLISH),
             "answers": one.asked.compared,
             "url": links.get(one.asked.key, ""),
         }

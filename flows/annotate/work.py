@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from annotation.adjudicate import Disagreement, adjudication_of, known_answers, worked_examples
@@ -23,7 +22,7 @@ from annotation.measures import DRAWS
 from annotation.practice import not_practised, practice_of, practice_rubric
 from annotation.quality import suspended
 from annotation.reliability import Reliabilities, reliabilities
-from annotation.review import AGREED, DISAGREES, NO, corrected_of, judging_of, revision_of
+from annotation.review import AGREED, DISAGREES, NO, corrected_of, judging_of, review_of, revision_of
 from annotation.settle import Settlement, settle
 from annotation.survey import survey_of
 from annotation.value import by_value_of
@@ -31,19 +30,18 @@ from data.sources.files import json_lines
 from data.sources.spec import SourceError
 from data.stage_files import Stage
 from flows.annotate.findings import findings_of
+from flows.annotate.guidelines import examples_of
 from flows.annotate.server import server_folder
 from flows.construct.people import People
 from flows.project.project import Project
 from flows.project.settings import LOCAL
 from schemas.annotation import Agreement, Annotation, Comparison, Excluded, Means
-from schemas.base import Record, key_of
+from schemas.base import Record
 from schemas.errors import WrongInput, first_problem
-from schemas.rubric import Rubric, Task
+from schemas.rubric import ENGLISH, Rubric, Survey, Task, guideline_in
 from schemas.verdict import Decision
 
-HERE = Path(__file__).parent
 M = TypeVar("M", bound=BaseModel)
-EXAMPLE = "example"
 APART = "-apart"
 """How the names of files end that hold what does not count."""
 ANYBODY = "all"
@@ -73,60 +71,68 @@ class Work:
     """Tasks with a known answer; none of them is in the practice set."""
     programs: Sequence[Annotation]
     """Programs' answers to the tasks."""
-    practised: Rubric
-    """The rubric that people practise first: the rubric itself, or judging what is written under it."""
-    practice: Sequence[Task]
-    survey: Rubric | None = None
+    practice: Mapping[str, Sequence[Task]]
+    """The practice set, by each language of the forms of the tasks."""
+    reads: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The languages that people read, by their codes; who is not named reads all."""
+    questions: Survey | None = None
     """The questionnaire for those who have done all their tasks; its answers are no part of the data."""
     examples: Sequence[Task] = ()
     """Tasks that somebody who decided between people made examples for the guideline."""
 
     @property
     def forms(self) -> dict[Form, Rubric]:
-        """The forms of the rubric's queues: its own, and those for practice, revision, and review or adjudication."""
-        forms: dict[Form, Rubric] = {"practice": practice_rubric(self.practised)} if self.practice else {}
-        forms |= {"work": self.rubric, "revision": revision_of(self.rubric)}
-        if self.people.review:
-            forms |= {"review": self.people.review, "corrected": corrected_of(self.rubric)}
-        elif self.rubric.decides:
-            forms["deciding"] = adjudication_of(self.rubric)
+        """The forms of the rubric's queues, in English."""
+        return self.forms_in(ENGLISH)
+
+    def forms_in(self, language: str) -> dict[Form, Rubric]:
+        """Return the rubric's own form in a language, and those for practice, revision, and review or adjudication."""
+        rubric, review = self.rubric.in_language(language), self.people.review
+        forms: dict[Form, Rubric] = {}
+        if any(self.practice.values()):
+            forms["practice"] = practice_rubric(practised(rubric, self.people))
+        forms |= {"work": rubric, "revision": revision_of(rubric)}
+        if review is not None:
+            translated = rubric.language != ENGLISH
+            forms["review"] = review_of(rubric, guideline_in(language, review.guideline)) if translated else review
+            forms["corrected"] = corrected_of(rubric)
+        elif rubric.decides:
+            forms["deciding"] = adjudication_of(rubric)
         return forms
+
+    def form_in(self, language: str, form: Rubric) -> Rubric:
+        """Return one of the forms, or the questionnaire, in a language."""
+        forms = (*self.forms_in(language).values(), self.survey_in(language))
+        return next(one for one in forms if one is not None and one.name == form.name)
 
     @property
     def rubrics(self) -> dict[str, Rubric]:
         """The forms, by their rubrics' names."""
         return {form.name: form for form in self.forms.values()}
 
+    @property
+    def survey(self) -> Rubric | None:
+        """The questionnaire, with its frame in English."""
+        return self.survey_in(ENGLISH)
 
-# ---- guidelines and worked examples: in the family's folder; those for reviews and questionnaires in this one ----
+    def survey_in(self, language: str) -> Rubric | None:
+        """Return the questionnaire with its frame in a language; what it asks is as the configuration has it."""
+        return None if self.questions is None else survey_of(self.rubric.in_language(language), self.questions)
 
+    def language_for(self, by: str) -> str:
+        """Return the language in which a person practises, and is asked at the end: the first that they read."""
+        own = [language for language in self.reads.get(by, ()) if language in self.practice]
+        return next(iter([*own, *self.practice]))
 
-def guideline_of(rubric: Rubric, folder: Path) -> str:
-    """Return the guideline, in Markdown, of a rubric of the family in `folder`."""
-    return _file(folder, rubric.guideline).read_text(encoding="utf-8")
-
-
-def examples_of(rubric: Rubric, folder: Path) -> tuple[Task, ...]:
-    """Return the worked examples of a rubric of the family in `folder`."""
-    path = _file(folder, f"examples.{rubric.name}.yaml")
-    rows: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
-    return tuple(
-        Task(
-            key=key_of("task", rubric.name, EXAMPLE, {"number": number}),
-            rubric=rubric.name,
-            version=rubric.version,
-            sample=EXAMPLE,
-            item_id=EXAMPLE,
-            item_key=EXAMPLE,
-            item_view=EXAMPLE,
-            **row,
-        )
-        for number, row in enumerate(rows)
-    )
+    def practice_of(self, by: str) -> tuple[Sequence[Task], Rubric]:
+        """Return a person's practice set, and the rubric that they practise in its language."""
+        language = self.language_for(by)
+        return self.practice[language], practised(self.rubric.in_language(language), self.people)
 
 
-def _file(folder: Path, name: str) -> Path:
-    return folder / name if (folder / name).exists() else HERE / name
+def practised(rubric: Rubric, people: People) -> Rubric:
+    """Return the rubric that people practise first: the rubric itself, or judging what is written under it."""
+    return rubric if people.review is None else judging_of(rubric)
 
 
 # ---- a build's work ----
@@ -158,9 +164,12 @@ def _work(parts: Sequence[PartRecords], project: Project) -> Work:
         programs += part.programs(records, made)
     about = {task.item_key for task in (*tasks, *gold)}
     asked = [(name, record) for name, _, _, records in parts for record in records if record.key in about]
-    practised = rubric if people.review is None else judging_of(rubric)
-    survey = project.config.annotation.surveys.get(rubric.name)
-    practice = practice_of(examples_of(practised, folder) or gold, practised, seed)
+    spoken = {rubric.in_language(task.language).language for task in (*tasks, *gold)}
+    practice = {}
+    for language in [language for language in rubric.languages if language in spoken] or [ENGLISH]:
+        form = practised(rubric.in_language(language), people)
+        own = [task for task in gold if rubric.in_language(task.language).language == language]
+        practice[language] = practice_of(examples_of(form, folder) or own, form, seed)
     return Work(
         rubric=rubric,
         people=people,
@@ -169,11 +178,11 @@ def _work(parts: Sequence[PartRecords], project: Project) -> Work:
         records={record.key: record for _, record in asked},
         parts={record.key: name for name, record in asked},
         tasks=tasks,
-        gold=not_practised(practice, gold),
+        gold=not_practised([task for own in practice.values() for task in own], gold),
         programs=programs,
-        practised=practised,
         practice=practice,
-        survey=None if survey is None else survey_of(rubric, survey),
+        reads=project.config.annotation.languages,
+        questions=project.config.annotation.surveys.get(rubric.name),
     )
 
 
@@ -362,16 +371,6 @@ def whole_lines(content: bytes, model: type[M]) -> Iterator[M]:
 def benchmark_of(project: Project) -> str:
     """Return the first part of the names of the build's queues. A pilot has its own, or it would empty the others."""
     return project.config.name if project.limit is None else f"{project.config.name} (pilot)"
-
-
-def queue_name(benchmark: str, rubric: Rubric, by: str) -> str:
-    """Return the name of a person's queue: `sample/uraq-check@1/a1`."""
-    return f"{benchmark}/{rubric.name}@{rubric.version}/{by}"
-
-
-def rubric_of(queue: str) -> str:
-    """Return the rubric's name in a queue's: `uraq-check` of `sample/uraq-check@1/a1`."""
-    return queue.split("/")[-2].partition("@")[0]
 
 
 def codes_of(project: Project) -> frozenset[str] | None:

@@ -78,6 +78,10 @@ class AnnotationSettings(Frozen):
     people: Mapping[Annotated[str, Field(pattern=PERSON)], str] = Field(
         default_factory=dict, description="Each person's code -> the e-mail address they log in with"
     )
+    languages: Mapping[str, Annotated[tuple[Literal["en", "zh"], ...], Field(min_length=1)]] = Field(
+        default_factory=dict, description="Person's code -> the languages of the items they get, first the one they "
+        "practise in; who is not named here gets all"
+    )  # fmt: skip
     lead: str | None = Field(
         None, description="Code of who decides where people differ, and does nothing else; null: a third person"
     )
@@ -139,6 +143,22 @@ class AnnotationSettings(Frozen):
         if surveys and not others.data.get("people", {"": ""}):
             raise ValueError("name the `people` too: each of them is asked once all their tasks are done")
         return surveys
+
+    @field_validator("languages")
+    @classmethod
+    def _are_of_people(
+        cls, languages: Mapping[str, tuple[str, ...]], others: ValidationInfo
+    ) -> Mapping[str, tuple[str, ...]]:
+        people = others.data.get("people", languages)
+        if unknown := sorted(set(languages).difference(people)):
+            raise ValueError(
+                f"{unknown[0]}: expected the code of one of `people`{': ' if people else ''}{', '.join(people)}"
+            )
+        return languages
+
+    def can_read(self, code: str, language: str) -> bool:
+        """Return whether a person reads a language."""
+        return language in self.languages.get(code, (language,))
 
     @property
     def annotators(self) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ FORMS = (
 """How the names of forms end, in the order in which to do their tasks, and what is said of each."""
 NEWS, WHYS = "news", ("shown_feedback", "shown_review_comment")
 """Where a task's data says why it came back: in HTML, and in texts."""
-NOT_BACK = "If your answer is wrong"
+NOT_BACK = ("If your answer is wrong", "如果答错了")
 """How the feedback on a practice task begins before the first answer."""
 LISTED, RETIRED = "Task", "retired"
 """The names in a task's data of its line in a table, and of the sign that it has left its queue."""
@@ -124,7 +124,7 @@ def title_of(project: Any) -> str:
     """Return a queue's title without the person's code; one that was cut is whole in the description."""
     title = str(project.title).partition(" · ")[2] or str(project.title)
     if title.endswith("…"):
-        whole = re.search(rf"{re.escape(title[:-1])}[^.?!]*[?!]?", project.description or "")
+        whole = re.search(rf"{re.escape(title[:-1])}[^.?!。？！]*[?!？！]?", project.description or "")
         title = whole[0] if whole else title
     return title
 

@@ -28,6 +28,7 @@ from flows.annotate.board.outliers import (
 )
 from flows.annotate.board.waits import Waits, age, day_of, waits
 from flows.annotate.progress import OnServer, QueueProgress
+from flows.annotate.queues import form_names
 from flows.annotate.work import ANYBODY, Collected, Form
 from schemas.annotation import Agreement, Annotation
 from schemas.base import counted
@@ -160,8 +161,8 @@ def task_links(server: OnServer | None, benchmark: str) -> Link:
                 places.setdefault((queue, str(row["data"].get(VIEW))), server.task_url(info, row))
 
     def link(rubric: str, version: int, by: str, task: str) -> str:
-        queue = f"{benchmark}/{rubric}@{version}"
-        names = (f"{queue}/{by}", f"{queue}/{ANYBODY}") if by else (queue,)
+        queues = [f"{benchmark}/{form}" for form in form_names(rubric, version)]
+        names = [f"{queue}/{of}" for queue in queues for of in (by, ANYBODY)] if by else queues
         return next((places[name, task] for name in names if (name, task) in places), "")
 
     return link
@@ -273,11 +274,10 @@ def _loads(collected: Collected, progress: Sequence[QueueProgress], server: OnSe
 def _not_handed_out(collected: Collected, server: OnServer) -> int:
     """Return how many people the tasks lack: those whose queue waits for the practice set, for instance."""
     form = collected.work.rubric
-    queue = f"{form.name}@{form.version}"
     holders: Counter[str] = Counter()
     for name, info in server.projects.items():
         _, _, rest = name.partition("/")
-        if rest.rpartition("/")[0] == queue:
+        if rest.rpartition("/")[0] in form_names(form.name, form.version):
             people = form.people_per_item if name.endswith(f"/{ANYBODY}") else 1
             for row in server.listed(info):
                 if not is_retired(row):

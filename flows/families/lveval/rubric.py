@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from flows.families.lveval.answer_keywords import keywords_problem
+from flows.families.lveval.chinese import CHINESE
 from flows.families.lveval.confusing_facts import fact_problem
 from flows.families.lveval.datasets import BY_NAME
 from flows.families.lveval.inputs import ToConfuse
@@ -12,6 +13,9 @@ from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Written, task_of
 
 KEEP, EDIT, REJECT = "keep", "edit", "reject"
 DECISIONS = (KEEP, EDIT, REJECT)
+
+
+TEXTS = {"zh": CHINESE}
 
 
 def _decision(question: str, about: str) -> tuple[Choice]:
@@ -27,6 +31,7 @@ CONFUSING_FACT = Rubric(
     title="Is it a good confusing fact?",
     version=2,
     guideline="guideline.confusing-facts.md",
+    texts=TEXTS,
     shows=_shows(
         question="Question", answers="Right answers", original_fact="The original fact", fact="The confusing fact"
     ),
@@ -53,6 +58,7 @@ REPLACEMENTS = Rubric(
     title="Which keywords do we replace, and with what?",
     version=2,
     guideline="guideline.replacements.md",
+    texts=TEXTS,
     shows=_shows(
         question="Question", answers="Answers", rules="Proposed rules", excerpts="Sentences that contain the keywords"
     ),
@@ -64,7 +70,11 @@ CONFLICTS = Rubric(
     title="What goes wrong when the keywords are replaced?",
     version=2,
     guideline="guideline.replacements.md",
-    shows=_shows(question="Question", answers="Answers", rules="The rules", conflicts="What goes wrong"),
+    texts=TEXTS,
+    shows=(
+        *_shows(question="Question", answers="Answers", rules="The rules"),
+        Shown(name="conflicts", title="What goes wrong", of_program=True),
+    ),
     asks=_decision("Can the rules stay as they are? A rule in conflict will be left out.", "rules"),
     writes=(RULES,),
 )
@@ -73,6 +83,7 @@ KEYWORDS = Rubric(
     title="What must a right answer contain?",
     version=2,
     guideline="guideline.keywords.md",
+    texts=TEXTS,
     shows=_shows(question="Question", answer="Answer", keywords="Proposed keywords"),
     asks=_decision(
         "Must a right answer contain the proposed words, and no others? To edit, mark all that it must contain.",
@@ -85,6 +96,7 @@ BLACKLIST = Rubric(
     title="Does the word mean something by itself?",
     version=2,
     guideline="guideline.keywords.md",
+    texts=TEXTS,
     shows=(
         Shown(name="word", title="Word"),
         Shown(name="matches", title="Answers that contain it", around="word"),
@@ -96,6 +108,7 @@ ANSWERABLE = Rubric(
     title="Can it be answered without the text?",
     version=1,
     guideline="guideline.answerable.md",
+    texts=TEXTS,
     shows=_shows(question="Question", answer="Right answer"),
     asks=(
         Choice(

@@ -1,0 +1,132 @@
+"""All that our forms, guidelines and tasks say themselves, in Chinese, by the English text.
+
+`{}` stands for what is put in. Label Studio's own buttons stay English, so they are named as they are on the page.
+"""
+
+CHINESE = {
+    "{}: {}": "{}：{}",
+    "{} {}": "{}{}",
+    # ---- the form ----
+    "* required · texts are saved as you type · Ctrl+Enter submits · guideline: Instructions":
+        "* 必填 · 文字边写边存 · Ctrl+Enter 提交 · 指南见 Instructions",
+    "* required · Shift+Enter in a box saves a draft · Ctrl+Enter outside submits · guideline: Instructions":
+        "* 必填 · 在文本框内按 Shift+Enter 保存草稿 · 在文本框外按 Ctrl+Enter 提交 · 指南见 Instructions",
+    "Question to the engineer": "向工程师提问",
+    "Is anything unclear, or wrong with this task? May stay empty.":
+        "有看不懂的地方，或者题目本身有问题吗？没有可以不填。",
+    "Press {}, then draw over the words. To remove a mark, click it and press Backspace.":
+        "先按 {}，再用鼠标划出词语。要取消标记，点一下它，再按 Backspace。",
+    "the button": "按钮",
+    "All parts at once": "所有部分一起",
+    "Not answered yet: {}": "还没有回答：{}",
+    "Not written yet: {}": "还没有填写：{}",
+    "suggested: check it, or write your own": "程序的建议：请核对，或者自己写",
+    "yours, of the earlier version": "您在上一个版本里写的",
+    "No suggestion: {}": "没有建议：{}",
+    "{} earlier turns are left out here": "此处省略前面的 {} 轮",
+    "[… {} characters of the text are left out here …]": "［……此处省略 {} 个字符……］",
+    # ---- the guideline ----
+    "Examples on which people differed": "大家意见不一的例子",
+    "Why": "理由",
+    "Version {}.": "第 {} 版。",
+    "Keys": "快捷键",
+    "Submit": "提交（Submit）",
+    "Skip the task": "跳过此题（Skip）",
+    "Save a box as a draft": "把文本框里的文字存为草稿",
+    "outside a box": "在文本框外按",
+    "in it": "在文本框内按",
+    "then draw over the words": "再用鼠标划出词语",
+    """
+<p class="kept">Your texts are saved as you type. To ask the engineer and go on: write your question, then skip.</p>
+<p class="unkept">Your texts are saved when you submit. If you leave the page or skip the task before, a text is lost
+unless you pressed <kbd>Shift</kbd> + <kbd>Enter</kbd> in its box. To ask the engineer and go on: write your question,
+press <kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip.</p>
+<p>A skipped task comes back to you, with its boxes as they were at first.</p>
+""": """
+<p class="kept">您写的文字会自动保存。想问工程师、先做下一题：写好问题，再跳过此题。</p>
+<p class="unkept">您写的文字在提交时保存。如果提交前离开页面或跳过此题，
+没有在文本框内按过 <kbd>Shift</kbd> + <kbd>Enter</kbd> 的文字就会丢失。
+想问工程师、先做下一题：写好问题，按 <kbd>Shift</kbd> + <kbd>Enter</kbd>，再跳过此题。</p>
+<p>跳过的题以后还会回到您这里，文本框恢复到最初的样子。</p>
+""",
+    # ---- practice ----
+    "Practice: {}": "练习：{}",
+    "Feedback on your last answer": "对您上次回答的反馈",
+    "If your answer is wrong, you will find the right one here afterwards.": "如果答错了，之后会在这里看到正确答案。",
+    "Your answer “{}” is correct.": "您的回答“{}”正确。",
+    "Your answer “{}” is near enough to “{}”.": "您的回答“{}”与“{}”足够接近。",
+    "Your answer was “{}”. The correct answer is “{}”.": "您的回答是“{}”，正确答案是“{}”。",
+    "You gave no answer. The correct answer is “{}”.": "您没有回答，正确答案是“{}”。",
+    "Why: {}": "理由：{}",
+    "Right or wrong? {}": "对还是错？{}",
+    "{}: is it as it should be?": "{}：符合要求吗？",
+    "right": "对",
+    "wrong": "错",
+    # ---- review and revision ----
+    "Review: {}": "审核：{}",
+    "{}: corrected": "{}（改正后）",
+    "The text as it should be": "写出正确的文字",
+    "Comment for the author": "给作者的意见",
+    "What is wrong, and what to do about it": "哪里不对，应该怎么改",
+    "The author's choices and notes": "作者的选择和备注",
+    "{}: the author's": "{}（作者的）",
+    "Warnings of the checks": "自动检查的提醒",
+    "{}: is it right as it stands?": "{}：现在这样对吗？",
+    "accept": "接受",
+    "fix": "修正",
+    "reject": "拒绝",
+    "none": "无",
+    "Back from review: {}": "退回修改：{}",
+    "Why it came back to you": "为什么退回给您",
+    "Rejected: {}": "未通过：{}",
+    "Corrected: {}": "已更正：{}",
+    "Do you agree? If you do not, say why in the question to the engineer.":
+        "您同意吗？如果不同意，请在“向工程师提问”里说明理由。",
+    "yes": "是",
+    "no": "否",
+    "What you wrote, as it is now": "您写的文字，现在是这样",
+    "A reviewer accepted your work and corrected it, as marked here. You need not change anything.":
+        "审核员接受了您的工作，并作了更正，改动已标出。您不用再改。",
+    "The reviewer also corrected other parts; they are in the boxes as corrected.":
+        "审核员还更正了其他部分，文本框里是更正后的文字。",
+    "Comment: {}": "意见：{}",
+    "is empty": "是空的",
+    "you said that you fixed it, but no text was changed": "您选择了修改，但文字没有任何改动",
+    "submitted unchanged, and no reason was given": "原样提交了建议，又没有说明理由",
+    # ---- where people differ ----
+    "People disagree: {}": "意见不一：{}",
+    "Use it also as": "还可以用作",
+    "nothing": "不作他用",
+    "a known answer": "已知答案题",
+    "a worked example": "指南范例",
+    "Why this is right. It goes with a known answer or example.":
+        "为什么这样才对。用作已知答案题或范例时，会附上这段话。",
+    "People answered this differently. Decide what is right; it may be the answer of none of them.":
+        "大家对此题的回答不同。请您判定怎样才对；也可能所有人的回答都不对。",
+    "A decision on this does not count, for the reasons below. Its texts are in the boxes: correct them and submit.":
+        "对此题的判定无效，原因如下。判定的文字在文本框里，请改正后提交。",
+    "(not changed)": "（未改动）",
+    "First person": "甲",
+    "Second person": "乙",
+    "Third person": "丙",
+    "Person {}": "第 {} 人",
+    # ---- tasks that changed ----
+    "This task has changed since you did it. Your work on it no longer counts: please do it again.":
+        "您做过之后，此题有了变动，之前的结果不再有效，请重新做一次。",
+    "This task has changed since it was done. It has to be done again.": "此题做过之后有了变动，需要重新做。",
+    "The texts are in the boxes again: check that they still fit, then submit.":
+        "之前的文字已放回文本框，请检查是否仍然合适，再提交。",
+    "You answered:": "您之前的回答：",
+    "only spaces or line breaks": "只有空格或换行不同",
+    # ---- the questionnaire ----
+    "Your view: {}": "您的看法：{}",
+    "You have done all your tasks": "您的题目已全部完成",
+    "Please tell us how the work was.": "请告诉我们您对这项工作的感受。",
+    # ---- the project's card ----
+    "Open it and press Label All Tasks; the guideline opens first. Finished tasks are under Done.":
+        "打开后点 Label All Tasks 开始，会先显示指南。做完的题在 Done 标签下。",
+    "Nothing to do here now. Tasks come by themselves; you need not import any.":
+        "现在没有要做的题。新题会自动出现，您不用导入。",
+    "Please leave the last line of this description as it is: it identifies the project.":
+        "请不要改动这段说明的最后一行：系统靠它识别项目。",
+}  # fmt: skip

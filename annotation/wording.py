@@ -1,0 +1,54 @@
+"""What our forms and guidelines say themselves, in the languages that rubrics may have."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from annotation.chinese import CHINESE
+from schemas.rubric import ENGLISH, Rubric
+
+TEXTS: Mapping[str, Mapping[str, str]] = {"zh": CHINESE}
+"""By language, each text by the English one. `{}` stands for what is put in."""
+LANGUAGES = (ENGLISH, *TEXTS)
+
+
+def say(language: str, text: str, *values: object) -> str:
+    """Return a text in a language, with values for its `{}`. Raises `KeyError` for a text that is not in `TEXTS`."""
+    if language == ENGLISH:
+        return text.format(*values)
+    return TEXTS[language][text].format(*values).replace("？：", "？")  # after a question that stands for a title
+
+
+def in_all_languages(text: str) -> frozenset[str]:
+    """Return a text in each language."""
+    return frozenset(say(language, text) for language in LANGUAGES)
+
+
+def told(rubric: Rubric, text: str) -> str:
+    """Return what a program says of a record in the rubric's language; what it does not know stays as it is.
+
+    Its parts, which colons separate, are looked up one by one: names and sentences of the record are among them.
+    """
+    if rubric.language == ENGLISH:
+        return text
+    texts = {**TEXTS[rubric.language], **rubric.texts.get(rubric.language, {})}
+    return "\n".join(_told(texts, line, rubric.language) for line in text.split("\n"))
+
+
+def _told(texts: Mapping[str, str], text: str, language: str) -> str:
+    if text in texts:
+        return texts[text]
+    first, colon, rest = text.partition(": ")
+    if colon:
+        parts = _told(texts, first, language), _told(texts, rest, language)
+        return text if parts == (first, rest) else say(language, "{}: {}", *parts)
+    for pattern, said in texts.items():
+        if pattern.strip("{} ") and "{}" in pattern and (match := _pattern(pattern).fullmatch(text)):
+            return said.format(*(_told(texts, part, language) for part in match.groups()))
+    return text
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """Return the pattern of a text in which something is put in."""
+    return re.compile("(.+)".join(map(re.escape, text.split("{}"))))
