@@ -124,6 +124,7 @@ def assign(
     practice: Sequence[Task] = (),
     passed: Collection[str] = (),
     further: Further | None = None,
+    most_new: int | None = None,
 ) -> Assignment:
     """Assign tasks, old and new.
 
@@ -134,7 +135,7 @@ def assign(
     nothing, and their tasks go to others.
 
     By value, if there is `further`, each task that is not in `overlap` goes to one person, and each of the `further`
-    ones to one more, where it is worth most first.
+    ones to one more, where it is worth most first. With `most_new`, nobody gets more new ones, beside gold tasks.
 
     Each person gets the rubric's share of `gold` tasks, at seeded places among the new ones, and none that shows what
     another task of theirs does. A person who holds no task yet and has not `passed` the `practice` gets only that, and
@@ -148,9 +149,7 @@ def assign(
     kept = {by: [key for key in order if key in holding[by] and by not in barred.get(key, ())] for by in active}
     usual = rubric.people_per_item if further is None else 1
     wanted = {key: fixed_number(rubric) if key in overlap else usual for key in order}
-    new, shortages = _distribute(wanted, kept, barred, seed)
-    if further is not None:
-        shortages += _add_further(further, kept, new, barred, seed)
+    new, shortages = _distribute(wanted, kept, barred, seed, most_new, further)
     gold_by_key = {task.key: task for task in gold}
     queues, later = {}, {}
     for by in active:
@@ -173,7 +172,12 @@ def assign(
 
 
 def _distribute(
-    wanted: Mapping[str, int], kept: Mapping[str, Sequence[str]], barred: Mapping[str, Collection[str]], seed: int
+    wanted: Mapping[str, int],
+    kept: Mapping[str, Sequence[str]],
+    barred: Mapping[str, Collection[str]],
+    seed: int,
+    most: int | None,
+    further: Further | None,
 ) -> tuple[dict[str, list[str]], list[Shortage]]:
     """Return the keys of each person's new tasks, and the tasks that lack people.
 
@@ -189,13 +193,15 @@ def _distribute(
         able = [
             (len(kept[by]) + len(new[by]), seat(seed, key, by), by)
             for by in kept
-            if by not in holders[key] and by not in barred.get(key, ())
+            if by not in holders[key] and by not in barred.get(key, ()) and (most is None or len(new[by]) < most)
         ]
         chosen = sorted(able)[: max(0, number - len(holders[key]))]
         for _, _, by in chosen:
             new[by].append(key)
         if (assigned := len(holders[key]) + len(chosen)) < number:
             shortages.append(Shortage(key=key, wanted=number, assigned=assigned))
+    if further is not None:
+        shortages += _add_further(further, kept, new, barred, seed, most)
     return new, shortages
 
 
@@ -205,12 +211,15 @@ def _add_further(
     new: Mapping[str, list[str]],
     barred: Mapping[str, Collection[str]],
     seed: int,
+    most: int | None,
 ) -> list[Shortage]:
     """Add the further tasks to people's `new` ones, up to `AT_ONCE` open ones each; the others wait.
 
     Return those that everybody is barred from who has not done them.
     """
     room = {by: AT_ONCE - len(new[by]) - len(set(kept[by]).difference(further.done.get(by, ()))) for by in new}
+    if most is not None:
+        room = {by: min(free, most - len(new[by])) for by, free in room.items()}
     able = {(key, by): worth for (key, by), worth in further.worth.items() if by not in barred.get(key, ())}
     given: set[str] = set()
     for key, by in sorted(able, key=lambda pair: (-able[pair], seat(seed, *pair))):
@@ -227,6 +236,11 @@ def gold_wanted(tasks: int, rubric: Rubric) -> int:
     """Return how many gold tasks go with that many tasks to make up the rubric's share; at least one if any."""
     share = rubric.validation_share
     return max(1, round(tasks * share / (1 - share))) if share and tasks else 0
+
+
+def without_gold(most: int, rubric: Rubric) -> int:
+    """Return how many tasks leave room for the gold tasks that go with them, with at most so many in all."""
+    return max(number for number in range(most + 1) if number + gold_wanted(number, rubric) <= most)
 
 
 def _mixed(tasks: Sequence[Task], gold: Sequence[Task], seed: int, by: str) -> list[Task]:

@@ -72,6 +72,17 @@ def passed_practice(by: str, practice: Iterable[Task], annotations: Iterable[Ann
     return all(task.key in last and not _is_wrong(task, last[task.key], rubric) for task in practice)
 
 
+def failed_practice(by: str, practice: Iterable[Task], annotations: Iterable[Annotation], rubric: Rubric) -> bool:
+    """Return whether a person answered a practice task wrongly again after being told what is right, and why."""
+    form, tasks = practice_rubric(rubric).name, {task.key: task for task in practice}
+    wrong: dict[str, set[str]] = defaultdict(set)
+    for answer in annotations:
+        is_practice = answer.by == by and answer.rubric == form and not answer.cancelled and answer.key in tasks
+        if is_practice and _is_wrong(tasks[answer.key], answer, rubric):
+            wrong[answer.key].add(answer.task)  # with what is told, it is another task
+    return any(len(tries) > 1 for tries in wrong.values())
+
+
 def _last_answers(by: str, annotations: Iterable[Annotation], rubric: Rubric) -> dict[str, Annotation]:
     """Return a person's last answer to each practice task, by the task's key."""
     form = practice_rubric(rubric).name

@@ -20,7 +20,14 @@ from flows.families import family_names, load_family
 from flows.families.lveval.settings import DatasetSettings
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.local import LocalSettings
-from flows.project.settings import AnnotationSettings, Config, EmbedderSettings, ReleaseSettings, ScheduleSettings
+from flows.project.settings import (
+    AnnotationSettings,
+    Config,
+    EmbedderSettings,
+    ReleaseSettings,
+    ScheduleSettings,
+    StrangersSettings,
+)
 from schemas.rubric import Choice, Survey, Written
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
@@ -33,6 +40,7 @@ NOUNS: dict[type, str] = {
     AnnotationSettings: "[annotation](#annotation)", ReleaseSettings: "[release](#release)",
     ScheduleSettings: "[schedule](#schedule)", EndpointSettings: "[endpoint](#an-endpoint)",
     LocalSettings: "[local](#a-local-model)", Survey: "[questionnaire](#a-questionnaire)",
+    StrangersSettings: "[strangers](#strangers)",
     Choice: "[question](annotate.md#a-questionnaire-at-the-end)",
     Written: "[box](annotate.md#a-questionnaire-at-the-end)",
 }  # fmt: skip
@@ -46,6 +54,7 @@ def reference() -> str:
         ("A local model", LocalSettings, None),
         ("Embedder", EmbedderSettings, None),
         ("Annotation", AnnotationSettings, None),
+        ("Strangers", StrangersSettings, None),
         ("A questionnaire", Survey, None),
         ("Release", ReleaseSettings, None),
         ("Schedule", ScheduleSettings, None),

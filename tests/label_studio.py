@@ -13,6 +13,7 @@ from annotation.label_studio import server
 from annotation.label_studio.accounts import PEOPLE_FILE
 from annotation.label_studio.client import Client, connect
 from annotation.label_studio.install import MARK, PACKAGES, install
+from annotation.label_studio.strangers import JOINED, STANDING, STUDY
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ class SharedServer:
         _copy_database(
             (saved or self._seed / server.DATA) / server.DATABASE, self._folder / server.DATA / server.DATABASE
         )
-        (self._folder / PEOPLE_FILE).unlink(missing_ok=True)
+        for name in (PEOPLE_FILE, STUDY, JOINED, STANDING):
+            (self._folder / name).unlink(missing_ok=True)
         if saved is not None:
             shutil.copy(saved / PEOPLE_FILE, self._folder)
         running = server.up(self._folder)

@@ -22,7 +22,7 @@ from flows.annotate.pull import pull
 from flows.annotate.push import push
 from flows.construct.people import People, every, sample
 from flows.project.project import read_verdicts
-from flows.project.settings import AnnotationSettings, load_config, packaged
+from flows.project.settings import AnnotationSettings, StrangersSettings, load_config, packaged
 from schemas.annotation import Finding
 from schemas.rubric import Survey, Task, task_of
 from tests.label_studio import Served
@@ -45,6 +45,7 @@ class Bench:
     surveys: Mapping[str, Survey] = dataclasses.field(default_factory=dict)
     lead: str | None = None
     certainty: float | None = None
+    strangers: StrangersSettings | None = None
 
     def project(self, words: Sequence[str] = ANIMALS, limit: int | None = None) -> Any:
         build = toy_build(self.folder, list(words))
@@ -60,6 +61,7 @@ class Bench:
             surveys=self.surveys,
             lead=self.lead,
             certainty=self.certainty,
+            strangers=self.strangers,
         )
         config = SimpleNamespace(name="toys", seed=3, annotation=annotation, state=self.served.folder.parent)
         return SimpleNamespace(

@@ -268,12 +268,17 @@ def hidden_boxes(rubric: Rubric, answers: Mapping[str, str]) -> frozenset[str]:
 # ---- the guideline ----
 
 
+def as_html(markdown: str) -> str:
+    """Return Markdown as HTML. HTML in it is shown as text."""
+    return str(MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown))
+
+
 def guideline_page(rubric: Rubric, guideline: str, examples: Iterable[Task] = ()) -> str:
     """Return the guideline (Markdown) as HTML, with the rubric's keys and version. HTML in it is shown as text.
 
     `examples` are tasks with their answers, in the order in which they are shown.
     """
-    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(guideline)
+    body = as_html(guideline)
     version = say(rubric.language, "Version {}.", rubric.version)
     rest = f"{_decided(rubric, examples)}{_keys(rubric)}<p>{version}</p>"
     return f'<style>\n{GUIDELINE_STYLE}</style><div class="guideline">{body}{rest}</div>'

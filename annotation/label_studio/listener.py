@@ -9,6 +9,7 @@ import json
 import re
 import secrets
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -30,6 +31,8 @@ MARKS = "changed"
 """A folder with an empty file for each changed project, named by the project's number."""
 WORK = "ANNOTATION"
 """How the names of actions on people's work begin."""
+LOOK_S = 2.0
+"""Seconds from one look at the watched file to the next."""
 LONGEST_BODY = 2**20
 """Bytes of a message that are read; its payload with the task is not needed."""
 
@@ -74,8 +77,18 @@ def register(client: Client, project: int, url: str, secret: str) -> None:
 class Listener:
     """Listens on this machine for the duration of the block."""
 
-    def __init__(self, folder: Path, port: int = 0, check: Check = lambda form, item, answers: ()) -> None:
-        """Marks are kept in `folder`; `check` answers questions about texts. Raises `OSError` if the port is taken."""
+    def __init__(
+        self,
+        folder: Path,
+        port: int = 0,
+        check: Check = lambda form, item, answers: (),
+        watched: Path | None = None,
+    ) -> None:
+        """Marks are kept in `folder`; `check` answers questions about texts. A change of the `watched` file counts too.
+
+        Raises `OSError` if the port is taken.
+        """
+        self._watched, self._seen = watched, 0.0
         secret = secret_of(folder)
         heard = self._heard = threading.Event()
         self.is_open = True
@@ -117,10 +130,18 @@ class Listener:
     def forget(self) -> None:
         """Forget what was reported until now."""
         self._heard.clear()
+        self._seen = self._last_change()
 
     def wait(self, most_s: float) -> None:
-        """Wait until a change of people's work is reported, the listener is closed, or `most_s` seconds have passed."""
-        self._heard.wait(most_s)
+        """Wait until a change is reported or seen, the listener is closed, or `most_s` seconds have passed."""
+        end = time.monotonic() + most_s
+        while (left := end - time.monotonic()) > 0 and self._seen == self._last_change():
+            if self._heard.wait(min(left, LOOK_S)):
+                return
+
+    def _last_change(self) -> float:
+        """Return when the watched file changed; 0 without one."""
+        return self._watched.stat().st_mtime if self._watched is not None and self._watched.exists() else 0.0
 
     def __exit__(self, *error: object) -> None:
         self.is_open = False

@@ -31,7 +31,8 @@ def _first_queues(benchmark: str, settings: AnnotationSettings, people: People, 
     rubric = people.rubric
     if not settings.people:
         yield queue_of(benchmark, people, folder, rubric, ANYBODY, (), rubric.people_per_item)
-    for by in settings.annotators:
+    is_for_strangers = settings.strangers is not None and settings.strangers.rubric == rubric.name
+    for by in () if is_for_strangers else settings.annotators:
         yield queue_of(benchmark, people, folder, _read_by(by, rubric, settings), by, (), 1)
     if (lead := settings.lead) is not None and people.review is None and rubric.decides:
         form = adjudication_of(_read_by(lead, rubric, settings))

@@ -20,6 +20,7 @@ from annotation.label_studio.sync import (
 from annotation.practice import practice_for
 from annotation.quality import WorkStatistics, work_statistics
 from flows.annotate.queues import form_names
+from flows.annotate.team import codes_of
 from flows.annotate.work import ANYBODY, Collected, Form, benchmark_of, last_pull, read_excluded
 from flows.project.project import Project
 from schemas.annotation import Annotation
@@ -101,7 +102,7 @@ class _Queues:
 
     def __init__(self, project: Project, server: OnServer | None, collected: Collected) -> None:
         self.server, self.collected, self.work = server, collected, collected.work
-        self.named = project.config.annotation.people
+        self.named = codes_of(project)
         self.annotations = collected.annotations
         self.by_person: dict[str, list[Annotation]] = defaultdict(list)
         for work in self.annotations:

@@ -16,15 +16,13 @@ from annotation.latest import TAKEN_BACK, exclude
 from data.store import Store
 from flows.annotate.hours import write_hours
 from flows.annotate.queues import form_names, rubric_of
+from flows.annotate.team import account_name, accounts_of, codes_of
 from flows.annotate.work import (
     ANYBODY,
     APART,
     Collected,
     Work,
-    account_name,
-    accounts_of,
     benchmark_of,
-    codes_of,
     collect,
     read_annotations,
     read_excluded,

@@ -27,19 +27,20 @@ from annotation.survey import survey_task
 from annotation.wording import in_all_languages
 from flows.annotate.queues import queue_of, submitted_ids
 from flows.annotate.readers import check_readers
+from flows.annotate.screening import Screening
 from flows.annotate.server_queues import ServerQueues
+from flows.annotate.team import account_name, accounts_of, annotators_of
 from flows.annotate.work import (
     ANYBODY,
     Work,
-    account_name,
-    accounts_of,
     benchmark_of,
     collect,
+    open_tasks,
     read_annotations,
     read_excluded,
     works,
 )
-from flows.project.project import Project, read_verdicts
+from flows.project.project import Project
 from schemas.annotation import Annotation
 from schemas.base import counted
 from schemas.rubric import ENGLISH, Rubric, Task
@@ -97,9 +98,9 @@ class _WorkQueues:
     def __init__(self, project: Project, server: ServerQueues, work: Work, codes: Mapping[str, str]) -> None:
         """`codes` has the code of each account's name."""
         self.project, self.server = project, server
-        self.people = tuple(project.config.annotation.people)
-        self.lead, self.annotators = project.config.annotation.lead, project.config.annotation.annotators
-        self._leads = {*self.people}.difference(self.annotators)
+        asking = project.config.annotation
+        self.lead, self.annotators = asking.lead, annotators_of(project, work.rubric.name)
+        self.people = tuple(dict.fromkeys((*asking.people, *self.annotators)))
         self.shortages: list[str] = []
         # Somebody who worked before people were named has a code now: the work is theirs.
         self.annotations = [
@@ -107,6 +108,7 @@ class _WorkQueues:
             for work in read_annotations(project, work.rubric.name)
         ]
         self.collected = collect(project, work, self.annotations)
+        self.screening = Screening(project, work, self.annotations)
         self.work, self.settlement = self.collected.work, self.collected.settlement
         self._adjudication = work.forms.get("deciding")
         self._earlier = {work.rubric.name: EarlierWork(self.annotations, work.rubric, work.people.review)}
@@ -126,6 +128,9 @@ class _WorkQueues:
         for annotation in self.settlement.counted:
             if annotation.key in items:
                 self._finished[items[annotation.key]].add(annotation.by)
+        self.screening.judge(self._open_number)
+        self._closed = {*self.people}.difference(self.annotators).union(self.screening.standing)
+        """People who get no more tasks of the rubric; what they did stays done."""
 
     def queues(self) -> Iterator[QueueRows]:
         """Yield all queues. Tasks that nobody can take are among the `shortages` afterwards."""
@@ -166,13 +171,13 @@ class _WorkQueues:
                 form = practice_rubric(practised)
                 done = submitted_ids(self.annotations, form, by)
                 tasks = practice_for(by, practice, self.annotations, practised)
-                mine = [task for task in tasks if by in self.annotators or task.id in done]
+                mine = [task for task in tasks if by not in self._closed or task.id in done]
                 yield from self._queues(form, by, mine, done)
 
     def _assignment(self) -> Assignment:
         """Assign the rubric's tasks; those in the overlap go out without suggestions."""
         work, seed = self.work, self.project.config.seed
-        tasks, form = self._open_tasks(), self._adjudication
+        tasks, form = open_tasks(self.project, work, self.annotations), self._adjudication
         deciding = {by: self._held(form, by) for by in self.people} if form is not None else {}
         held = {by: self._held(work.rubric, by) for by in self.people}
         notes = {f"note_{write.name}" for write in work.rubric.writes}
@@ -182,9 +187,11 @@ class _WorkQueues:
             for row in self.server.all_tasks(work.rubric, by)
             if any(row["data"].get(note, "") not in {"", *in_all_languages(RETURNED)} for note in notes)
         }
+        passed = [by for by in self.people if passed_practice(by, *self._practice(by))]
         barred = who_knows(self.settlement.disagreements, work.gold, deciding, held)
+        without_new = self._closed | self.screening.not_now(passed, held)
         for task in (*tasks, *work.gold):
-            barred[task.key] = barred.get(task.key, set()).union(by for by in self._leads if task.key not in held[by])
+            barred[task.key] = barred.get(task.key, set()).union(by for by in without_new if task.key not in held[by])
             barred[task.key] |= self._cannot_read(task, work.rubric)
         by_value, number = self.settlement.by_value, self.project.config.annotation.overlap_first
         fixed = by_value.fixed if by_value else overlapping(tasks, work.rubric, number, seed, held, drafted)
@@ -200,25 +207,21 @@ class _WorkQueues:
             barred=barred,
             suspended=self.collected.suspended,
             practice=next(iter(work.practice.values())),
-            passed=[by for by in self.people if passed_practice(by, *self._practice(by))],
+            passed=passed,
+            most_new=self.screening.most_new,
         )  # fmt: skip
         # The lead gets no more known answers. If they are all the lead's own, there are only as many as there are.
         lacking = self.annotators if work.people.gold is not None else ()
-        some = tuple(short for short in assignment.shortages if short.key or short.by in lacking)
-        assignment = assignment.model_copy(update={"shortages": some})
+        some = [short for short in assignment.shortages if short.key or short.by in lacking]
+        assignment = assignment.model_copy(update={"shortages": tuple(self.screening.settle(some, passed, assignment))})
         self.shortages += [f"{work.rubric.name}: {message}" for message in assignment.messages]
         return assignment
 
-    def _open_tasks(self) -> list[Task]:
-        """Return the tasks of records that were not decided by a verdict of another origin than annotations."""
-        work = self.work
-        done = {work.key for work in self.annotations}
-        decided = set()
-        for part in work.sizes:
-            for key, verdict in read_verdicts(self.project.out / "verdicts" / f"{part}.jsonl").items():
-                if key in work.records and verdict.view_hash == work.records[key].view_hash:
-                    decided.add(key)
-        return [task for task in work.tasks if task.key in done or task.item_key not in decided]
+    def _open_number(self, by: str) -> int:
+        """Return how many tasks of practice and of the rubric wait for a person."""
+        forms = (practice_rubric(self.work.rubric), self.work.rubric)
+        rows = (row for form in forms for row in self.server.all_tasks(form, by))
+        return sum(not is_retired(row) and not row["total_annotations"] for row in rows)
 
     def _revisions(self) -> Iterator[QueueRows]:
         revisions: dict[str, list[Task]] = defaultdict(list)
@@ -245,7 +248,7 @@ class _WorkQueues:
             barred={
                 task.key: {
                     author,
-                    *(by for by in (*self._writing(task.item_key), *self._leads) if task.key not in held[by]),
+                    *(by for by in (*self._writing(task.item_key), *self._closed) if task.key not in held[by]),
                     *self._cannot_read(task, review),
                 }
                 for task, author in self.settlement.reviews
@@ -287,8 +290,8 @@ class _WorkQueues:
 
     def _may_decide(self, disagreement: Disagreement) -> set[str]:
         """Return who decided, or who may: the lead, or those who have not done the task and are not to."""
-        not_writing = {*self.annotators} - self._writers[disagreement.task.item_key]
         settings, language = self.project.config.annotation, disagreement.task.language
+        not_writing = {*settings.annotators} - self._writers[disagreement.task.item_key]
         lead = self.lead if self.lead is not None and settings.can_read(self.lead, language) else None
         return may_decide(disagreement, lead, {by for by in not_writing if settings.can_read(by, language)})
 
@@ -317,7 +320,7 @@ class _WorkQueues:
         wanted = rubric.people_per_item
         people = Counter(work.task for work in settlement.counted)
         done = {task for task, number in people.items() if number >= wanted}
-        yield from self._queues(rubric, ANYBODY, self._open_tasks(), done, wanted)
+        yield from self._queues(rubric, ANYBODY, open_tasks(self.project, self.work, self.annotations), done, wanted)
         if self.work.people.review is not None:
             yield from self._queues(self.work.people.review, ANYBODY, (task for task, _ in settlement.reviews), people)
             form = corrected_of(rubric)
@@ -385,10 +388,10 @@ class _WorkQueues:
     def _held(self, rubric: Rubric, by: str) -> set[str]:
         """Return the keys of a person's tasks, with those that were done and deleted by hand since.
 
-        A lead who was named in mid-project keeps what is done; the rest goes to others.
+        Who gets no more, such as a lead who was named in mid-project, keeps what is done; the rest goes to others.
         """
         done = {work.key for work in self.settlement.counted if work.by == by and work.rubric == rubric.name}
-        if by in self._leads and (self._adjudication is None or rubric.name != self._adjudication.name):
+        if by in self._closed and (self._adjudication is None or rubric.name != self._adjudication.name):
             return done
         return done | {row["data"].get(KEY) for row in self.server.all_tasks(rubric, by) if not is_retired(row)}
 

@@ -16,6 +16,8 @@ def check_readers(settings: AnnotationSettings, works: Iterable[Work]) -> None:
     Where there are fewer people altogether, a push says so, and hands out what it can.
     """
     for work in works:
+        if settings.strangers is not None and settings.strangers.rubric == work.rubric.name:
+            continue  # strangers read every language
         wanted = min(work.rubric.people_per_item, len(settings.annotators))
         for language in sorted({task.language for task in work.tasks}):
             readers = [by for by in settings.annotators if settings.can_read(by, language)]

@@ -1,5 +1,7 @@
 """`touchstone label-studio` for a person at a terminal."""
 
+import hashlib
+import os
 from pathlib import Path
 
 from rich.console import Console
@@ -8,11 +10,18 @@ from rich.markup import escape
 from annotation.label_studio import server
 from annotation.label_studio.accounts import OWNER_FILE, PEOPLE_FILE, accounts
 from annotation.label_studio.client import connect
+from annotation.label_studio.config import as_html
+from annotation.label_studio.strangers import Study, open_study, study_of
 from flows.annotate.first_queues import open_queues
 from flows.annotate.server import server_folder
 from flows.project.console import make_console
+from flows.project.project import check_strangers
 from flows.project.settings import LOCAL, Config, load_config, sample_path
 from schemas.errors import WrongInput
+
+CODE, SCREENED_OUT_CODE = "TOUCHSTONE_COMPLETION_CODE", "TOUCHSTONE_SCREENED_OUT_CODE"
+SHA_DIGITS = 12
+"""Of the SHA-256 of a consent text: enough to tell which text somebody agreed to."""
 
 
 def start_server(path: Path | None, port: int | None, *, show_password: bool) -> None:
@@ -37,12 +46,19 @@ def start_server(path: Path | None, port: int | None, *, show_password: bool) ->
 
         running = server.up(folder, port, tell)
         status.update("making the projects")
+        link = _open_study(config, folder, f"{path}: annotation.strangers")
         _make_accounts_and_projects(config, running, folder)
     state = "is already running" if running.before else "is running"
     console.print(f"[green]✓[/] Label Studio {state} at [bold]{running.url}[/]", soft_wrap=True)
     if running.moved_from is not None:
         console.print(f"  [yellow]another program has port {running.moved_from} now: old bookmarks no longer work[/]")
     _print_logins(console, config, running, folder, show_password=show_password or console.is_terminal)
+    if link is not None:
+        console.print(f"  link    {escape(running.url + link)}", soft_wrap=True)
+        console.print(
+            "  [dim]for the study's people, with your proxy's address in place of the server's; who has an id can "
+            "come with it[/]"
+        )
     config_path = f" {path}" if path else ""
     console.print(f"  `touchstone label-studio down{config_path}` stops it", soft_wrap=True)
 
@@ -55,6 +71,33 @@ def stop_server(path: Path | None) -> None:
         stopped = server.down(folder)
     done = "[green]✓[/] Label Studio stopped" if stopped else "- no Label Studio was running"
     console.print(f"{done}; its data stays in {escape(str(folder))}", soft_wrap=True)
+
+
+def _open_study(config: Config, folder: Path, place: str) -> str | None:
+    """Have the server's link offer the configured study; return the link's address after the server's."""
+    settings = config.annotation.strangers
+    if settings is None:
+        open_study(folder, None)
+        return None
+    check_strangers(config, place)
+    try:
+        text = Path(settings.consent).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongInput(f"{place}.consent: {settings.consent} cannot be read: {error}") from error
+    before = study_of(folder)
+    same = before if before is not None and before.study == settings.study else None
+    code = os.environ.get(CODE, "") or (same.code if same else "")
+    if not code:
+        raise WrongInput(f"{place}: set {CODE} to the completion code that the platform gave you for the study")
+    open_study(folder, Study(
+        study=settings.study,
+        most_people=settings.most_people,
+        consent=as_html(text),
+        consent_sha256=hashlib.sha256(text.encode()).hexdigest()[:SHA_DIGITS],
+        code=code,
+        screened_out_code=os.environ.get(SCREENED_OUT_CODE, "") or (same.screened_out_code if same else ""),
+    ))  # fmt: skip
+    return f"/join?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}&STUDY_ID={settings.study}"
 
 
 def _make_accounts_and_projects(config: Config, running: server.Running, folder: Path) -> None:

@@ -11,10 +11,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from annotation.label_studio.listener import Listener
+from annotation.label_studio.strangers import JOINED
 from flows.annotate import report
 from flows.annotate.listen import Rounds, TextChecks
 from flows.annotate.progress import QueueProgress, progress
-from flows.annotate.server import connect_configured
+from flows.annotate.server import connect_configured, server_folder
 from flows.annotate.work import Collected, last_pull
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LEFT, make_console
@@ -158,7 +159,8 @@ def listen_to_server(out: Path | None, port: int) -> None:
     project = open_build(out, console, people=True)
     _reach(project)
     try:
-        listener = Listener(project.state, port, checks := TextChecks())
+        joined = server_folder(project.config) / JOINED
+        listener = Listener(project.state, port, checks := TextChecks(), joined)
     except OSError as error:
         raise _taken(port, error) from error
 

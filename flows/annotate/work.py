@@ -16,8 +16,6 @@ from pydantic import BaseModel, ValidationError
 
 from annotation.adjudicate import Disagreement, adjudication_of, known_answers, worked_examples
 from annotation.agreement import SharedWork, agreement_of, mean_ratings, program_agreement, shared_work
-from annotation.label_studio.accounts import accounts
-from annotation.label_studio.client import Client
 from annotation.measures import DRAWS
 from annotation.practice import not_practised, practice_of, practice_rubric
 from annotation.quality import suspended
@@ -31,10 +29,9 @@ from data.sources.spec import SourceError
 from data.stage_files import Stage
 from flows.annotate.findings import findings_of
 from flows.annotate.guidelines import examples_of
-from flows.annotate.server import server_folder
+from flows.annotate.team import annotators_of, codes_of
 from flows.construct.people import People
-from flows.project.project import Project
-from flows.project.settings import LOCAL
+from flows.project.project import Project, read_verdicts
 from schemas.annotation import Agreement, Annotation, Comparison, Excluded, Means
 from schemas.base import Record
 from schemas.errors import WrongInput, first_problem
@@ -186,6 +183,17 @@ def _work(parts: Sequence[PartRecords], project: Project) -> Work:
     )
 
 
+def open_tasks(project: Project, work: Work, annotations: Sequence[Annotation]) -> list[Task]:
+    """Return the tasks of records that were not decided by a verdict of another origin than annotations."""
+    done = {annotation.key for annotation in annotations}
+    decided = set()
+    for part in work.sizes:
+        for key, verdict in read_verdicts(project.out / "verdicts" / f"{part}.jsonl").items():
+            if key in work.records and verdict.view_hash == work.records[key].view_hash:
+                decided.add(key)
+    return [task for task in work.tasks if task.key in done or task.item_key not in decided]
+
+
 @dataclass
 class Collected:
     """The annotations of one rubric, settled."""
@@ -320,6 +328,7 @@ def _settled(project: Project, work: Work, annotations: Sequence[Annotation]) ->
     """Return who is suspended, and the annotations, settled."""
     asking, seed = project.config.annotation, project.config.seed
     out = suspended(work.gold, annotations, work.rubric) if asking.people else frozenset()
+    able = set(annotators_of(project, work.rubric.name)) - out
     settlement = settle(
         [*work.gold, *work.tasks],
         annotations,
@@ -332,9 +341,7 @@ def _settled(project: Project, work: Work, annotations: Sequence[Annotation]) ->
         people=codes_of(project),
         suspended=out,
         lead=asking.lead,
-        by_value=by_value_of(
-            work.tasks, work.rubric, asking.certainty, asking.overlap_first, set(asking.annotators) - out, seed
-        ),
+        by_value=by_value_of(work.tasks, work.rubric, asking.certainty, asking.overlap_first, able, seed),
         seed=seed,
     )
     return out, settlement
@@ -371,21 +378,3 @@ def whole_lines(content: bytes, model: type[M]) -> Iterator[M]:
 def benchmark_of(project: Project) -> str:
     """Return the first part of the names of the build's queues. A pilot has its own, or it would empty the others."""
     return project.config.name if project.limit is None else f"{project.config.name} (pilot)"
-
-
-def codes_of(project: Project) -> frozenset[str] | None:
-    """Return the codes of the people in the configuration; None if it names nobody."""
-    people = project.config.annotation.people
-    return frozenset(people) if people else None
-
-
-def accounts_of(project: Project, client: Client) -> Mapping[int, str]:
-    """Return the person's code of each account, by number; nothing if the configuration names nobody."""
-    settings = project.config.annotation
-    folder = server_folder(project.config) if settings.url == LOCAL else None
-    return accounts(client, settings.people, folder) if settings.people else {}
-
-
-def account_name(number: int) -> str:
-    """Return the name of a person who is not in the configuration."""
-    return f"account {number}"

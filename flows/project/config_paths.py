@@ -17,6 +17,7 @@ def with_absolute_paths(raw: dict[str, Any], reads_from: Path, writes_to: Path) 
         "release": _with_source_paths(raw.get("release"), reads_from),
         "model": _model(raw.get("model"), reads_from),
         "models": _each(raw.get("models"), None, reads_from),
+        "annotation": _with_consent(raw.get("annotation"), reads_from),
         "embedder": _if_it_exists(raw.get("embedder"), "name", reads_from),
     }
     return {key: absolute.get(key, value) for key, value in raw.items()}
@@ -39,6 +40,14 @@ def _if_it_exists(settings: Any, key: str, folder: Path) -> Any:
     if not isinstance(name, str) or not name or not (folder / name).exists():
         return settings
     return {**settings, key: str(folder / name)}
+
+
+def _with_consent(settings: Any, folder: Path) -> Any:
+    """Return the annotation settings with the absolute path of the text that strangers agree to."""
+    strangers = settings.get("strangers") if isinstance(settings, dict) else None
+    if not isinstance(strangers, dict) or "consent" not in strangers:
+        return settings
+    return {**settings, "strangers": {**strangers, "consent": _joined(strangers["consent"], folder)}}
 
 
 def _model(settings: Any, folder: Path) -> Any:

@@ -24,7 +24,7 @@ from flows.construct.files_step import FilesStep
 from flows.construct.reviewed import reviewed_keys
 from flows.construct.verification import VerifyContext
 from flows.project.locks import one_output
-from flows.project.project import Project
+from flows.project.project import Project, check_strangers
 from flows.project.settings import load_config
 from schemas.base import Dropped, Frozen
 from schemas.errors import Failed, WrongInput, first_problem
@@ -226,7 +226,7 @@ def open_for_people(out: Path | None) -> Project:
     would be emptied.
     """
     project = open_built(out)
-    load_config(project.config_path)
+    check_strangers(load_config(project.config_path), f"{project.config_path}: annotation.strangers")
     return project
 
 

@@ -147,6 +147,7 @@ class Project:
             _check_templates(self.config, f"{self.config_path}: prompts")
         if self.built is None:
             _check_surveys(self.config, f"{self.config_path}: annotation.surveys")
+            check_strangers(self.config, f"{self.config_path}: annotation.strangers")
         chosen = [
             FamilyBuild(
                 family,
@@ -265,6 +266,19 @@ def _check_surveys(config: Config, place: str) -> None:
     for name in config.annotation.surveys:
         if name not in rubrics:
             raise ConfigError(f"{place}.{name}: nobody is asked under this rubric; {nearest(name, rubrics)}")
+
+
+def check_strangers(config: Config, place: str) -> None:
+    """Refuse a study on a rubric that nobody is asked under, and on one whose authors get their work back."""
+    study = config.annotation.strangers
+    if study is None:
+        return
+    parts = (part for family, settings in config.chosen() for part in family.wanted(settings))
+    asking = {part.people.rubric.name: part.people for part in parts if part.people is not None}
+    if study.rubric not in asking:
+        raise ConfigError(f"{place}.rubric: nobody is asked under this rubric; {nearest(study.rubric, sorted(asking))}")
+    if asking[study.rubric].review is not None:
+        raise ConfigError(f"{place}.rubric: its work is reviewed, and may go back to whoever has left; name another")
 
 
 _opened: dict[str, Project] = {}

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
+from annotation.label_studio.strangers import DOMAIN
 from data.sources.spec import SourceSpec
 from flows.construct.engine import Family
 from flows.construct.settings import FamilySettings
@@ -31,6 +32,9 @@ MODEL_NAME = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$"
 """Files of predictions have this name."""
 PERSON = r"^[a-z0-9][a-z0-9_-]{0,19}$"
 """A person's code: our files and the titles of projects have it in place of a name."""
+STRANGER = r"p[0-9]+"
+"""The code of somebody who joins a study."""
+STUDY = r"^[A-Za-z0-9]{1,64}$"
 LONGEST_EMAIL = 254
 EMAIL = r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$"
 WEB = r"^https?://[^\s<>\x00-\x1f]+$"
@@ -69,6 +73,18 @@ class EmbedderSettings(Frozen):
     languages: tuple[str, ...] = ("en",)
 
 
+class StrangersSettings(Frozen):
+    """A study at a platform such as Prolific, whose people join by a link."""
+
+    study: str = Field(pattern=STUDY, description="The study's id at the platform, as its link has it")
+    rubric: str = Field(description="The form whose tasks they do; named people no longer do these")
+    consent: str = Field(
+        pattern=PRINTABLE, description="A file in Markdown: what they agree to before anything is kept of them"
+    )
+    most_people: int = Field(ge=0, strict=True, description="So many may take part; 0 closes the study to new people")
+    most_tasks: int = Field(ge=1, strict=True, description="A person gets at most so many tasks, beside practice")
+
+
 class AnnotationSettings(Frozen):
     """Who annotates, and on which Label Studio."""
 
@@ -82,6 +98,9 @@ class AnnotationSettings(Frozen):
         default_factory=dict, description="Person's code -> the languages of the items they get, first the one they "
         "practise in; who is not named here gets all"
     )  # fmt: skip
+    strangers: StrangersSettings | None = Field(
+        None, description="A study whose people join by a link; null: nobody joins"
+    )
     lead: str | None = Field(
         None, description="Code of who decides where people differ, and does nothing else; null: a third person"
     )
@@ -120,13 +139,27 @@ class AnnotationSettings(Frozen):
                 )
         return people
 
+    @field_validator("strangers")
+    @classmethod
+    def _can_join(cls, strangers: StrangersSettings | None, others: ValidationInfo) -> StrangersSettings | None:
+        if strangers is None or not {"url", "people"} <= others.data.keys():
+            return strangers
+        if others.data["url"] != LOCAL:
+            raise ValueError("people join on the `local` server alone: another one has no page for it")
+        if not others.data["people"]:
+            raise ValueError("name the `people` too: they decide where strangers differ")
+        for code, email in others.data["people"].items():
+            if re.fullmatch(STRANGER, code) or email.lower().endswith(f"@{DOMAIN}"):
+                raise ValueError(f"people.{code}: strangers have codes such as p1, at {DOMAIN}; choose another")
+        return strangers
+
     @field_validator("lead")
     @classmethod
     def _is_named(cls, lead: str | None, others: ValidationInfo) -> str | None:
         people = others.data.get("people", {lead: ""})
         if lead is not None and lead not in people:
             raise ValueError(f"expected the code of one of `people`{': ' if people else ''}{', '.join(people)}")
-        if lead is not None and len(people) == 1 and "people" in others.data:
+        if lead is not None and len(people) == 1 and "people" in others.data and not others.data.get("strangers"):
             raise ValueError("name somebody else among the `people` too: the lead only decides where others differ")
         return lead
 

@@ -23,12 +23,12 @@ from django.conf import settings
 from django.db.models import Q
 from django.db.models.fields.json import KT  # a field as text: a plain look-up makes a number of "0"
 from django.shortcuts import render
+from join import stranger_code, told
 from projects.api import ProjectCountsListAPI, ProjectListAPI
 from projects.models import Project
+from queue_names import EVERYBODY, queue_name
 from tasks.models import Annotation, Task
 
-MARK, EVERYBODY = "touchstone", "all"
-"""The first word of a project's line with the queue's name, and the person in the name of everybody's queue."""
 FORMS = (
     ("-practice", "Do these first: they explain what is right and why."),
     ("-revision", "Please change these. Each says at its top why it came back."),
@@ -110,16 +110,6 @@ def about(minutes: float) -> str:
     return "1 minute" if whole == 1 else f"{whole} minutes"
 
 
-def queue_name(description: str | None) -> tuple[str, str] | None:
-    """Return the form and the person in the name of a project's queue; None if it is none of ours."""
-    for line in (description or "").splitlines():
-        mark, _, name = line.strip().partition(" ")
-        if mark == MARK and name.count("/") >= 2:
-            form, by = name.rsplit("/", 2)[1:]
-            return form.partition("@")[0], by
-    return None
-
-
 def title_of(project: Any) -> str:
     """Return a queue's title without the person's code; one that was cut is whole in the description."""
     title = str(project.title).partition(" · ")[2] or str(project.title)
@@ -131,9 +121,16 @@ def title_of(project: Any) -> str:
 
 def code_of(user: Any) -> str | None:
     """Return the person's code; None for an account that is nobody's in the configuration, such as the owner's."""
+    if (stranger := stranger_code(user)) is not None:
+        return str(stranger)
     file = Path(settings.BASE_DATA_DIR).parent / "people.txt"
     rows = (line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
     return next((row[0] for row in rows if len(row) == 3 and row[1] == user.email.lower()), None)
+
+
+def are_theirs(user: Any) -> tuple[str | None, ...]:
+    """Return whose queues a person may see: their own and everybody's; a stranger their own alone."""
+    return (code_of(user), EVERYBODY) if stranger_code(user) is None else (code_of(user),)
 
 
 def is_owner(user: Any) -> bool:
@@ -143,13 +140,13 @@ def is_owner(user: Any) -> bool:
 
 def queues_of(user: Any) -> list[Queue]:
     """Return the person's queues that have tasks, open or done, in the order in which to do them."""
-    code = code_of(user)
+    theirs = are_theirs(user)
     projects = {project.id: project for project in Project.objects.filter(organization=user.active_organization)}
     names = {number: queue_name(project.description) for number, project in projects.items()}
     pace = _pace({number: name[0] for number, name in names.items() if name}, user)
     queues = []
     for number, name in sorted(names.items()):
-        if name is None or name[1] not in (code, EVERYBODY):
+        if name is None or name[1] not in theirs:
             continue
         queue = Queue(number, title_of(projects[number]), name[0])
         queue.minutes, queue.guessed = pace.get(name[0], (GUESSED_MINUTES, True))
@@ -207,6 +204,17 @@ def hours_of(user: Any) -> dict[str, Any]:
     }
 
 
+def told_of(code: str, queues: Iterable[Queue]) -> Any:
+    """Return what a stranger is told beside their queues; all is done once every task of a form's own is."""
+    real = [queue for queue in queues if not FORMS[queue.rank][0]]
+    return told(
+        code,
+        is_open=any(queue.open for queue in queues),
+        is_done=any(queue.done for queue in real) and not any(queue.open for queue in real),
+        has_begun=any(queue.done for queue in queues),
+    )
+
+
 def your_work(request: Any) -> Any:
     """Show people their work; the owner, without any, gets Label Studio's own start page."""
     user = request.user
@@ -216,7 +224,10 @@ def your_work(request: Any) -> Any:
     if not queues and is_owner(user):
         return main(request)
     to_do, done = [queue for queue in queues if queue.open], [queue for queue in queues if queue.done]
+    code = stranger_code(user)
     return render(request, "your_work.html", {
+        "is_stranger": code is not None,
+        "told": code and told_of(code, queues),
         "to_do": to_do,
         "open": sum(queue.open for queue in to_do),
         "time": about(sum(queue.minutes * queue.open for queue in to_do)),
@@ -234,9 +245,9 @@ def in_sight(projects: Any, user: Any) -> Any:
     """Leave out other people's queues; the owner sees all, and an account without a code what is for everybody."""
     if is_owner(user):
         return projects
-    code = code_of(user)
+    theirs = are_theirs(user)
     names = {number: queue_name(text) for number, text in projects.values_list("id", "description")}
-    hidden = [number for number, name in names.items() if name and name[1] not in (code, EVERYBODY)]
+    hidden = [number for number, name in names.items() if name and name[1] not in theirs]
     return projects.exclude(id__in=hidden)
 
 

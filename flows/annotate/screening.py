@@ -1,0 +1,66 @@
+"""Who of the strangers gets tasks now, and who gets no more: those who did not pass the practice set, or left."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from annotation.assign import Assignment, Shortage, without_gold
+from annotation.label_studio.strangers import Standing, standings, strangers, write_standings
+from annotation.latest import time_of
+from annotation.practice import PRACTICE, failed_practice
+from flows.annotate.server import server_folder
+from flows.annotate.team import is_for_strangers
+from flows.annotate.work import Work
+from flows.project.project import Project
+from schemas.annotation import Annotation
+
+GONE = timedelta(hours=24)
+"""Who submitted nothing for so long has left; platforms give people a few hours."""
+
+
+class Screening:
+    """The strangers' standing under a rubric; all of it is empty if the rubric is not the study's."""
+
+    def __init__(self, project: Project, work: Work, annotations: Sequence[Annotation]) -> None:
+        """`annotations` are all that was pulled of the rubric's forms."""
+        is_study = is_for_strangers(project, work.rubric.name)
+        study = project.config.annotation.strangers
+        self._folder = server_folder(project.config)
+        self._work, self._annotations = work, annotations
+        self._agreed = {one.code: one.agreed_at for one in strangers(self._folder)} if is_study else {}
+        self.most_new = without_gold(study.most_tasks, work.rubric) if is_study and study is not None else None
+        """How many tasks each gets at most, beside gold tasks."""
+        self.standing: dict[str, Standing] = dict(standings(self._folder)) if is_study else {}
+        """Why somebody gets no more tasks. It lasts: whoever is told so has taken a code back to the platform."""
+
+    def judge(self, open_tasks: Callable[[str], int]) -> None:
+        """Find who did not pass the practice set, and who left; `open_tasks` returns how many tasks wait for one."""
+        work, now = self._work, datetime.now(UTC)
+        for by, agreed_at in self._agreed.items():
+            if by in self.standing:
+                continue
+            practice, practised = work.practice_of(by)
+            last = max([agreed_at, *(one.at for one in self._annotations if one.by == by)], key=time_of)
+            if failed_practice(by, practice, self._annotations, practised):
+                self.standing[by] = "screened out"
+            elif now - time_of(last) > GONE and open_tasks(by):
+                self.standing[by] = "left"
+
+    def not_now(self, passed: Iterable[str], held: Mapping[str, Collection[str]]) -> set[str]:
+        """Return those who get no new tasks: not yet right in practice, or with all that they get.
+
+        All their tasks come at once, so that whoever has taken a code back to the platform is not waited for.
+        """
+        return {by for by in self._agreed if by in self.standing or by not in passed or held[by]}
+
+    def settle(self, shortages: Sequence[Shortage], passed: Iterable[str], assignment: Assignment) -> list[Shortage]:
+        """Write down everybody's standing, also of those for whom there was no task; return the shortages to tell.
+
+        That tasks lack people is none as long as strangers come.
+        """
+        if self.most_new is None:
+            return list(shortages)
+        for by in self._agreed.keys() & set(passed) - self.standing.keys():
+            if all(task.sample == PRACTICE for task in assignment.queues.get(by, ())):
+                self.standing[by] = "none left"
+        write_standings(self._folder, self.standing)
+        return [short for short in shortages if short.by]

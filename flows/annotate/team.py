@@ -1,0 +1,52 @@
+"""Who works on a build: the people whom the configuration names, and strangers who joined its study."""
+
+from collections.abc import Mapping
+
+from annotation.label_studio.accounts import accounts
+from annotation.label_studio.client import Client
+from annotation.label_studio.strangers import address_of, strangers
+from flows.annotate.server import server_folder
+from flows.project.project import Project
+from flows.project.settings import LOCAL
+
+
+def strangers_of(project: Project) -> tuple[str, ...]:
+    """Return the codes of the strangers who joined, in the order in which they did; none without a study."""
+    if project.config.annotation.strangers is None:
+        return ()
+    return tuple(stranger.code for stranger in strangers(server_folder(project.config)))
+
+
+def is_for_strangers(project: Project, rubric: str) -> bool:
+    """Return whether the rubric is the one of the study: strangers do its tasks, and named people only decide."""
+    study = project.config.annotation.strangers
+    return study is not None and study.rubric == rubric
+
+
+def annotators_of(project: Project, rubric: str) -> tuple[str, ...]:
+    """Return the codes of those who get the rubric's tasks."""
+    return strangers_of(project) if is_for_strangers(project, rubric) else project.config.annotation.annotators
+
+
+def codes_of(project: Project) -> frozenset[str] | None:
+    """Return the codes of all people of the build; None if the configuration names nobody."""
+    people = project.config.annotation.people
+    return frozenset({*people, *strangers_of(project)}) if people else None
+
+
+def accounts_of(project: Project, client: Client) -> Mapping[int, str]:
+    """Return the person's code of each account, by number; nothing if the configuration names nobody."""
+    settings = project.config.annotation
+    folder = server_folder(project.config) if settings.url == LOCAL else None
+    if not settings.people:
+        return {}
+    named = accounts(client, settings.people, folder)
+    codes = strangers_of(project)
+    users = client.users() if codes else {}
+    # An account is made just after its line: it may not be there yet.
+    return {**named, **{users[address_of(code)]: code for code in codes if address_of(code) in users}}
+
+
+def account_name(number: int) -> str:
+    """Return the name of a person who is not of the build."""
+    return f"account {number}"
