@@ -67,7 +67,7 @@ def read_in(form: Rubric) -> list[str]:
 def test_the_rubrics_whose_items_may_be_chinese_are_in_chinese() -> None:
     assert set(IN_CHINESE) == {
         "lveval-confusing-facts", "lveval-replacements", "lveval-conflicts", "lveval-keywords", "lveval-blacklist",
-        "answerable-without-context",
+        "answerable-without-context", "reeval-support",
     }  # fmt: skip
 
 

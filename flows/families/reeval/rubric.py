@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from flows.families.reeval.chinese import CHINESE
 from flows.language import language_of
 from schemas.base import content_hash
 from schemas.reeval import EnrichedCase, SwapCase
@@ -18,6 +19,7 @@ SUPPORT = Rubric(
     title="Does the passage support the answer?",
     version=2,
     guideline="guideline.md",
+    texts={"zh": CHINESE},
     shows=(
         Shown(name="evidence", title="Passage", around="answer"),
         Shown(name="question", title="Question"),
