@@ -44,8 +44,8 @@ press <kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip.</p>
 <p>A skipped task comes back to you, with its boxes as they were at first.</p>
 """: """
 <p class="kept">您写的文字会自动保存。想问工程师、先做下一题：写好问题，再跳过此题。</p>
-<p class="unkept">您写的文字在提交时保存。如果提交前离开页面或跳过此题，
-没有在文本框内按过 <kbd>Shift</kbd> + <kbd>Enter</kbd> 的文字就会丢失。
+<p class="unkept">您写的文字在提交时保存。如果提交前离开页面或跳过此题，\
+没有在文本框内按过 <kbd>Shift</kbd> + <kbd>Enter</kbd> 的文字就会丢失。\
 想问工程师、先做下一题：写好问题，按 <kbd>Shift</kbd> + <kbd>Enter</kbd>，再跳过此题。</p>
 <p>跳过的题以后还会回到您这里，文本框恢复到最初的样子。</p>
 """,

@@ -81,7 +81,9 @@ def test_no_form_and_no_guideline_is_left_in_english(name: str) -> None:
             assert is_chinese(text), text
             assert re.search(r"[\u4e00-\u9fff]|^\W+$", text), text
         at = HERE if form.guideline.startswith(("guideline.adjudication", "guideline.survey")) else folder
-        page = re.sub(r"<style>.*?</style>|<[^>]+>", " ", guideline_page(form, guideline_of(form, at)), flags=re.S)
+        html = guideline_page(form, guideline_of(form, at))
+        assert not re.search(r"[\u3000-\u9fff\uff00-\uffef]\n *[\u4e00-\u9fff]", html), "a page shows a space there"
+        page = re.sub(r"<style>.*?</style>|<[^>]+>", " ", html, flags=re.S)
         assert is_chinese(page), ENGLISH_LEFT.findall(page)
     card = card_text(Queue("b/x@1.zh/a1", "x", "", "", [], about=chinese.title, language="zh")).splitlines()[:-1]
     assert is_chinese(" ".join(card))

@@ -23,6 +23,8 @@ FOR_ALL = "for-all"
 """The choice of one option for all questions."""
 NEWS_TEXT = "task-news"
 """The text that every form begins with, and that is hidden if a task has no news."""
+CHINESE_BREAK = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef])\n *(?=[\u4e00-\u9fff])")
+"""The end of a line within a Chinese paragraph, which a page would show as a space."""
 EXAMPLES = "Examples on which people differed"
 FOR_ALL_KEY = "0"
 ALL_PARTS = "All parts at once"
@@ -278,7 +280,7 @@ def guideline_page(rubric: Rubric, guideline: str, examples: Iterable[Task] = ()
 
     `examples` are tasks with their answers, in the order in which they are shown.
     """
-    body = as_html(guideline)
+    body = as_html(CHINESE_BREAK.sub("", guideline))
     version = say(rubric.language, "Version {}.", rubric.version)
     rest = f"{_decided(rubric, examples)}{_keys(rubric)}<p>{version}</p>"
     return f'<style>\n{GUIDELINE_STYLE}</style><div class="guideline">{body}{rest}</div>'
