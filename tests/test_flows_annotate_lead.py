@@ -40,7 +40,7 @@ class Pushes:
     def push(self, lead: str | None, **more: Any) -> Pushed:
         self.withdrawn, self.queues = set(), {}
         self.team.project.config.annotation = AnnotationSettings(
-            people={by: f"{by}@example.org" for by in self.team.people}, lead=lead, overlap_first=0, **more
+            people={by: f"{by}@example.org" for by in self.team.people}, lead=lead, **{"overlap_first": 0, **more}
         )
         server: Any = self.team.server
         return push(self.team.project, server)

@@ -20,7 +20,7 @@ from annotation.label_studio.sync import (
     withdraw,
     worked_on,
 )
-from annotation.label_studio.task_data import RETURNED, changes_between, own_texts, task_data
+from annotation.label_studio.task_data import SUGGESTED, changes_between, own_texts, task_data
 from annotation.practice import PRACTICE, passed_practice, practice_for, practice_rubric
 from annotation.review import corrected_of, revision_of
 from annotation.survey import survey_task
@@ -171,7 +171,8 @@ class _WorkQueues:
                 form = practice_rubric(practised)
                 done = submitted_ids(self.annotations, form, by)
                 tasks = practice_for(by, practice, self.annotations, practised)
-                mine = [task for task in tasks if by not in self._closed or task.id in done]
+                begins = by not in self._closed and bool(self.work.tasks)
+                mine = [task for task in tasks if begins or task.id in done]
                 yield from self._queues(form, by, mine, done)
 
     def _assignment(self) -> Assignment:
@@ -185,7 +186,7 @@ class _WorkQueues:
             row["data"].get(KEY)
             for by in self.people
             for row in self.server.all_tasks(work.rubric, by)
-            if any(row["data"].get(note, "") not in {"", *in_all_languages(RETURNED)} for note in notes)
+            if any(row["data"].get(note) in in_all_languages(SUGGESTED) for note in notes)
         }
         passed = [by for by in self.people if passed_practice(by, *self._practice(by))]
         barred = who_knows(self.settlement.disagreements, work.gold, deciding, held)
