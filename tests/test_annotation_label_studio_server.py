@@ -534,3 +534,24 @@ def test_many_probes_at_once_do_not_take_each_other_for_a_server(tmp_path: Path)
         thread.join()
     assert len(seen) == 800
     assert not any(seen)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_who_submits_while_others_write_waits_for_a_turn(label_studio: Served) -> None:
+    client = label_studio.client
+    client.import_tasks(project := client.make_project("Crowded", CONFIG), [{"text": "a"}])
+    (task,) = client.list_tasks(project)
+    made = client._request("POST", f"api/tasks/{task['id']}/drafts?project={project}", json={"result": []})
+    with (
+        ThreadPoolExecutor(1) as person,
+        contextlib.closing(sqlite3.connect(label_studio.folder / server.DATA / server.DATABASE)) as database,
+    ):
+        database.isolation_level = None
+        database.execute("BEGIN IMMEDIATE")
+        database.execute("UPDATE task SET comment_count = 0")
+        taken_away = person.submit(client._request, "DELETE", f"api/drafts/{made.json()['id']}/")
+        with pytest.raises(TimeoutError):
+            taken_away.result(2)
+        database.execute("COMMIT")
+        assert taken_away.result(60).is_success

@@ -171,8 +171,7 @@ class _WorkQueues:
                 form = practice_rubric(practised)
                 done = submitted_ids(self.annotations, form, by)
                 tasks = practice_for(by, practice, self.annotations, practised)
-                begins = by not in self._closed and bool(self.work.tasks)
-                mine = [task for task in tasks if begins or task.id in done]
+                mine = [task for task in tasks if task.id in done or (self.work.tasks and by not in self._closed)]
                 yield from self._queues(form, by, mine, done)
 
     def _assignment(self) -> Assignment:

@@ -13,10 +13,13 @@ from pathlib import Path
 os.environ["DJANGO_SETTINGS_MODULE"] = "label_studio.core.settings.label_studio"
 
 from label_studio.core.settings.label_studio import *  # noqa: F403 - Django reads every name
-from label_studio.core.settings.label_studio import MIDDLEWARE, TEMPLATES
+from label_studio.core.settings.label_studio import DATABASES, MIDDLEWARE, TEMPLATES
 
 TEMPLATES[0]["DIRS"].insert(0, str(Path(__file__).parent))
 ROOT_URLCONF = "addresses"
+# SQLite lets one writer in at a time, and refuses at once a transaction that has read before it finds another there.
+# Whoever submits while a push writes would be told that it failed: so all wait their turn from the beginning.
+DATABASES["default"]["OPTIONS"] |= {"transaction_mode": "IMMEDIATE", "timeout": 60}
 MIDDLEWARE.append("join.HoldStrangers")
 # The server listens on this machine alone; a proxy before it says so if people come by TLS.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
