@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
@@ -12,6 +14,7 @@ import httpx
 import pytest
 
 from annotation.assign import Further, assign, without_gold
+from annotation.label_studio.listener import Listener
 from annotation.label_studio.strangers import (
     JOINED,
     STANDING,
@@ -155,6 +158,20 @@ def test_the_link_offers_what_is_configured_and_the_code_is_the_environments(
     other = configured(tmp_path, GOOD).model_copy(update={"annotation": AnnotationSettings()})
     assert _open_study(other, tmp_path, "place") is None
     assert study_of(tmp_path) is None
+
+
+def test_whoever_listens_hears_that_somebody_joined(tmp_path: Path) -> None:
+    joined = tmp_path / JOINED
+    with Listener(tmp_path / "state", watched=joined) as listener, ThreadPoolExecutor(1) as threads:
+        listener.forget()
+        listener.wait(0.1)
+        waiting = threads.submit(listener.wait, 60.0)
+        joined.write_text("somebody")
+        waiting.result(20)
+        listener.forget()
+        began = time.monotonic()
+        listener.wait(0.5)
+        assert time.monotonic() - began >= 0.4, "it is heard once"
 
 
 # ---- on the real server ----
@@ -334,6 +351,19 @@ def test_the_link_takes_nothing_else(study: Bench, visit: Callable[[str], Visito
     refused(again.comes(), "You took part in an earlier study")
     open_study(served.folder, None)
     refused(again.comes(), "No study is open here")
+
+
+@pytest.mark.slow
+def test_of_those_who_agree_at_once_as_many_join_as_there_are_places(
+    label_studio: Served, visit: Callable[[str], Visitor]
+) -> None:
+    visitors = [visit(person) for person in (FIRST, SECOND, THIRD, FOURTH, FIFTH, FIRST)]
+    assert {visitor.comes().status_code for visitor in visitors} == {200}
+    with ThreadPoolExecutor(len(visitors)) as threads:
+        answers = list(threads.map(Visitor.agrees, visitors))
+    told = sorted(answer.status_code for answer in answers)
+    assert told in ([302] * 3 + [403] * 3, [302] * 4 + [403] * 2), "the first, who comes twice, has one place"
+    assert [one.code for one in strangers(label_studio.folder)] == ["p1", "p2", "p3"]
 
 
 @pytest.mark.slow
