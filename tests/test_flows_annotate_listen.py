@@ -16,11 +16,16 @@ from annotation.label_studio.sync import one_writer
 from annotation.practice import PRACTICE
 from annotation.review import review_of, revision_of
 from flows.annotate import listen
+from flows.construct.embed import SentenceBert
 from flows.construct.people import every, sample
+from flows.llm.model import Problem
 from schemas.annotation import Finding
+from schemas.base import Provenance
 from schemas.errors import WrongInput
+from schemas.rubric import Written
 from tests.label_studio import Served
 from tests.test_flows_annotate_work import ANIMALS, JUDGED, TWO, WORDS, Bench, judged, known, shouted, verdicts
+from tests.toy import Word
 
 SOON_S = 60
 """What people wait at most."""
@@ -114,20 +119,26 @@ def test_a_round_that_fails_is_said_once_and_made_up_for(bench: Bench) -> None:
 # ---- texts that are being written ----
 
 
+UNWRITTEN = Finding(name="lower", problem="is empty", rejects=True)
+
+
+def word(key: str, text: str) -> Word:
+    return Word(key=key, text=text, upper=text.upper(), provenance=Provenance(seed=1))
+
+
+def unfit(word: Word) -> Problem:
+    return ("names a number", word.upper) if any(map(str.isdigit, word.upper)) else None
+
+
 @pytest.fixture
 def checks() -> listen.TextChecks:
-    """Those of two records, and of one whose check wants two texts."""
-    work = SimpleNamespace(
-        people=every(WORDS, checks=lambda record, answers, embedder: [*shouted(record, answers, embedder), UNWRITTEN]),
-        records={"k1": "one", "k2": "two"},
-        forms={"practice": SimpleNamespace(name="toy-words-practice"), "work": WORDS, "revision": revision_of(WORDS)},
-    )
+    """Those of two records; one of the checks finds that a second text is missing."""
+    people = every(WORDS, checks=lambda record, answers, embedder: [*shouted(record, answers, embedder), UNWRITTEN])
+    words = {"k1": word("k1", "one"), "k2": word("k2", "two")}
+    forms = {"practice": SimpleNamespace(name="toy-words-practice"), "work": WORDS, "revision": revision_of(WORDS)}
     checks = listen.TextChecks()
-    checks.know([SimpleNamespace(work=work)], embedder=None)  # type: ignore[list-item, arg-type]
+    checks.know([SimpleNamespace(work=SimpleNamespace(people=people, records=words, forms=forms))], SentenceBert())  # type: ignore[list-item]
     return checks
-
-
-UNWRITTEN = Finding(name="lower", problem="is empty", rejects=True)
 
 
 @pytest.mark.parametrize("form", [WORDS.name, revision_of(WORDS).name])
@@ -135,6 +146,18 @@ def test_a_problem_of_a_text_is_told_and_none_of_a_box_that_is_empty(checks: lis
     assert [finding.problem for finding in checks(form, "k1", {"upper": "quiet"})] == ["not in capitals"]
     assert checks(form, "k1", {"upper": "LOUD"}) == []
     assert checks(form, "k1", {"upper": " "}) == []
+
+
+def test_what_makes_no_valid_record_is_told_once_the_required_texts_are_there() -> None:
+    required = WORDS.model_copy(
+        update={"writes": (*WORDS.writes, Written(name="lower", title="In small letters", required=True))}
+    )
+    work = SimpleNamespace(people=every(required, unfit), records={"k1": word("k1", "one")}, forms={"work": required})
+    checks = listen.TextChecks()
+    checks.know([SimpleNamespace(work=work)], SentenceBert())  # type: ignore[list-item]
+    assert checks(WORDS.name, "k1", {"upper": "ROUTE 1"}) == []
+    (finding,) = checks(WORDS.name, "k1", {"upper": "ROUTE 1", "lower": "route"})
+    assert (finding.name, finding.problem) == ("upper", "names a number: ROUTE 1")
 
 
 def test_nothing_is_said_of_other_forms_and_of_records_that_are_gone(checks: listen.TextChecks) -> None:

@@ -20,6 +20,7 @@ from flows.annotate.first_queues import open_queues
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
 from flows.annotate.push import push
+from flows.construct.embed import SentenceBert
 from flows.construct.people import People, every, sample
 from flows.project.project import read_verdicts
 from flows.project.settings import AnnotationSettings, StrangersSettings, load_config, packaged
@@ -71,6 +72,7 @@ class Bench:
             out=self.folder / "out",
             state=self.served.folder.parent,
             embedder=NoEmbedder(),
+            bert=SentenceBert(),
             close=lambda: None,
         )
 

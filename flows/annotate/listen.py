@@ -8,19 +8,21 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, closing
 
 from annotation.label_studio.client import Client
+from annotation.label_studio.config import hidden_boxes
 from annotation.label_studio.listener import Listener, register, secret_of
 from annotation.label_studio.sync import all_projects_of, one_writer
+from flows.annotate.findings import findings_of
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
 from flows.annotate.push import push
 from flows.annotate.report import question_line, write_annotation
-from flows.annotate.work import Collected, Form, benchmark_of
-from flows.construct.embed import Embedder
-from flows.construct.people import People
+from flows.annotate.work import Collected, Form, Work, benchmark_of
+from flows.construct.embed import SentenceBert
 from flows.project.project import Project
 from schemas.annotation import Finding
-from schemas.base import Record, counted
+from schemas.base import counted
 from schemas.errors import Failed, WrongInput, first_line
+from schemas.rubric import Rubric
 
 LEAST_S = 20.0
 """Seconds from one round to the next: what is submitted meanwhile goes into one round."""
@@ -35,27 +37,38 @@ class TextChecks:
     """What the checks find in texts on the records that people are asked about, as of the last round."""
 
     def __init__(self) -> None:
-        self._known: Mapping[str, tuple[People, Mapping[str, Record], Embedder]] = {}
+        self._known: Mapping[str, tuple[Rubric, Work]] = {}
+        self._embedder = SentenceBert()
 
-    def know(self, works: Iterable[Collected], embedder: Embedder) -> None:
-        """Take the records of these works from now on."""
+    def know(self, works: Iterable[Collected], embedder: SentenceBert) -> None:
+        """Take the records of these works from now on; the embedder stays if it is the same, and so stays loaded."""
         self._known = {
-            form.name: (collected.work.people, collected.work.records, embedder)
+            form.name: (form, collected.work)
             for collected in works
             for purpose, form in collected.work.forms.items()
             if purpose in WRITING
         }
+        if (embedder.model, embedder.languages) != (self._embedder.model, self._embedder.languages):
+            self._embedder = embedder
 
     def __call__(self, form: str, item: str, answers: Mapping[str, str]) -> list[Finding]:
-        """Return the problems with the texts that are written: a person may not have come to the others yet."""
+        """Return the problems with the texts that are written: a person may not have come to the others yet.
+
+        Only once all required ones are written is it known whether they make a valid record.
+        """
         if form not in self._known:
             return []
-        people, records, embedder = self._known[form]
-        if (record := records.get(item)) is None:
-            return []
-        return [
-            finding for finding in people.checks(record, answers, embedder) if answers.get(finding.name, "").strip()
-        ]
+        rubric, work = self._known[form]
+        people, record = work.people, work.records.get(item)
+        hidden = hidden_boxes(rubric, answers)
+        texts = {name: text for name, text in answers.items() if text.strip() and name not in hidden}
+        if record is None:
+            findings = []
+        elif all(write.name in texts for write in people.rubric.writes if write.required):
+            findings = findings_of(texts, record, people, self._embedder)
+        else:
+            findings = list(people.checks(record, texts, self._embedder))
+        return [finding for finding in findings if finding.name in texts]
 
 
 class Rounds:

@@ -335,7 +335,7 @@ def _settled(project: Project, work: Work, annotations: Sequence[Annotation]) ->
         work.rubric,
         review=work.people.review,
         check=lambda task, annotation: findings_of(
-            annotation, work.records.get(task.item_key), work.people, project.embedder
+            annotation.answers, work.records.get(task.item_key), work.people, project.embedder
         ),
         weigh=lambda given, known, adjudicated: reliabilities(given, known, work.rubric, adjudicated),
         people=codes_of(project),
