@@ -12,6 +12,7 @@ import fcntl
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,11 @@ class Queue:
     language: str = ENGLISH
     """That of the form."""
 
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of its tasks."""
+        return frozenset(task.key for task in self.tasks)
+
 
 @dataclass
 class PushedQueue:
@@ -132,7 +138,7 @@ def card_text(queue: Queue) -> str:
     about = queue.about if not queue.about or queue.about.endswith(SENTENCE_ENDS) else f"{queue.about}."
     to_do, nothing, keep = (say(queue.language, text) for text in (TO_DO, NOTHING, KEEP))
     lines = [about, to_do] if queue.tasks else [nothing, about]
-    return f"{' '.join(filter(None, lines))}\n\n{keep}\n{MARK} {queue.name}"
+    return f"{' '.join(filter(None, lines))}\n\n{keep}\n{_mark(queue)}"
 
 
 def tasks_of(client: Client, project: ProjectInfo) -> list[Row]:
@@ -148,16 +154,16 @@ def push_queue(
     `existing` is the project and `rows` its tasks (`tasks_of`), if they are known. Raises `WrongInput` before anything
     is sent if two tasks have the same key, and the client's errors; the next push finds what was done until then.
     """
-    if len({task.key for task in queue.tasks}) < len(queue.tasks):
+    if len(queue.keys) < len(queue.tasks):
         raise WrongInput(f"{queue.name}: two tasks have the same key; each person sees a record once")
     project = existing or _make(client, queue)
-    pushed = _pushed(client, queue.name, project, len(queue.tasks))
+    pushed = PushedQueue(queue.name, project.id, client.tasks_url(project.id), len(queue.tasks))
     if existing is not None:
         _restore(client, queue, project, pushed)
     for last in range(TRIES):
         try:
             rows = tasks_of(client, client.project(project.id) if last else project) if rows is None else rows
-            _carry_out(client, queue, project, compare(queue.tasks, rows), pushed)
+            _carry_out(client, queue, project, compare(queue.tasks, rows, queue.people), pushed)
         except Unanswered:  # it may have been done: look
             if last + 1 == TRIES:
                 raise
@@ -166,8 +172,6 @@ def push_queue(
             break
     if pushed.imported:
         _retire_doubles(client, queue, project, pushed)
-        if not client.views(project.id):
-            _make_views(client, queue, project.id)  # the push that made the project was killed before
     return pushed
 
 
@@ -175,37 +179,29 @@ def _retire_doubles(client: Client, queue: Queue, project: ProjectInfo, pushed: 
     """Retire the tasks that another machine imported at the same time: both keep the one that was there first."""
     by_key: dict[Any, list[Row]] = defaultdict(list)
     for row in client.list_tasks(project.id, LISTED_FIELDS):
-        if not is_retired(row) and isinstance(row["data"], Mapping):
-            by_key[row["data"].get(KEY)].append(row)
-    spare = [
-        row
-        for key, rows in by_key.items()
-        if key is not None
-        for row in sorted(rows, key=lambda row: (not worked_on(row), row["id"]))[1:]
-        if not worked_on(row)
-    ]
+        if not is_retired(row) and isinstance(row["data"], Mapping) and KEY in row["data"]:
+            by_key[row["data"][KEY]].append(row)
+    spare = []
+    for rows in by_key.values():
+        _, *others = sorted(rows, key=lambda row: (not worked_on(row), row["id"]))
+        spare += [row for row in others if not worked_on(row)]
     for row in spare:
         _retire(client, queue, row)
     pushed.retired += len(spare)
-    pushed.notes += (
-        [f"retired, since another push made them at the same time: {counted(len(spare), 'task')}"] if spare else []
-    )
+    if spare:
+        pushed.notes.append(f"retired, since another push made them at the same time: {counted(len(spare), 'task')}")
 
 
 def withdraw(client: Client, name: str, project: ProjectInfo) -> PushedQueue:
     """Retire all tasks of a queue that is no longer used; people's work stays."""
-    pushed = _pushed(client, name, project, 0)
+    pushed = PushedQueue(name, project.id, client.tasks_url(project.id), 0)
     queue = Queue(name, project.title, project.label_config, project.instruction, (), project.maximum_annotations)
-    for row in compare((), tasks_of(client, project)).retired:
+    for row in compare((), tasks_of(client, project), queue.people).retired:
         _retire(client, queue, row)
         pushed.retired += 1
-    if pushed.retired:
+    if project.description.split() != card_text(queue).split():
         client.set_description(project.id, card_text(queue))
     return pushed
-
-
-def _pushed(client: Client, name: str, project: ProjectInfo, wanted: int) -> PushedQueue:
-    return PushedQueue(name, project.id, client.tasks_url(project.id), wanted)
 
 
 def _make(client: Client, queue: Queue) -> ProjectInfo:
@@ -214,31 +210,36 @@ def _make(client: Client, queue: Queue) -> ProjectInfo:
     The oldest project with the queue's name in its description is the queue's. A push that makes one looks afterwards
     for an older one, so that of two machines that push at once one gives way.
     """
+    benchmark = queue.name.partition("/")[0]
     try:
         made = client.make_project(
-            queue.title,
-            queue.config,
-            maximum_annotations=queue.people,
-            description=card_text(queue),
-            instruction=queue.instruction,
-            comes_back=not queue.shared,
-        )
+            queue.title, queue.config, maximum_annotations=queue.people, description=_mark(queue),
+            instruction=queue.instruction, comes_back=not queue.shared,
+        )  # fmt: skip
     except Unanswered:
-        if (project := projects_of(client, queue.name.partition("/")[0]).get(queue.name)) is None:
+        if (project := projects_of(client, benchmark).get(queue.name)) is None:
             raise
-        return project
-    project = projects_of(client, queue.name.partition("/")[0])[queue.name]
-    if project.id == made:
-        _make_views(client, queue, made)
     else:
-        client.delete_project(made)
+        project = projects_of(client, benchmark)[queue.name]
+        if project.id != made:
+            client.delete_project(made)
+            return project
+    _lay_out(client, queue, project.id)
     return project
 
 
-def _make_views(client: Client, queue: Queue, project: int) -> None:
-    """Give a new project its views; people's changes to them stay."""
+def _mark(queue: Queue) -> str:
+    """Return the last line of a project's description. Until the project is laid out, it is the only one."""
+    return f"{MARK} {queue.name}"
+
+
+def _lay_out(client: Client, queue: Queue, project: int) -> None:
+    """Give a new project its views and then its card; people's later changes to the views stay."""
+    there, hidden = client.views(project), [*queue.fields, RETIRED]
     for title, done in (("To do", False), ("Done", True)):
-        client.make_view(project, title, people=queue.people, done=done, first=LISTED, hidden=[*queue.fields, RETIRED])
+        if title not in there:  # the push that made the project may have broken off
+            client.make_view(project, title, people=queue.people, done=done, first=LISTED, hidden=hidden)
+    client.set_description(project, card_text(queue))
 
 
 def _restore(client: Client, queue: Queue, project: ProjectInfo, pushed: PushedQueue) -> None:
@@ -254,7 +255,9 @@ def _restore(client: Client, queue: Queue, project: ProjectInfo, pushed: PushedQ
         pushed.notes.append("its form was not as declared; it was restored")
     if project.instruction != queue.instruction:
         client.set_instruction(project.id, queue.instruction)
-    if project.description.split() != card_text(queue).split():
+    if project.description.strip() == _mark(queue):
+        _lay_out(client, queue, project.id)
+    elif project.description.split() != card_text(queue).split():
         client.set_description(project.id, card_text(queue))
 
 
@@ -295,8 +298,8 @@ class Plan:
     notes: list[str] = field(default_factory=list)
 
 
-def compare(wanted: Iterable[QueuedTask], rows: Iterable[Row]) -> Plan:
-    """Return the changes that make the tasks in `rows` those that are wanted."""
+def compare(wanted: Iterable[QueuedTask], rows: Sequence[Row], people: int = 1) -> Plan:
+    """Return the changes that make the tasks in `rows` those that are wanted; `people` do each."""
     by_key: dict[str, list[Row]] = defaultdict(list)
     foreign = doubled = again = 0
     for row in rows:
@@ -308,10 +311,12 @@ def compare(wanted: Iterable[QueuedTask], rows: Iterable[Row]) -> Plan:
     plan = Plan()
     for task in wanted:
         candidates = by_key.pop(task.key, [])
-        same = [] if task.again else [row for row in candidates if row["data"].get(VIEW) == task.view]
+        same = [row for row in candidates if row["data"].get(VIEW) == task.view]
+        if task.again:  # a push that broke off may have sent it once more already
+            same = [row for row in same if not worked_on(row) and not is_retired(row)]
         plan.retired += [row for row in candidates if row not in same and not is_retired(row)]
-        again += task.again
         if not same:
+            again += task.again
             plan.missing.append(task)
             continue
         chosen = min(same, key=lambda row: (not worked_on(row), is_retired(row), row["id"]))
@@ -325,6 +330,10 @@ def compare(wanted: Iterable[QueuedTask], rows: Iterable[Row]) -> Plan:
         else:
             plan.kept += 1
     plan.retired += [row for rest in by_key.values() for row in rest if not is_retired(row)]
+    # A task that says that it is retired, and is open, was retired by a push that broke off.
+    back = {row["id"] for row, _ in plan.revived}
+    is_open = {row["id"] for row in rows if int(row["total_annotations"] or 0) < people} - back
+    plan.retired += [row for row in rows if is_retired(row) and row["id"] in is_open]
     counts = (
         (foreign, "tasks did not come from here; they are left alone"),
         (again, "tasks go out once more: the work on them does not count"),
@@ -351,15 +360,13 @@ def is_retired(row: Row) -> bool:
 
 
 def _carry_out(client: Client, queue: Queue, project: ProjectInfo, plan: Plan, pushed: PushedQueue) -> None:
-    pushed.kept, pushed.notes = plan.kept + pushed.imported, [*pushed.notes, *plan.notes]
+    pushed.kept, pushed.notes = plan.kept - pushed.imported, [*pushed.notes, *plan.notes]
     for start in range(0, len(plan.missing), BATCH):
         batch = plan.missing[start : start + BATCH]
         made = client.import_tasks(project.id, [{"data": dict(task.data)} for task in batch])
         if made != len(batch):
-            raise Failed(
-                f"{queue.name}: {client.url} took {made} of {counted(len(batch), 'task')}; push again, "
-                "and look at its log"
-            )
+            took = f"took {made} of {counted(len(batch), 'task')}"
+            raise Failed(f"{queue.name}: {client.url} {took}; push again, and look at its log")
         pushed.imported += len(batch)
     for number, task in plan.updated:
         client.patch_task(number, task.data)
@@ -374,11 +381,12 @@ def _carry_out(client: Client, queue: Queue, project: ProjectInfo, plan: Plan, p
 
 def _retire(client: Client, queue: Queue, row: Row) -> None:
     """Take a task out of the queue: an empty annotation makes it done, and its data says that it does not count."""
-    why = "Another task now" if row["data"].get(KEY) in {task.key for task in queue.tasks} else "No longer asked"
-    # An older version's tasks have no news, and the server wants all that the form shows.
     empty = max(0, queue.people - int(row["total_annotations"] or 0))
-    data = {NEWS: "", **row["data"], RETIRED: str(empty), LISTED: f"{why}: {row['data'].get(LISTED, '')}"}
-    client.patch_task(row["id"], data)
+    if not is_retired(row):
+        why = "Another task now" if row["data"].get(KEY) in queue.keys else "No longer asked"
+        # An older version's tasks have no news, and the server wants all that the form shows.
+        data = {NEWS: "", **row["data"], RETIRED: str(empty), LISTED: f"{why}: {row['data'].get(LISTED, '')}"}
+        client.patch_task(row["id"], data)
     for _ in range(empty):
         client.annotate(row["id"], [])
 

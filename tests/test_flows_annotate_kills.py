@@ -1,0 +1,521 @@
+"""`touchstone annotate` killed, refused and cut off at every request: run again, it ends where it would have ended.
+
+Each command runs in a fork of this process, which the server kills, so no `finally` runs. What is on the server and on
+disk after the next run is compared with what an undisturbed run leaves.
+"""
+
+import asyncio
+import dataclasses
+import importlib
+import os
+import pickle
+import re
+import signal
+import sys
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+
+from annotation.adjudicate import NOTHING, USE
+from annotation.label_studio.accounts import PEOPLE_FILE
+from annotation.label_studio.client import Client, Refused, connect
+from annotation.label_studio.listener import Listener
+from annotation.label_studio.sync import KEY, LISTED_FIELDS, MARK, RETIRED, VIEW, is_retired, one_writer
+from annotation.review import AGREED, COMMENT, corrected_of, decision_name, review_of, revision_of
+from flows.annotate import listen
+from flows.annotate.board.reading import Board
+from flows.annotate.progress import progress
+from flows.annotate.pull import pull
+from flows.annotate.push import push
+from flows.annotate.report import write_annotation
+from flows.annotate.work import rubric_of
+from flows.construct.people import every, sample
+from flows.project.settings import AnnotationSettings
+from schemas.errors import Failed, WrongInput
+from schemas.rubric import Task, task_of
+from tests.label_studio import Served
+from tests.label_studio_stand_in import NOT_REPEATED, TOKEN, Fault, StandIn
+from tests.test_flows_annotate_survey import SURVEY
+from tests.test_flows_annotate_work import JUDGED, known, shouted
+from tests.toy import FAMILY, WORDS, NoEmbedder, run_all, toy_build
+
+WORDS_HERE = ["animal", "bear", "cat", "dog"]
+PEOPLE = {"a1": "anna@example.org", "a2": "ben@example.org", "lea": "lea@example.org"}
+LEAVES = {"a3": "cara@example.org"}
+AUTHORED = WORDS.model_copy(update={"overlaps": True})
+REVIEW, REVISION, CORRECTED = review_of(AUTHORED), revision_of(AUTHORED), corrected_of(AUTHORED)
+TEXTS = {"upper", COMMENT, "why_decided"}
+LISTENS = "listen"
+"""The command that runs until it has nothing to do."""
+Command = Callable[[Any, Client], str]
+"""Does its work, and returns what it prints, if that is compared."""
+State = Mapping[str, Any]
+
+
+def judged(records: Sequence[Any], seed: int) -> list[Task]:
+    return [task_of(one, JUDGED, {"text": one.text}, sample="words") for one in records]
+
+
+def pushes(project: Any, client: Client) -> str:
+    push(project, client)
+    return ""
+
+
+def pulls(project: Any, client: Client) -> str:
+    collected = pull(project, client)
+    write_annotation(project, collected, progress(project, client, collected))
+    return ""
+
+
+def shows(project: Any, client: Client) -> str:
+    """What the board shows."""
+    board = Board(project.out, project.config_path, lambda: project, lambda project: nullcontext(client))
+    board.renew()
+    if problem := board.state.files_problem or board.state.server_problem:
+        raise Failed(problem)
+    return repr(dataclasses.replace(board.state, asked=None, pulled=None))
+
+
+class UntilQuiet(Listener):
+    """Ends the process when the command would wait for minutes."""
+
+    def wait(self, most_s: float) -> None:
+        if most_s == listen.MOST_S and not self._heard.is_set():
+            os._exit(0)
+        super().wait(most_s)
+
+
+def answers(form: str, by: str, data: Mapping[str, Any]) -> Mapping[str, str]:
+    """Right practice, and all kinds of work: what a check or a reviewer refuses, fixes or skips, and no answer."""
+    number, text = int(data["ext_id"][:6], 16), str(data.get("shown_text", "")).upper()
+    if form.endswith("-survey"):
+        return {"clear": "yes", "effort": "2", "upper": "More examples."}
+    if form.endswith("-adjudication"):
+        return {"decision": "yes", USE: NOTHING, "why_decided": "It is one."}
+    if form == CORRECTED.name:
+        return {AGREED: "yes"}
+    if form == REVIEW.name:
+        verdict = "accept" if "AGAIN" in data["shown_author_upper"] else ("fix", "reject")[number % 2]
+        return {decision_name("upper"): verdict, "upper": f"{text} FIXED", COMMENT: "Louder, please."}
+    if form == REVISION.name:
+        return {"decision": "yes", "upper": f"{text} AGAIN"}
+    if form == AUTHORED.name:
+        return {"decision": "yes", "upper": text.lower() if text == "CAT" else text}
+    if "practice" in form:
+        return {"decision": "yes" if text.endswith("0") else "no"}
+    says = "perhaps" if number % 4 == 0 else "no" if by == "a2" else "yes"
+    return {} if number % 5 == 0 else {"decision": says}
+
+
+class Scene:
+    """A build with authors and judges, and its server."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.server = folder, StandIn()
+        (folder / "out").mkdir()
+        (folder / "state" / "label-studio").mkdir(parents=True)
+        self.people = {**PEOPLE, **LEAVES}
+        self.build(WORDS_HERE)
+
+    def build(self, words: Sequence[str]) -> None:
+        build = toy_build(self.folder, words, times=(1,))
+        asyncio.run(run_all(build))
+        (self.folder / WORDS.guideline).write_text("# Words\n\nSay whether it is one.\n", encoding="utf-8")
+        people = {"words": every(AUTHORED, checks=shouted, review=REVIEW), "echoes": sample(JUDGED, judged, known)}
+        parts = tuple(dataclasses.replace(part, people=people[part.name]) for part in FAMILY.parts)
+        family = dataclasses.replace(FAMILY, parts=parts, folder=self.folder)
+        build.families["toy"] = dataclasses.replace(build.families["toy"], family=family)
+        annotation = AnnotationSettings(
+            people=self.people, lead="lea", overlap_first=2, gold_share=0.3, certainty=0.9,
+            surveys={AUTHORED.name: SURVEY, JUDGED.name: SURVEY},
+        )  # fmt: skip
+        config = SimpleNamespace(name="toys", seed=3, annotation=annotation, state=self.folder / "state")
+        self.project: Any = SimpleNamespace(
+            build=build, config=config, limit=None, out=self.folder / "out", state=self.folder / "state",
+            embedder=NoEmbedder(), config_path=self.folder / "words.jsonl", close=lambda wait_s=0.0: None,
+        )  # fmt: skip
+
+    def work(self, forms: str = "", by: str = "") -> int:
+        """Let people do their open tasks: all, or those whose form's name has `forms` in it; return how many."""
+        before = sum(self.server.content.last.values())
+        for queue, tasks in self.server.queues().items():
+            form, person = rubric_of(queue), queue.rpartition("/")[2]
+            for task in tasks if forms in form and by in person else ():
+                self.do(task, form, person)
+        return sum(self.server.content.last.values()) - before
+
+    def do(self, task: int, form: str, by: str) -> None:
+        given = answers(form, by, self.server.content.tasks[task]["data"])
+        result = [
+            {"from_name": name, "to_name": "shown-text", "type": "textarea" if name in TEXTS else "choices",
+             "value": {"text" if name in TEXTS else "choices": [answer]}}
+            for name, answer in given.items()
+        ]  # fmt: skip
+        self.server.hand_in(task, {**PEOPLE, **LEAVES}[by], result, skipped=not given)
+
+    # ---- the commands ----
+
+    def run(self, command: Command, at: int = 0, fault: Fault | None = None) -> tuple[int, str]:
+        """Run a command in a fork: its exit status, negative if it was killed; and the message, or what it prints."""
+        said = self.folder / "said"
+        said.write_text("")
+        self.server.begin(at, fault)
+        pid = os.fork()
+        if not pid:
+            status, text = 99, ""
+            try:
+                if command is listens:
+                    listens(self, said)
+                with one_writer(self.project.state), connect(self.server.url, TOKEN) as client:
+                    status, text = 0, command(self.project, client)
+            except Failed as error:
+                status, text = 1, str(error)
+            except WrongInput as error:
+                status, text = 2, str(error)
+            except BaseException as error:  # noqa: BLE001 - the test says what it was
+                text = repr(error)
+            said.write_text(text, encoding="utf-8")
+            os._exit(status)
+        self.server.serve(pid)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return status, said.read_text(encoding="utf-8")
+
+    def does(self, command: Command) -> str:
+        """Run a command undisturbed."""
+        status, said = self.run(command)
+        assert status == 0, said
+        return said
+
+    def warm(self) -> None:
+        """Import what the commands import, or each fork would do so."""
+        before = self.save()
+
+        def all_of_them(project: Any, client: Client) -> str:
+            for command in (pushes, pulls, shows):
+                command(project, client)
+            return " ".join(sys.modules)
+
+        for name in (*self.does(all_of_them).split(), "crowdkit.aggregation"):
+            with suppress(ImportError):
+                importlib.import_module(name)
+        httpx.Client().close()
+        self.restore(before)
+
+    # ---- what there is ----
+
+    def save(self) -> bytes:
+        """All that is on the server and on disk."""
+        return pickle.dumps((self.server.content, {str(path): path.read_bytes() for path in self._files()}))
+
+    def restore(self, saved: bytes) -> None:
+        self.server.content, files = pickle.loads(saved)
+        for path in self._files():
+            if str(path) not in files:
+                path.unlink()
+        for path, content in files.items():
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_bytes(content)
+
+    def _files(self) -> list[Path]:
+        folders = (self.folder / "out", self.folder / "state")
+        return sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
+
+    def told(self) -> State:
+        """All that must be the same in the end, without the server's numbers; of a password, whether it is right."""
+        there = self.server.content
+        people = {number: row["email"] for number, row in there.users.items()}
+        passwords = {row["email"]: row.get("password", "") for row in there.users.values()}
+        queues: dict[str, list[State]] = defaultdict(list)
+        for number, project in sorted(there.projects.items()):
+            tasks = []
+            for task in there.by_project[number]:
+                done = [(people[row["completed_by"]], row["result"], row["was_cancelled"])
+                        for row in (there.annotations[place] for place in there.by_task[task])]  # fmt: skip
+                tasks.append(repr((there.tasks[task]["data"], sorted(done, key=repr))))
+            described = {name: text for name, text in project.items() if name != "id"}
+            views = [row["data"] for row in there.views.values() if row["project"] == number]
+            hooks = sum(row["project"] == number for row in there.webhooks.values())
+            queues[self.server.name(number)].append(
+                {**described, "tasks": sorted(tasks), "views": views, "webhooks": hooks}
+            )
+        files = {str(path.relative_to(self.folder)): path.read_text(encoding="utf-8") for path in self._files()}
+        files = {name: re.sub(r"projects/\d+/data(\?task=\d+)?", "", text) for name, text in files.items()}
+        if (name := f"state/label-studio/{PEOPLE_FILE}") in files:
+            logins = [line.split("\t") for line in files[name].splitlines() if not line.startswith("#")]
+            files[name] = repr([(code, email, password == passwords.get(email)) for code, email, password in logins])
+        files.pop("state/annotate.lock", None)  # only who has it open holds it
+        files = {name: text for name, text in files.items() if name != "state/webhook-secret"}
+        return {"accounts": sorted(passwords), "queues": dict(queues), "files": files}
+
+
+def listens(scene: Any, said: Any) -> str:
+    """Listen until there is nothing to do; only an end of the process ends it."""
+
+    def say(line: str) -> None:
+        with said.open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+
+    with UntilQuiet(scene.project.state) as listener:
+        listen.Rounds(lambda: scene.project, lambda project: connect(scene.server.url, TOKEN), listener, say).run()
+    return ""
+
+
+REQUESTS = {
+    "GET /api/version", "GET /api/current-user/whoami", "GET /api/users/", "GET /api/invite", "GET /user/signup/",
+    "POST /user/signup/", "GET /api/projects/", "POST /api/projects/", "PATCH /api/projects/N/",
+    "POST /api/projects/N/import", "GET /api/projects/N/export", "GET /api/tasks/", "PATCH /api/tasks/N/",
+    "GET /api/tasks/N/annotations/", "POST /api/tasks/N/annotations/", "DELETE /api/annotations/N/",
+    "GET /api/dm/views/", "POST /api/dm/views/",
+}  # fmt: skip
+"""All that push, pull and board ask, but for the deletion of a project: that takes a push from another machine."""
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Scene, bytes]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("label_studio_sdk.core.http_client.INITIAL_RETRY_DELAY_SECONDS", 0.001)
+        patch.setattr(listen, "LEAST_S", 0.02)
+        scene = Scene(tmp_path_factory.mktemp("scene"))
+        scene.warm()
+        yield scene, scene.save()
+        scene.server.close()
+
+
+@pytest.fixture
+def scene(fresh: tuple[Scene, bytes]) -> Scene:
+    scene, saved = fresh
+    scene.restore(saved)
+    scene.people = {**PEOPLE, **LEAVES}
+    scene.build(WORDS_HERE)
+    return scene
+
+
+def first_push(scene: Scene) -> Command:
+    return pushes
+
+
+def pull_of_all_work(scene: Scene) -> Command:
+    """Practice is done; work was submitted, skipped, reviewed, revised and judged, and somebody took an answer back."""
+    scene.does(pushes)
+    scene.work()
+    scene.does(pulls)
+    scene.does(pushes)
+    scene.work()
+    first = next(iter(scene.server.content.annotations))
+    scene.server.answer("DELETE", f"/api/annotations/{first}/", b"")
+    return pulls
+
+
+def board_of_all_work(scene: Scene) -> Command:
+    scene.does(pull_of_all_work(scene))
+    return shows
+
+
+def push_of_all_changes(scene: Scene) -> Command:
+    """Reviews, corrections, revisions, decisions and questionnaires follow; a word changed, one comes back; a person
+    left; a form, a guideline and a card were edited by hand, and what does not count goes out again.
+    """
+    scene.does(pull_of_all_work(scene))
+    scene.does(pushes)
+    scene.build(WORDS_HERE[:3])
+    scene.does(pushes)
+    scene.work("toy-judged", "a")
+    scene.does(pulls)
+    first, second, third, *_ = scene.server.content.projects.values()
+    first["label_config"] = first["label_config"].replace('alias="no"', 'alias="never"')
+    second["expert_instruction"] = "<p>Mine.</p>"
+    third["description"] = f"By hand.\n{third['description']}"
+    scene.people = PEOPLE
+    scene.build(["ant", *WORDS_HERE[1:]])
+    return pushes
+
+
+SCENES = [first_push, pull_of_all_work, board_of_all_work, push_of_all_changes]
+Makes = Callable[[Scene], Command]
+
+
+def undisturbed(scene: Scene, make: Makes) -> tuple[Command, bytes, State, list[str], list[bytes]]:
+    """The command; what is there before it; what is there after it; its requests; and what is there at each moment at
+    which it can be killed: when each request comes, and when it is done.
+    """
+    command = make(scene)
+    before, moments = scene.save(), list[bytes]()
+    scene.server.watch = lambda request: moments.append(scene.save())
+    said = scene.does(command)
+    scene.server.watch = lambda request: None
+    return command, before, {**scene.told(), "said": said}, scene.server.asked, moments
+
+
+def check(scene: Scene, command: Command, expected: State, where: str) -> None:
+    """Run again: the end is as expected."""
+    said = scene.does(command)
+    found = {**scene.told(), "said": said}
+    for part in expected:
+        assert found[part] == expected[part], f"{where}: {part}"
+
+
+@pytest.mark.parametrize(("make", "step"), [(first_push, 13), (push_of_all_changes, 41)])
+def test_a_kill_at_some_requests_leaves_what_the_next_run_completes(scene: Scene, make: Makes, step: int) -> None:
+    command, before, expected, asked, moments = undisturbed(scene, make)
+    for number in range(step, len(asked) + 1, step):
+        for after, fault in enumerate[Fault](("killed before", "killed after")):
+            scene.restore(before)
+            status, _ = scene.run(command, number, fault)
+            assert status == -signal.SIGKILL
+            killed = scene.told()
+            scene.restore(moments[2 * (number - 1) + after])
+            assert scene.told() == killed, "a moment is what a kill leaves"
+            check(scene, command, expected, f"{fault} {number}, {asked[number - 1]}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", SCENES)
+def test_a_kill_at_any_request_leaves_what_the_next_run_completes(scene: Scene, make: Makes) -> None:
+    command, _, expected, asked, moments = undisturbed(scene, make)
+    assert len(moments) == 2 * len(asked)
+    for place, moment in {moment: place for place, moment in enumerate(moments)}.items():
+        scene.restore(place)
+        check(scene, command, expected, f"killed {('before', 'after')[moment % 2]} {asked[moment // 2]}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [first_push, push_of_all_changes])
+def test_a_push_killed_after_each_thing_that_it_does_ends_as_one_that_is_not(scene: Scene, make: Makes) -> None:
+    command, before, expected, asked, _ = undisturbed(scene, make)
+    scene.restore(before)
+    scene.server.killing = True
+    kills = 0
+    while scene.run(command)[0]:
+        kills += 1
+    scene.server.killing = False
+    assert kills == sum(not request.startswith("GET") for request in asked)
+    check(scene, command, expected, f"after {kills} kills")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", SCENES)
+def test_a_request_that_fails_is_repeated_or_said_in_one_line(scene: Scene, make: Makes) -> None:
+    command, before, expected, asked, _ = undisturbed(scene, make)
+    scene.restore(before)
+    scene.server.reads_fail_once = True
+    check(scene, command, expected, "each read fails once")
+    scene.server.reads_fail_once = False
+    for number, request in enumerate(asked, 1):
+        if request.startswith("GET") and not request.endswith(NOT_REPEATED):
+            continue
+        for fault in ("failed before", "cut off after"):
+            scene.restore(before)
+            status, said = scene.run(command, number, fault)
+            if status:
+                assert (status, said.count("\n")) == (1, 0), f"{fault} {request}: {said}"
+                assert said.startswith(scene.server.url)
+            check(scene, command, expected, f"{fault} {number}, {request}")
+
+
+@pytest.mark.slow
+def test_the_scenes_ask_all_that_the_commands_can_ask(scene: Scene, fresh: tuple[Scene, bytes]) -> None:
+    asked = set()
+    for make in SCENES:
+        scene.restore(fresh[1])
+        scene.people = {**PEOPLE, **LEAVES}
+        scene.build(WORDS_HERE)
+        command = make(scene)
+        scene.does(command)
+        asked |= {*scene.server.asked}
+    assert asked == REQUESTS
+
+
+def handed_out(scene: Scene) -> tuple[Counter[tuple[str, str, str]], Mapping[str, str]]:
+    """How often each task is in a queue of its form, whoever has it; and what a pull wrote."""
+    there = scene.server.content
+    tasks = Counter(
+        (rubric_of(scene.server.name(row["project"])), row["data"][KEY], row["data"][VIEW])
+        for row in there.tasks.values()
+        if not is_retired(row)
+    )
+    files: Mapping[str, str] = scene.told()["files"]
+    return tasks, {name: text for name, text in files.items() if not name.endswith(".html")}
+
+
+@pytest.mark.slow
+def test_listening_killed_at_any_request_hands_out_what_follows_once(scene: Scene) -> None:
+    scene.does(pushes)
+    scene.work("practice")
+    scene.work(AUTHORED.name, "a1")
+    late = scene.server.queues()[queue := f"toys/{AUTHORED.name}@1/a2"]
+    moments: list[bytes] = []
+
+    def submit_and_report() -> None:
+        """Somebody submits what they have left; the server reports it to whoever listens."""
+        for task in set(late).intersection(scene.server.queues()[queue]):
+            scene.do(task, AUTHORED.name, "a2")
+        project = scene.server.content.tasks[late[0]]["project"]
+        for hook in scene.server.content.webhooks.values():
+            if hook["project"] == project:
+                report = {"action": "ANNOTATION_CREATED", "project": {"id": project}}
+                with suppress(httpx.TransportError):
+                    httpx.post(hook["url"], json=report, headers=hook["headers"], timeout=5)
+
+    def watch(request: str) -> None:
+        if request.endswith("/import") and scene.server.queues()[queue]:
+            submit_and_report()
+        moments.append(scene.save())
+
+    scene.server.watch = watch
+    assert scene.run(listens)[0] == 0
+    scene.server.watch = lambda request: None
+    expected = handed_out(scene)
+    assert any(form == REVIEW.name for form, _, _ in expected[0]), "reviews follow"
+    for moment in dict.fromkeys(moments):
+        scene.restore(moment)
+        submit_and_report()
+        status, said = scene.run(listens)
+        assert status == 0, said
+        assert handed_out(scene) == expected
+
+
+def exercised(client: Client) -> list[Any]:
+    """What a server answers to the client, without its own numbers and times."""
+    told: list[Any] = []
+    client.sign_up("anna@example.org", "a long password 1")
+    with pytest.raises(Refused, match="anna@example"):
+        client.sign_up("anna@example.org", "a long password 1")
+    form = '<View><Text name="t" value="$text"/><TextArea name="w" toName="t"/></View>'
+    project = client.make_project("A project", form, description=f"{MARK} b/q@1/a", comes_back=True)
+    told += [[one.model_dump(exclude={"id"}) for one in client.projects()], sorted(client.users())]
+    told.append(client.import_tasks(project, [{"data": {"text": text, VIEW: f"00{text}"}} for text in "abc"]))
+    rows = client.list_tasks(project, LISTED_FIELDS)
+    client.annotate(rows[0]["id"], [])
+    client.annotate(rows[1]["id"], [])
+    client.patch_task(rows[0]["id"], {**rows[0]["data"], RETIRED: "1"})
+    told += [[(one["result"], one.get("was_cancelled")) for one in client.annotations(row["id"])] for row in rows]
+    client.delete_annotation(client.annotations(rows[1]["id"])[0]["id"])
+    told.append([{**row, "id": 0} for row in client.list_tasks(project, LISTED_FIELDS)])
+    told.append([(row["data"], len(row["annotations"]), row["total_annotations"]) for row in client.export(project)])
+    client.make_view(project, "To do", people=1, done=False, first="text")
+    client.set_description(project, "Another.")
+    client.set_instruction(project, "<p>Do it.</p>")
+    hook = client.webhook(project, "http://127.0.0.1:9/", {"X-Mine": "1"})
+    told += [client.views(project), [(one["url"], one["headers"]) for one in client.webhooks(project)]]
+    client.delete_webhook(hook)
+    told += [client.webhooks(project), client.project(project).model_dump(exclude={"id"})]
+    client.delete_project(project)
+    told.append(client.projects())
+    with pytest.raises(Refused) as refusal:
+        client.project(project)
+    return [*told, refusal.value.status]
+
+
+@pytest.mark.slow
+def test_the_stand_in_answers_as_a_real_label_studio_does(label_studio: Served) -> None:
+    stand_in = StandIn()
+    threading.Thread(target=stand_in.serve_for_ever, daemon=True).start()
+    with connect(stand_in.url, TOKEN) as client:
+        assert exercised(client) == exercised(label_studio.client)
