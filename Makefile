@@ -35,6 +35,7 @@ forms: $(DEV_STAMP)
 	$(BIN)/python -m tests.forms .touchstone-tests/forms .touchstone-tests
 
 bench: $(DEV_STAMP)
+	$(BIN)/python tests/bench/bench_annotate.py
 	$(BIN)/python tests/bench/bench_busy.py
 	$(BIN)/python tests/bench/bench_dedupe.py
 	$(BIN)/python tests/bench/bench_engine.py
