@@ -172,6 +172,8 @@ def push_queue(
             break
     if pushed.imported:
         _retire_doubles(client, queue, project, pushed)
+        if not client.views(project.id):
+            _lay_out(client, queue, project.id)  # of two pushes at once, neither may have done it
     return pushed
 
 
