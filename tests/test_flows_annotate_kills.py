@@ -34,8 +34,8 @@ from flows.annotate.board.reading import Board
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
 from flows.annotate.push import push
+from flows.annotate.queues import rubric_of
 from flows.annotate.report import write_annotation
-from flows.annotate.work import rubric_of
 from flows.construct.people import every, sample
 from flows.project.settings import AnnotationSettings
 from schemas.errors import Failed, WrongInput

@@ -172,8 +172,8 @@ def push_queue(
             break
     if pushed.imported:
         _retire_doubles(client, queue, project, pushed)
-        if not client.views(project.id):
-            _lay_out(client, queue, project.id)  # of two pushes at once, neither may have done it
+        if not client.views(project.id):  # of two pushes at once, neither may have made them
+            _lay_out(client, queue, project.id)
     return pushed
 
 
@@ -333,9 +333,8 @@ def compare(wanted: Iterable[QueuedTask], rows: Sequence[Row], people: int = 1) 
             plan.kept += 1
     plan.retired += [row for rest in by_key.values() for row in rest if not is_retired(row)]
     # A task that says that it is retired, and is open, was retired by a push that broke off.
-    back = {row["id"] for row, _ in plan.revived}
-    is_open = {row["id"] for row in rows if int(row["total_annotations"] or 0) < people} - back
-    plan.retired += [row for row in rows if is_retired(row) and row["id"] in is_open]
+    left = [row for row in rows if is_retired(row) and int(row["total_annotations"] or 0) < people]
+    plan.retired += [row for row in left if all(row is not back for back, _ in plan.revived)]
     counts = (
         (foreign, "tasks did not come from here; they are left alone"),
         (again, "tasks go out once more: the work on them does not count"),
@@ -367,8 +366,8 @@ def _carry_out(client: Client, queue: Queue, project: ProjectInfo, plan: Plan, p
         batch = plan.missing[start : start + BATCH]
         made = client.import_tasks(project.id, [{"data": dict(task.data)} for task in batch])
         if made != len(batch):
-            took = f"took {made} of {counted(len(batch), 'task')}"
-            raise Failed(f"{queue.name}: {client.url} {took}; push again, and look at its log")
+            sent = counted(len(batch), "task")
+            raise Failed(f"{queue.name}: {client.url} took {made} of {sent}; push again, and look at its log")
         pushed.imported += len(batch)
     for number, task in plan.updated:
         client.patch_task(number, task.data)
