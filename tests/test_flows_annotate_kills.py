@@ -13,7 +13,7 @@ import re
 import signal
 import sys
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -26,10 +26,8 @@ import pytest
 from annotation.adjudicate import NOTHING, USE
 from annotation.label_studio.accounts import PEOPLE_FILE
 from annotation.label_studio.client import Client, Refused, connect
-from annotation.label_studio.listener import Listener
-from annotation.label_studio.sync import KEY, LISTED_FIELDS, MARK, RETIRED, VIEW, is_retired, one_writer
+from annotation.label_studio.sync import LISTED_FIELDS, MARK, RETIRED, VIEW, one_writer
 from annotation.review import AGREED, COMMENT, corrected_of, decision_name, review_of, revision_of
-from flows.annotate import listen
 from flows.annotate.board.reading import Board
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
@@ -52,8 +50,6 @@ LEAVES = {"a3": "cara@example.org"}
 AUTHORED = WORDS.model_copy(update={"overlaps": True})
 REVIEW, REVISION, CORRECTED = review_of(AUTHORED), revision_of(AUTHORED), corrected_of(AUTHORED)
 TEXTS = {"upper", COMMENT, "why_decided"}
-LISTENS = "listen"
-"""The command that runs until it has nothing to do."""
 Command = Callable[[Any, Client], str]
 """Does its work, and returns what it prints, if that is compared."""
 State = Mapping[str, Any]
@@ -81,15 +77,6 @@ def shows(project: Any, client: Client) -> str:
     if problem := board.state.files_problem or board.state.server_problem:
         raise Failed(problem)
     return repr(dataclasses.replace(board.state, asked=None, pulled=None))
-
-
-class UntilQuiet(Listener):
-    """Ends the process when the command would wait for minutes."""
-
-    def wait(self, most_s: float) -> None:
-        if most_s == listen.MOST_S and not self._heard.is_set():
-            os._exit(0)
-        super().wait(most_s)
 
 
 def answers(form: str, by: str, data: Mapping[str, Any]) -> Mapping[str, str]:
@@ -171,8 +158,6 @@ class Scene:
         if not pid:
             status, text = 99, ""
             try:
-                if command is listens:
-                    listens(self, said)
                 with one_writer(self.project.state), connect(self.server.url, TOKEN) as client:
                     status, text = 0, command(self.project, client)
             except Failed as error:
@@ -251,20 +236,7 @@ class Scene:
             logins = [line.split("\t") for line in files[name].splitlines() if not line.startswith("#")]
             files[name] = repr([(code, email, password == passwords.get(email)) for code, email, password in logins])
         files.pop("state/annotate.lock", None)  # only who has it open holds it
-        files = {name: text for name, text in files.items() if name != "state/webhook-secret"}
         return {"accounts": sorted(passwords), "queues": dict(queues), "files": files}
-
-
-def listens(scene: Any, said: Any) -> str:
-    """Listen until there is nothing to do; only an end of the process ends it."""
-
-    def say(line: str) -> None:
-        with said.open("a", encoding="utf-8") as file:
-            file.write(f"{line}\n")
-
-    with UntilQuiet(scene.project.state) as listener:
-        listen.Rounds(lambda: scene.project, lambda project: connect(scene.server.url, TOKEN), listener, say).run()
-    return ""
 
 
 REQUESTS = {
@@ -281,7 +253,6 @@ REQUESTS = {
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Scene, bytes]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("label_studio_sdk.core.http_client.INITIAL_RETRY_DELAY_SECONDS", 0.001)
-        patch.setattr(listen, "LEAST_S", 0.02)
         scene = Scene(tmp_path_factory.mktemp("scene"))
         scene.warm()
         yield scene, scene.save()
@@ -430,55 +401,6 @@ def test_the_scenes_ask_all_that_the_commands_can_ask(scene: Scene, fresh: tuple
         scene.does(command)
         asked |= {*scene.server.asked}
     assert asked == REQUESTS
-
-
-def handed_out(scene: Scene) -> tuple[Counter[tuple[str, str, str]], Mapping[str, str]]:
-    """How often each task is in a queue of its form, whoever has it; and what a pull wrote."""
-    there = scene.server.content
-    tasks = Counter(
-        (rubric_of(scene.server.name(row["project"])), row["data"][KEY], row["data"][VIEW])
-        for row in there.tasks.values()
-        if not is_retired(row)
-    )
-    files: Mapping[str, str] = scene.told()["files"]
-    return tasks, {name: text for name, text in files.items() if not name.endswith(".html")}
-
-
-@pytest.mark.slow
-def test_listening_killed_at_any_request_hands_out_what_follows_once(scene: Scene) -> None:
-    scene.does(pushes)
-    scene.work("practice")
-    scene.work(AUTHORED.name, "a1")
-    late = scene.server.queues()[queue := f"toys/{AUTHORED.name}@1/a2"]
-    moments: list[bytes] = []
-
-    def submit_and_report() -> None:
-        """Somebody submits what they have left; the server reports it to whoever listens."""
-        for task in set(late).intersection(scene.server.queues()[queue]):
-            scene.do(task, AUTHORED.name, "a2")
-        project = scene.server.content.tasks[late[0]]["project"]
-        for hook in scene.server.content.webhooks.values():
-            if hook["project"] == project:
-                report = {"action": "ANNOTATION_CREATED", "project": {"id": project}}
-                with suppress(httpx.TransportError):
-                    httpx.post(hook["url"], json=report, headers=hook["headers"], timeout=5)
-
-    def watch(request: str) -> None:
-        if request.endswith("/import") and scene.server.queues()[queue]:
-            submit_and_report()
-        moments.append(scene.save())
-
-    scene.server.watch = watch
-    assert scene.run(listens)[0] == 0
-    scene.server.watch = lambda request: None
-    expected = handed_out(scene)
-    assert any(form == REVIEW.name for form, _, _ in expected[0]), "reviews follow"
-    for moment in dict.fromkeys(moments):
-        scene.restore(moment)
-        submit_and_report()
-        status, said = scene.run(listens)
-        assert status == 0, said
-        assert handed_out(scene) == expected
 
 
 def exercised(client: Client) -> list[Any]:
