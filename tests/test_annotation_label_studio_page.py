@@ -241,70 +241,7 @@ async def test_speakers_are_told_apart_by_where_their_turns_stand(label_studio: 
     assert not await desk.page.locator("[aria-label=play]").first.is_visible()
 
 
-# ---- a few clicks and keys do it ----
-
-
-class Counted(Desk):
-    """Somebody whose clicks and keys are counted, but for those that type a text."""
-
-    count = 0
-
-    async def click(self, element: Any) -> None:
-        self.count += 1
-        await element.click()
-
-    async def press(self, *keys: str) -> None:
-        for key in keys:
-            self.count += 1
-            await self.page.keyboard.press(key)
-
-
-async def test_an_authoring_takes_seven_clicks_and_the_texts(label_studio: Served, browser: Any) -> None:
-    desk = await Counted.at(label_studio, browser, FORMS[AUTHORING.name])
-    await desk.click(desk.page.locator("label:has(input[name='yes'])"))
-    for name, text in TEXTS.items():
-        await desk.click(desk.box(name))
-        await desk.page.evaluate("() => document.activeElement.select()")
-        await desk.page.keyboard.type(text)
-    submit = desk.page.get_by_test_id("bottombar-submit-button")
-    assert await desk.stored(lambda: desk.click(submit)) == {**TEXTS, "decision": "yes"}
-    assert desk.count == 7
-
-
-async def test_an_authoring_takes_at_most_thirteen_keys_and_the_texts(label_studio: Served, browser: Any) -> None:
-    desk = await Counted.at(label_studio, browser, FORMS[AUTHORING.name])
-    await desk.press("1")
-    for name, text in TEXTS.items():
-        while not await desk.page.evaluate("(name) => document.activeElement.name?.startsWith(name)", name):
-            await desk.press("Tab")
-        await desk.page.evaluate("() => document.activeElement.select()")
-        await desk.page.keyboard.type(text)
-    assert await desk.stored(lambda: desk.press("Control+Enter")) == {**TEXTS, "decision": "yes"}
-    assert desk.count <= 13
-
-
-@pytest.mark.parametrize(
-    ("name", "keys", "stored"),
-    [
-        (f"{AUTHORING.name}-review", ("0", "Control+Enter"), {"for-all": "accept"}),
-        (
-            f"{AUTHORING.name}-review",
-            ("1", "2", "d", "4", "5", "Control+Enter"),
-            {f"{name}_decision": "reject" if name == "RECF" else "accept" for name in BOXES},
-        ),
-        ("reeval-support", ("1", "w", "Control+Enter"), {"readable": "yes", "supports": "no"}),
-    ],
-    ids=["review, all accepted", "review, part by part", "judgement"],
-)
-async def test_a_review_or_a_judgement_takes_a_key_for_each_answer(
-    label_studio: Served, browser: Any, name: str, keys: tuple[str, ...], stored: dict[str, str]
-) -> None:
-    desk = await Counted.at(label_studio, browser, FORMS[name])
-    over = (
-        "() => { const asked = document.querySelector('.form-asked'); return asked.scrollHeight - asked.clientHeight; }"
-    )
-    assert await desk.page.evaluate(over) == 0, "the form is on one screen"
-    assert await desk.stored(lambda: desk.press(*keys)) == stored
+# ---- reviews, and what changed ----
 
 
 async def test_what_is_accepted_at_once_is_not_fixed(label_studio: Served, browser: Any) -> None:

@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from markupsafe import escape
 
 from annotation.label_studio.task_data import NEWS, in_short
+from annotation.review import AGREED, NO
 from annotation.wording import say
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Written
 
@@ -28,6 +29,7 @@ CHINESE_BREAK = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef])\n *(?=[\u4e00-\u9
 EXAMPLES = "Examples on which people differed"
 FOR_ALL_KEY = "0"
 ALL_PARTS = "All parts at once"
+ALL_OR_REST = {"": ALL_PARTS, "kept": "The parts that are left"}
 KEYBOARD = ("1234567890", "qwertyiop", "asdfgjkl", "zxcvbnm")
 """The keys that choose, row by row. `u` and `h` are Label Studio's own."""
 COLUMNS = 5
@@ -43,14 +45,19 @@ GUIDELINE_STYLE = Path(__file__).with_name("guideline.css").read_text(encoding="
 # own server saves texts as well (`page/`): its pages show what has the class `kept`, all others what has `unkept`.
 SAVING = """
 <p class="kept">Your texts are saved as you type. To ask the engineer and go on: write your question, then skip.</p>
+<p class="kept">With keys alone: if nothing is left to write, the last answer submits by itself after a moment. Until
+then <kbd>Esc</kbd> keeps the task open, <kbd>Backspace</kbd> takes the answer back, and another key changes it.
+Afterwards, <kbd>Backspace</kbd> goes back to the task. If there is something to write, you are in its box, and
+<kbd>Tab</kbd> leads to the next. Typing replaces a suggestion; <kbd>↑</kbd> in the empty box brings it back.</p>
 <p class="unkept">Your texts are saved when you submit. If you leave the page or skip the task before, a text is lost
 unless you pressed <kbd>Shift</kbd> + <kbd>Enter</kbd> in its box. To ask the engineer and go on: write your question,
 press <kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip.</p>
 <p>A skipped task comes back to you, with its boxes as they were at first.</p>
 """
 MARKING = "Press {}, then draw over the words. To remove a mark, click it and press Backspace."
+WORD_KEYS = (("← →", "choose a word,"), ("Shift + →", "several,"), ("Enter", "marks them"))
 HELP = {
-    "kept": "* required · texts are saved as you type · Ctrl+Enter submits · guideline: Instructions",
+    "kept": "* required · saved as you type · Enter submits, in a box Ctrl+Enter · Backspace: the task before",
     "unkept": "* required · Shift+Enter in a box saves a draft · Ctrl+Enter outside submits · guideline: Instructions",
 }
 
@@ -183,12 +190,18 @@ class _Form:
         if self.rubric.for_all:  # Label Studio neither asks for what is hidden nor submits it
             _visible_when(choices, "choice-unselected", FOR_ALL, (self.rubric.for_all,))
         for option in ask.options:
-            self._option(choices, ask.name, option, ask.label(option))
+            choice = self._option(choices, ask.name, option, ask.label(option))
+            # A hint tells the page (`keys.js`) too that there is more to do than to choose.
+            if option in ask.fixes and any(mark.name == ask.about for mark in self.rubric.marks):
+                choice.set("hint", self._say("Then mark the words."))
+            elif (ask.name, option) == (AGREED, NO):
+                choice.set("hint", self._say("Then say why."))
 
-    def _option(self, choices: Xml.Element, name: str, option: str, label: str) -> None:
+    def _option(self, choices: Xml.Element, name: str, option: str, label: str) -> Xml.Element:
         choice = Xml.SubElement(choices, "Choice", value=_plain(label), alias=option)
         if key := self.keys.get((name, option)):
             choice.set("hotkey", key)
+        return choice
 
     def _write(self, parent: Xml.Element, write: Written) -> None:
         block = _view(parent, "block")
@@ -309,7 +322,7 @@ def _keys(rubric: Rubric) -> str:
     """Return the keys of the form as a table, in the form's order."""
     keys, in_words = hotkeys(rubric), partial(say, rubric.language)
     for_all = [(FOR_ALL_KEY, ask.label(rubric.for_all)) for ask in rubric.asks[:1]]
-    rows = [("", in_words(ALL_PARTS), for_all)] if rubric.for_all else []
+    rows = [(when, in_words(what), for_all) for when, what in ALL_OR_REST.items() if rubric.for_all]
     rows += [
         (
             "",
@@ -319,12 +332,17 @@ def _keys(rubric: Rubric) -> str:
         for ask in rubric.asks
     ]
     rows += [
-        ("", mark.title, [(keys[mark.name, ""], in_words("then draw over the words"))])
+        row
         for mark in rubric.marks
         if (mark.name, "") in keys
+        for row in (
+            ("", mark.title, [(keys[mark.name, ""], in_words("then draw over the words"))]),
+            ("kept", mark.title, [(key, in_words(does)) for key, does in ((keys[mark.name, ""], "then"), *WORD_KEYS)]),
+        )
     ]
     rows += [
-        ("kept", in_words("Submit"), [("Ctrl + Enter", "")]),
+        ("kept", in_words("Submit"), [("Enter", in_words("outside a box")), ("Ctrl + Enter", "")]),
+        ("kept", in_words("Go back to the task before"), [("Backspace", in_words("outside a box"))]),
         ("unkept", in_words("Submit"), [("Ctrl + Enter", in_words("outside a box"))]),
         ("", in_words("Skip the task"), [("Ctrl + Space", in_words("outside a box"))]),
         ("unkept", in_words("Save a box as a draft"), [("Shift + Enter", in_words("in it"))]),
