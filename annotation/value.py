@@ -6,7 +6,7 @@ that, so that people's time goes to the tasks on which it changes something.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from annotation.assign import drawn, fixed_number
@@ -25,8 +25,8 @@ class ByValue(NamedTuple):
     fixed: frozenset[str]
     """Keys of tasks that go to a fixed number of people, drawn at random: agreement on the others would be that on
     difficult tasks."""
-    people: int
-    """Number of people who can be asked."""
+    people: Mapping[str, int]
+    """By the key of each task, the number of people who can be asked about it."""
 
     def decision(
         self, key: str, given: Sequence[Decision], chances: Mapping[Decision, float], rubric: Rubric
@@ -51,7 +51,7 @@ class ByValue(NamedTuple):
 
     def _are_enough(self, key: str, given: Sequence[Decision], rubric: Rubric) -> bool:
         most = fixed_number(rubric) if key in self.fixed else rubric.people_per_item + MOST_MORE
-        return len(given) >= min(self.people, most)
+        return len(given) >= min(self.people[key], most)
 
     def _is_sure(self, given: Iterable[Decision], chances: Mapping[Decision, float]) -> bool:
         return any(chances.get(decision, 0) >= self.certainty for decision in given)
@@ -62,13 +62,14 @@ def by_value_of(
     rubric: Rubric,
     certainty: float | None,
     overlap_first: int,
-    people: Collection[str],
+    people: Mapping[str, int],
     seed: int,
 ) -> ByValue | None:
-    """Return how a rubric's tasks go out to these people by value; None if they go to a fixed number.
+    """Return how a rubric's tasks go out by value; None if they go to a fixed number of people.
 
+    `people` has, by the key of each task, the number of people who can be asked about it.
     Texts are for one person to write: tasks in which people do more than judge do not go out by value.
     """
     if certainty is None or not rubric.judges:
         return None
-    return ByValue(certainty, drawn(tasks, rubric, overlap_first, seed), len(people))
+    return ByValue(certainty, drawn(tasks, rubric, overlap_first, seed), people)

@@ -111,7 +111,8 @@ class World:
     def run(self, certainty: float | None, pace: int = 20) -> "Result":
         """Have everybody do `pace` tasks a round until nobody has any."""
         rubric = SUPPORT
-        by_value = by_value_of(self.tasks, rubric, certainty, self.overlap_first, PEOPLE, self.seed)
+        readers = {task.key: len(PEOPLE) for task in self.tasks}
+        by_value = by_value_of(self.tasks, rubric, certainty, self.overlap_first, readers, self.seed)
         done: dict[str, dict[str, Annotation]] = {by: {} for by in PEOPLE}
         held: dict[str, set[str]] = {by: set() for by in PEOPLE}
         while True:

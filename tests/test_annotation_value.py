@@ -37,7 +37,7 @@ def judged(on: Task, by: str, good: str) -> Annotation:
 
 
 def by_value(people: int = 6, fixed: frozenset[str] = frozenset()) -> ByValue:
-    return ByValue(0.9, fixed, people)
+    return ByValue(0.9, fixed, dict.fromkeys(("k", *(f"k{number}" for number in range(4))), people))
 
 
 SURE: Mapping[Decision, float] = {"accept": 0.95, "reject": 0.05}
@@ -84,12 +84,12 @@ def test_tasks_that_measure_agreement_go_to_a_fixed_number_whatever_people_say()
 
 def test_only_what_people_judge_goes_out_by_value() -> None:
     tasks = [task(1)]
-    assert by_value_of(tasks, THREE, None, 0, "ab", 1) is None
-    assert by_value_of(tasks, THREE, 0.9, 0, "ab", 1) == ByValue(0.9, frozenset(), 2)
+    assert by_value_of(tasks, THREE, None, 0, {"k1": 2}, 1) is None
+    assert by_value_of(tasks, THREE, 0.9, 0, {"k1": 2}, 1) == ByValue(0.9, frozenset(), {"k1": 2})
     writes = THREE.model_copy(update={"writes": (Written(name="text", title="Text"),)})
-    assert by_value_of(tasks, writes, 0.9, 0, "ab", 1) is None
+    assert by_value_of(tasks, writes, 0.9, 0, {"k1": 2}, 1) is None
     notes = THREE.model_copy(update={"writes": (Written(name="why", title="Why", note=True),)})
-    assert by_value_of(tasks, notes, 0.9, 0, "ab", 1) is not None
+    assert by_value_of(tasks, notes, 0.9, 0, {"k1": 2}, 1) is not None
 
 
 def further(worth: Mapping[tuple[str, str], float], done: Mapping[str, set[str]] | None = None) -> Further:

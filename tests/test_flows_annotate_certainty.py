@@ -38,7 +38,7 @@ def test_unsure_tasks_go_to_another_person_until_each_is_sure_or_nobody_is_left(
     bench = Bench(label_studio, tmp_path, THREE, every(JUDGED), overlap_first=DRAWN, certainty=CERTAINTY)
     project, client = bench.project(words(SIZE)), label_studio.client
     (work,) = works(project)
-    by_value = by_value_of(work.tasks, work.rubric, CERTAINTY, DRAWN, THREE, 3)
+    by_value = by_value_of(work.tasks, work.rubric, CERTAINTY, DRAWN, {}, 3)
     assert by_value is not None
     assert push(project, client).shortages == []
     first = holders(bench, done=False)

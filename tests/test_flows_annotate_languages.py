@@ -4,12 +4,14 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from annotation.label_studio.sync import VIEW
+from annotation.label_studio.sync import VIEW, Queue
+from flows.annotate import first_queues
 from flows.annotate.board.numbers import task_links
 from flows.annotate.progress import OnServer, progress
 from flows.annotate.queues import form_names, queue_name, rubric_of
@@ -20,7 +22,7 @@ from schemas.errors import WrongInput
 from schemas.rubric import Rubric, Task
 from tests.team import Team, now
 from tests.test_flows_annotate_lead import Pushes
-from tests.toy import WORDS
+from tests.toy import FAMILY, WORDS, ToySettings
 
 CHINESE = {
     "Is it a word?": "这是一个词吗？", "yes": "是", "no": "否", "In capitals": "大写",
@@ -159,6 +161,67 @@ def test_a_person_practises_in_the_first_language_that_they_read(team: Team) -> 
     (work,) = works(team.project)
     assert [work.language_for(by) for by in ("a1", "a2", "a3")] == ["zh", "en", "en"]
     assert work.practice_of("a1")[1].language == "zh"
+
+
+def test_nobody_practises_for_tasks_that_they_do_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def right(records: Any, tasks: Any, seed: int) -> list[Task]:
+        return [task.model_copy(update={"right_answers": {"decision": "yes"}}) for task in tasks]
+
+    english = dataclasses.replace(in_two_languages(WORDS), gold=right)
+    for words, other in ((ENGLISH, "zh"), (CHINESE_WORDS, "en")):
+        team = Team(tmp_path, words, TWO, part=english)
+        pushes = Pushes(team, monkeypatch)
+        pushes.push(None, languages={"a2": [other]})
+        assert {name for name in shown(pushes) if "-practice" in name} == {"toys/toy-words-practice@1/a1"}
+        assert not any(name.endswith("/a2") for name in shown(pushes))
+        (work,) = works(team.project)
+        assert [bool(work.practice_of(by)[0]) for by in TWO] == [True, False]
+        # Who reads items that have no form in their language is shown the English one, and practises in it.
+        pushes.push(None, languages={"a2": ["en" if other == "zh" else "zh"]})
+        assert "toys/toy-words-practice@1/a2" in shown(pushes)
+
+
+def test_before_a_build_nobody_has_a_queue_in_a_language_that_they_do_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Queue] = []
+    monkeypatch.setattr(first_queues, "projects_of", lambda client, benchmark: {})
+    monkeypatch.setattr(first_queues, "push_queue", lambda client, queue, existing: made.append(queue))
+    (tmp_path / "guideline.zh.md").write_text("# 词\n\n说说它是不是一个词。\n", encoding="utf-8")
+    (tmp_path / WORDS.guideline).write_text("# Words\n\nSay whether it is one.\n", encoding="utf-8")
+    people = {by: f"{by}@example.org" for by in ("a1", "a2", "lead")}
+    settings = AnnotationSettings(people=people, lead="lead", languages={"a2": ("zh",), "lead": ("zh",)})
+    names = []
+    for rubric in (WORDS, BOTH):
+        made.clear()
+        parts = tuple(dataclasses.replace(one, people=every(rubric) if one.people else None) for one in FAMILY.parts)
+        family = dataclasses.replace(FAMILY, parts=parts, folder=tmp_path)
+        config: Any = SimpleNamespace(
+            name="toys", annotation=settings, chosen=lambda family=family: [(family, ToySettings())]
+        )
+        client: Any = None
+        first_queues.open_queues(config, client)
+        names.append({queue.name for queue in made})
+    assert names == [{f"{EN}/a1"}, {f"{EN}/a1", f"{ZH}/a2", "toys/toy-words-adjudication@1.zh/lead"}]
+
+
+def test_by_value_the_readers_of_an_items_language_are_enough_to_decide_it(tmp_path: Path) -> None:
+    judged = BOTH.model_copy(update={"writes": (), "people_per_item": 1})
+    (tmp_path / "guideline.zh.md").write_text("# 词\n\n说说它是不是一个词。\n", encoding="utf-8")
+    team = Team(tmp_path, [*ENGLISH, *CHINESE_WORDS], (*TWO, "a3"), part=in_two_languages(judged))
+    team.project.config.annotation = AnnotationSettings(
+        people={by: f"{by}@example.org" for by in team.people},
+        languages={"a1": ("en",), "a2": ("zh",), "a3": ("en",)},
+        certainty=0.9,
+        overlap_first=6,
+    )
+    for task in team.tasks:
+        team.do(task, "a2" if task.language == "zh" else "a1", now(), 60, {"decision": "yes"})
+    team.pull()
+    (collected,) = last_pull(team.project)
+    language = {task.key: task.language for task in team.tasks}
+    states = {(language[one.key], one.state) for one in collected.settlement.outcomes}
+    assert states == {("zh", "decided"), ("en", "waiting")}
 
 
 def test_languages_are_those_of_people_in_the_configuration() -> None:

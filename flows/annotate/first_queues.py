@@ -10,7 +10,7 @@ from flows.annotate.queues import queue_of
 from flows.annotate.work import ANYBODY
 from flows.construct.people import People
 from flows.project.settings import AnnotationSettings, Config
-from schemas.rubric import ENGLISH, Rubric
+from schemas.rubric import Rubric
 
 
 def open_queues(config: Config, client: Client) -> int:
@@ -33,12 +33,14 @@ def _first_queues(benchmark: str, settings: AnnotationSettings, people: People, 
         yield queue_of(benchmark, people, folder, rubric, ANYBODY, (), rubric.people_per_item)
     is_for_strangers = settings.strangers is not None and settings.strangers.rubric == rubric.name
     for by in () if is_for_strangers else settings.annotators:
-        yield queue_of(benchmark, people, folder, _read_by(by, rubric, settings), by, (), 1)
-    if (lead := settings.lead) is not None and people.review is None and rubric.decides:
-        form = adjudication_of(_read_by(lead, rubric, settings))
-        yield queue_of(benchmark, people, folder, form, lead, (), 1)
+        if (own := _read_by(by, rubric, settings)) is not None:
+            yield queue_of(benchmark, people, folder, own, by, (), 1)
+    lead = settings.lead if people.review is None and rubric.decides else None
+    if lead is not None and (own := _read_by(lead, rubric, settings)) is not None:
+        yield queue_of(benchmark, people, folder, adjudication_of(own), lead, (), 1)
 
 
-def _read_by(by: str, rubric: Rubric, settings: AnnotationSettings) -> Rubric:
-    """Return the rubric in English, or in another language if the person reads no English."""
-    return rubric if settings.can_read(by, ENGLISH) else rubric.in_language(settings.languages[by][0])
+def _read_by(by: str, rubric: Rubric, settings: AnnotationSettings) -> Rubric | None:
+    """Return the rubric in English, or in another language if the person reads no English; None if they read none."""
+    read = [language for language in rubric.languages if settings.can_read(by, language)]
+    return rubric.in_language(read[0]) if read else None

@@ -122,9 +122,14 @@ class Work:
         return next(iter([*own, *self.practice]))
 
     def practice_of(self, by: str) -> tuple[Sequence[Task], Rubric]:
-        """Return a person's practice set, and the rubric that they practise in its language."""
-        language = self.language_for(by)
-        return self.practice[language], practised(self.rubric.in_language(language), self.people)
+        """Return a person's practice set, and the rubric that they practise in its language.
+
+        Who reads the language of no task gets none of them, and so has nothing to practise.
+        """
+        language, reads = self.language_for(by), self.reads.get(by)
+        gets_some = reads is None or not self.tasks or any(task.language in reads for task in self.tasks)
+        practice = self.practice[language] if gets_some else ()
+        return practice, practised(self.rubric.in_language(language), self.people)
 
 
 def practised(rubric: Rubric, people: People) -> Rubric:
@@ -329,6 +334,9 @@ def _settled(project: Project, work: Work, annotations: Sequence[Annotation]) ->
     asking, seed = project.config.annotation, project.config.seed
     out = suspended(work.gold, annotations, work.rubric) if asking.people else frozenset()
     able = set(annotators_of(project, work.rubric.name)) - out
+    spoken = {task.language for task in work.tasks}
+    readers = Counter(language for language in spoken for by in able if asking.can_read(by, language))
+    people = {task.key: readers[task.language] for task in work.tasks}
     settlement = settle(
         [*work.gold, *work.tasks],
         annotations,
@@ -341,7 +349,7 @@ def _settled(project: Project, work: Work, annotations: Sequence[Annotation]) ->
         people=codes_of(project),
         suspended=out,
         lead=asking.lead,
-        by_value=by_value_of(work.tasks, work.rubric, asking.certainty, asking.overlap_first, able, seed),
+        by_value=by_value_of(work.tasks, work.rubric, asking.certainty, asking.overlap_first, people, seed),
         seed=seed,
     )
     return out, settlement
