@@ -6,6 +6,7 @@
 CHINESE = {
     "{}: {}": "{}：{}",
     "{} {}": "{}{}",
+    ", ": "、",
     # ---- the form ----
     "* required · saved as you type · Enter submits, in a box Ctrl+Enter · Backspace: the task before":
         "* 必填 · 文字边写边存 · Enter 提交，在文本框内用 Ctrl+Enter · Backspace 回到上一题",
@@ -89,22 +90,22 @@ press <kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip.</p>
     "Warnings of the checks": "自动检查的提醒",
     "{}: is it right as it stands?": "{}：现在这样对吗？",
     "accept": "接受",
-    "fix": "修正",
+    "fix": "改正",
     "reject": "拒绝",
     "none": "无",
     "Back from review: {}": "退回修改：{}",
     "Why it came back to you": "为什么退回给您",
-    "Rejected: {}": "未通过：{}",
-    "Corrected: {}": "已更正：{}",
+    "Rejected: {}": "被拒绝：{}",
+    "Corrected: {}": "已改正：{}",
     "Do you agree? If you do not, say why in the question to the engineer.":
         "您同意吗？如果不同意，请在“向工程师提问”里说明理由。",
     "yes": "是",
     "no": "否",
     "What you wrote, as it is now": "您写的文字，现在是这样",
     "A reviewer accepted your work and corrected it, as marked here. You need not change anything.":
-        "审核员接受了您的工作，并作了更正，改动已标出。您不用再改。",
+        "审核员接受了您的工作，并作了改正，改动已标出。您不用再改。",
     "The reviewer also corrected other parts; they are in the boxes as corrected.":
-        "审核员还更正了其他部分，文本框里是更正后的文字。",
+        "审核员还改正了其他部分，文本框里是改正后的文字。",
     "Comment: {}": "意见：{}",
     "is empty": "是空的",
     "you said that you fixed it, but no text was changed": "您选择了修改，但文字没有任何改动",

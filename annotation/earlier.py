@@ -87,7 +87,8 @@ def asked_again(
     in_words = partial(say, rubric.language)
     chosen = [(ask, work.answers[ask.name]) for ask in rubric.asks if ask.name in work.answers]
     answers = [in_words("{} {}", ask.question, ask.label(option)) for ask, option in chosen]
-    answers += [in_words("{}: {}", mark.title, _marked(work, mark)) for mark in rubric.marks if _marked(work, mark)]
+    marked = [(mark.title, _marked(work, mark, rubric)) for mark in rubric.marks]
+    answers += [in_words("{}: {}", title, spans) for title, spans in marked if spans]
     news = [in_words(CHANGED if own else CHANGED_FOR_ALL)]
     news += [in_words(TEXTS_BACK)] if texts else []
     news += [in_words("{} {}", in_words(ANSWERED), " · ".join(answers))] if answers and own else []
@@ -103,7 +104,7 @@ def asked_again(
     )
 
 
-def _marked(work: Annotation, mark: Marked) -> str:
+def _marked(work: Annotation, mark: Marked, rubric: Rubric) -> str:
     """Return what was marked, on one line."""
     spans = work.marks.get(mark.name) or work.answers.get(mark.name, "").splitlines()
-    return ", ".join(span.strip() for span in spans if span.strip())
+    return say(rubric.language, ", ").join(span.strip() for span in spans if span.strip())

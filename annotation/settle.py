@@ -341,7 +341,8 @@ class _Settling:
             if part.name in changed
         )
         if rejected := [part.title for part in parts if decisions[part.name] == REJECT]:
-            text = "\n".join(filter(None, [say(rubric.language, "Rejected: {}", ", ".join(rejected)), comment]))
+            names = say(rubric.language, ", ").join(rejected)
+            text = "\n".join(filter(None, [say(rubric.language, "Rejected: {}", names), comment]))
             return Course(
                 work.by, "back", "rejected by its reviewer", "reject", corrected, text, review.by, review.at, told
             )

@@ -16,7 +16,10 @@ def say(language: str, text: str, *values: object) -> str:
     """Return a text in a language, with values for its `{}`. Raises `KeyError` for a text that is not in `TEXTS`."""
     if language == ENGLISH:
         return text.format(*values)
-    return TEXTS[language][text].format(*values).replace("？：", "？")  # after a question that stands for a title
+    said = TEXTS[language][text]
+    if said.startswith("{}：") and str(values[0]).endswith("？"):  # a question that stands for a title
+        said = said.replace("：", "", 1)
+    return said.format(*values)
 
 
 def in_all_languages(text: str) -> frozenset[str]:

@@ -14,19 +14,19 @@ from annotation.adjudicate import adjudication_of
 from annotation.chinese import CHINESE
 from annotation.earlier import asked_again
 from annotation.label_studio.answers import answers_of
-from annotation.label_studio.config import guideline_page, hotkeys, label_config
+from annotation.label_studio.config import ALL_OR_REST, WORD_KEYS, guideline_page, hotkeys, label_config
 from annotation.label_studio.sync import Queue, card_text
 from annotation.label_studio.task_data import RETURNED, task_data
 from annotation.practice import feedback, practice_for, practice_rubric
-from annotation.review import corrected_of, judging_of, review_of, revision_of
+from annotation.review import COMMENT, corrected_of, decision_name, judging_of, review_of, revision_of
 from annotation.settle import FollowUp, settle
 from annotation.survey import survey_of
-from annotation.wording import in_all_languages, told
+from annotation.wording import in_all_languages, say, told
 from flows.annotate.guidelines import HERE, examples_of, guideline_of
 from flows.families.lveval import answer_keywords, conflicts, confusing_facts, replacement_checks
 from flows.language import keywords
 from schemas.annotation import Annotation
-from schemas.rubric import Change, Choice, Compared, Rubric, Survey, Task, Written, guideline_in
+from schemas.rubric import Change, Choice, Compared, Rubric, Shown, Survey, Task, Written, guideline_in
 from tests.forms import result
 from tests.rubrics import declared_rubrics
 
@@ -178,6 +178,39 @@ def test_what_people_are_told_of_their_work_is_in_chinese() -> None:
     assert back.task.shown["review_comment"] == said
 
 
+def test_only_our_own_colon_goes_after_a_question_and_peoples_words_stay() -> None:
+    assert say("zh", "{}: {}", "它对吗？", "甲问“对吗？：”") == "它对吗？甲问“对吗？：”"
+    assert say("zh", "{}: is it as it should be?", "甲问：对吗？：不对") == "甲问：对吗？：不对：符合要求吗？"
+    assert say("zh", "Comment: {}", "为什么？：因为") == "意见：为什么？：因为"
+
+
+def test_chinese_words_of_a_list_have_a_chinese_comma_between_them() -> None:
+    rubric, folder = IN_CHINESE["lveval-keywords"]
+    chinese = rubric.in_language("zh")
+    task, (mark, *_) = examples_of(chinese, folder)[0], chinese.marks
+    work = Annotation(task=task.id, key=task.key, rubric=task.rubric, version=task.version, by="a1", source="s",
+                      answers={}, marks={mark.name: ("何立山", "陆平")})  # fmt: skip
+    assert asked_again(task, chinese, work, {}, (), own=True).news.endswith("何立山、陆平")
+    assert asked_again(task, rubric, work, {}, (), own=True).news.endswith("何立山, 陆平")
+
+
+def test_what_a_reviewer_rejected_is_told_in_chinese() -> None:
+    rubric, folder = IN_CHINESE["lveval-keywords"]
+    task = examples_of(rubric.in_language("zh"), folder)[0]
+    two = Rubric(name="toy", version=1, guideline="guideline.md", shows=(Shown(name="question"),),
+                 writes=(Written(name="a", title="First"), Written(name="b", title="Second")),
+                 texts={"zh": {"First": "其一", "Second": "其二"}})  # fmt: skip
+    review, task = review_of(two), task.model_copy(update={"rubric": "toy", "version": 1, "right_answers": {}})
+    work = Annotation(task=task.id, key=task.key, rubric="toy", version=1, by="a1", source="s",
+                      answers={"a": "我", "b": "你"})  # fmt: skip
+    (asked,) = settle([task], [work], two, review=review).reviews
+    rejects = {decision_name("a"): "reject", decision_name("b"): "reject", COMMENT: "重写"}
+    judged = Annotation(task=asked.task.id, key=asked.task.key, rubric=review.name, version=review.version, by="a2",
+                        source="r", answers=rejects, at="2026-01-02T00:00:00Z")  # fmt: skip
+    (back,) = settle([task], [work, judged], two, review=review).revisions
+    assert back.task.shown[COMMENT] == "被拒绝：其一、其二\n重写"
+
+
 def settled_in_chinese(rubric: Rubric, task: Task, work: Annotation) -> tuple[FollowUp, ...]:
     """What goes back to the author, who says "edit" and changes nothing."""
     emptied = work.model_copy(update={"answers": {"decision": "edit"}, "at": "2026-01-01T00:00:00Z"})
@@ -245,7 +278,7 @@ SAYING = {"say": 1, "in_words": 0, "_say": 0, "same_form": 2, "labels_in": 1, "i
 
 
 def test_every_text_of_ours_is_there_in_chinese() -> None:
-    said = texts_said()
+    said = texts_said() | {*ALL_OR_REST.values(), "then", *(does for _, does in WORD_KEYS)}
     assert len(said) > 60
     assert not said - set(CHINESE)
     findings = {"is empty", "you said that you fixed it, but no text was changed"}
