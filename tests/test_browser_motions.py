@@ -247,7 +247,7 @@ async def test_keys_that_come_late_or_are_held_answer_nothing(label_studio: Serv
     assert (worker.stored(), await worker.shows()) == ({"answerable": "yes"}, {})
 
     review = await Worker.at(page, label_studio, FORMS[REVIEW], "a1")
-    await review.press("w", "0", Text(" He was."), SUBMIT, "3", "d", "Backspace")
+    await review.press("w", "0", Text(" He was."), SUBMIT, "g")
     await review.next_task()
     assert review.stored() == {**ACCEPTED, "KGUG_decision": "fix", "KGUG": f"{WRITTEN['KGUG']} He was."}
     assert await review.shows() == {}

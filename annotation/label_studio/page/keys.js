@@ -131,6 +131,8 @@
 
   const boxes = () => all(".form-asked textarea");
   const nameOf = (box) => box.name.split(":")[0];
+  // By its name: when its text is taken up, a box leaves the page.
+  const isBox = (element) => element.matches("textarea") && Boolean(open()?.names.has(nameOf(element)));
   const suggestion = (box) => {
     const data = window.Htx?.task?.dataObj ?? {};
     // Its note begins like `SUGGESTED`, in the language of the form.
@@ -257,7 +259,7 @@
   addEventListener("keydown", (event) => {
     if (!isTyping(event)) return pressed(event);
     stay();
-    if (document.activeElement.closest(".form-asked") === null) return; // the target may be gone, its text taken up
+    if (!isBox(event.target)) return;
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) leave(); // `keep_texts.js` submits once it has saved
     if (event.key === "Tab") tab(event);
     if (event.key === "ArrowUp") suggestAgain(event);
