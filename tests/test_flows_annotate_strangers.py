@@ -1,6 +1,7 @@
 """Strangers: from a study's link through consent, practice and their tasks to a code; what else they reach: nothing."""
 
 import asyncio
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -29,14 +30,14 @@ from annotation.label_studio.strangers import (
 )  # fmt: skip
 from annotation.label_studio.sync import projects_of
 from annotation.practice import PRACTICE, failed_practice, passed_practice, practice_for, practice_of
-from flows.annotate import screening
+from flows.annotate import screening, server_terminal
 from flows.annotate.hours import HOURS
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
 from flows.annotate.push import push
-from flows.annotate.server_terminal import CODE, SCREENED_OUT_CODE, _open_study
+from flows.annotate.server_terminal import CODE, SCREENED_OUT_CODE, _study, start_server
 from flows.construct.people import sample
-from flows.project.settings import AnnotationSettings, ConfigError, StrangersSettings, load_config
+from flows.project.settings import ConfigError, StrangersSettings, load_config
 from schemas.errors import Failed, WrongInput
 from tests.forms import close_guideline
 from tests.label_studio import Served
@@ -86,10 +87,12 @@ def test_who_is_wrong_again_after_being_told_has_failed_practice() -> None:
 
 
 def test_the_files_are_private_and_codes_are_not_shown(tmp_path: Path) -> None:
-    assert (study_of(tmp_path), strangers(tmp_path), standings(tmp_path)) == (None, [], {})
+    assert (study_of(tmp_path), strangers(tmp_path), standings(tmp_path, "toys")) == (None, [], {})
     open_study(tmp_path, OFFER)
-    write_standings(tmp_path, {"p1": "left"})
-    assert (study_of(tmp_path), standings(tmp_path)) == (OFFER, {"p1": "left"})
+    write_standings(tmp_path, "toys (pilot)", {"p1": "none left"})
+    write_standings(tmp_path, "toys", {"p1": "left"})
+    assert (study_of(tmp_path), standings(tmp_path, "toys")) == (OFFER, {"p1": "left"})
+    assert standings(tmp_path, "toys (pilot)") == {"p1": "none left"}
     assert {(tmp_path / name).stat().st_mode & 0o077 for name in (STUDY, STANDING)} == {0}
     assert OFFER.code not in repr(OFFER)
     (tmp_path / JOINED).write_text(f"# head\np1\t{OFFER.study}\t{FIRST}\t2026-11-01T10:00:00+00:00\tab\n")
@@ -99,8 +102,6 @@ def test_the_files_are_private_and_codes_are_not_shown(tmp_path: Path) -> None:
     (tmp_path / JOINED).write_text("p1\tx\n")
     with pytest.raises(Failed, match="damaged: expected five columns"):
         strangers(tmp_path)
-    open_study(tmp_path, None)
-    assert study_of(tmp_path) is None
 
 
 def configured(tmp_path: Path, strangers: str, people: str = "{a1: anna@example.org}", more: str = "") -> Any:
@@ -140,24 +141,65 @@ def test_the_link_offers_what_is_configured_and_the_code_is_the_environments(
     config = configured(tmp_path, GOOD, more=", lead: a1")
     assert config.annotation.strangers.consent == str(tmp_path / "consent.md")
     with pytest.raises(WrongInput, match=r"consent.md cannot be read"):
-        _open_study(config, tmp_path, "place")
+        _study(config, tmp_path, "place")
     (tmp_path / "consent.md").write_text("# Consent\n\nYou may <b>stop</b>.\n")
     with pytest.raises(WrongInput, match=f"set {CODE} to the completion code"):
-        _open_study(config, tmp_path, "place")
+        _study(config, tmp_path, "place")
     monkeypatch.setenv(CODE, "C0DE")
-    assert _open_study(config, tmp_path, "place") == "/join?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID=64af"
+    first = _study(config, tmp_path, "place")
+    assert first is not None
+    open_study(tmp_path, first)
     monkeypatch.delenv(CODE)
-    _open_study(config, tmp_path, "place")
-    offered = study_of(tmp_path)
+    offered = _study(config, tmp_path, "place")
     assert offered is not None
     assert (offered.code, offered.screened_out_code, offered.most_people) == ("C0DE", "", 2)
     assert "<h1>Consent</h1>" in offered.consent
     assert "&lt;b&gt;" in offered.consent
     with pytest.raises(ConfigError, match=r"place.rubric: nobody is asked under this rubric; did you mean"):
-        _open_study(configured(tmp_path, GOOD.replace("reeval-support", "reeval-suport")), tmp_path, "place")
-    other = configured(tmp_path, GOOD).model_copy(update={"annotation": AnnotationSettings()})
-    assert _open_study(other, tmp_path, "place") is None
-    assert study_of(tmp_path) is None
+        _study(configured(tmp_path, GOOD.replace("reeval-support", "reeval-suport")), tmp_path, "place")
+
+
+class Started(Exception):
+    """The server would be started now."""
+
+
+def test_what_is_wrong_with_a_study_is_said_before_the_server_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def up(*given: object) -> None:
+        raise Started
+
+    monkeypatch.setattr(server_terminal.server, "up", up)
+    monkeypatch.delenv(CODE, raising=False)
+    path = tmp_path / "my.yaml"
+    configured(tmp_path, GOOD)
+    with pytest.raises(WrongInput, match=r"consent.md cannot be read"):
+        start_server(path, None, show_password=False)
+    (tmp_path / "consent.md").write_text("You may stop.\n")
+    with pytest.raises(WrongInput, match=f"set {CODE}"):
+        start_server(path, None, show_password=False)
+    configured(tmp_path, GOOD.replace("reeval-support", "reeval-suport"))
+    with pytest.raises(ConfigError, match="nobody is asked under this rubric"):
+        start_server(path, None, show_password=False)
+    configured(tmp_path, GOOD)
+    monkeypatch.setenv(CODE, "C0DE")
+    with pytest.raises(Started):
+        start_server(path, None, show_password=False)
+
+
+def test_a_configuration_without_a_study_leaves_the_open_one_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ".touchstone" / "label-studio"
+    folder.mkdir(parents=True)
+    open_study(folder, OFFER)
+    owner = server_terminal.server.Owner(email="owner@touchstone.local", password="x", token="t")
+    running = server_terminal.server.Running(url="http://127.0.0.1:1", owner=owner, before=True)
+    monkeypatch.setattr(server_terminal.server, "up", lambda *given: running)
+    monkeypatch.setattr(server_terminal, "_make_accounts_and_projects", lambda *given: None)
+    (tmp_path / "other.yaml").write_text("name: y\nfamilies: {reeval: {}}\n")
+    start_server(tmp_path / "other.yaml", None, show_password=False)
+    assert study_of(folder) == OFFER
 
 
 def test_whoever_listens_hears_that_somebody_joined(tmp_path: Path) -> None:
@@ -264,7 +306,7 @@ def test_from_the_link_to_the_code(
         for row in open_rows(study, practice, "p2"):
             unfit.submits(row, "no")
         turn()
-    assert standings(folder) == {"p2": "screened out"}
+    assert standings(folder, "toys") == {"p2": "screened out"}
     page = unfit.page()
     assert "cannot give you more" in page
     assert OFFER.screened_out_code in page
@@ -280,6 +322,11 @@ def test_from_the_link_to_the_code(
     page = able.page()
     assert f"https://app.prolific.com/submissions/complete?cc={OFFER.code}" in page
     assert "Projects</a>" not in page
+    open_study(folder, OFFER.model_copy(update={"study": "later", "code": "LATER3", "screened_out_code": "LATER4"}))
+    page = able.page()
+    assert ("All done" in page, "LATER3" in page, OFFER.code in page) == (True, False, False), "not their study's code"
+    assert "LATER4" not in unfit.page()
+    open_study(folder, OFFER)
     turn()
     assert len(study.queue(JUDGED.name, "p1")) == ASKED.most_tasks, "nothing more comes"
 
@@ -292,7 +339,7 @@ def test_from_the_link_to_the_code(
     monkeypatch.setattr(screening, "GONE", timedelta(0))
     turn()
     monkeypatch.undo()
-    assert standings(folder) == {"p2": "screened out", "p3": "left"}
+    assert standings(folder, "toys") == {"p2": "screened out", "p3": "left"}
     assert study.queue(JUDGED.name, "p3") == []
     assert "went to others" in gone.page()
     assert OFFER.code not in gone.page()
@@ -305,7 +352,7 @@ def test_from_the_link_to_the_code(
         has = {row["data"]["shown_text"] for row in study.queue(JUDGED.name, by)} - answers.keys()
         assert has == (left if by == "p4" else set())
     assert OFFER.code in next_one.page(), "it is not theirs that nothing is left"
-    assert standings(folder)["p5"] == "none left"
+    assert standings(folder, "toys")["p5"] == "none left"
 
     # The lead sees codes alone; ids and completion codes are nowhere but in the files of the server's folder.
     assert list(verdicts(project).values()) == ["accept"] * (ASKED.most_tasks - 1)
@@ -349,7 +396,11 @@ def test_the_link_takes_nothing_else(study: Bench, visit: Callable[[str], Visito
     open_study(served.folder, OFFER.model_copy(update={"study": "later"}))
     again.ids["STUDY_ID"] = "later"
     refused(again.comes(), "You took part in an earlier study")
-    open_study(served.folder, None)
+    open_study(served.folder, OFFER.model_copy(update={"most_people": 0}))
+    refused(visit(SECOND).comes(), "All places of this study are taken")
+    again.ids["STUDY_ID"] = OFFER.study
+    assert again.comes().headers["location"] == "/", "who has joined comes back to a closed study"
+    (served.folder / STUDY).unlink()
     refused(again.comes(), "No study is open here")
 
 
@@ -405,6 +456,52 @@ def test_a_stranger_reaches_their_own_queues_alone(study: Bench, visit: Callable
     for page in ("projects/", "user/account", f"projects/{others}/data", f"projects/{own}/settings/", "admin/"):
         assert first.http.get(f"/{page}").headers["location"] == "/", page
     assert client.annotations(mine["id"]) == []
+
+    # What is sent says nothing of other people, tasks and projects either.
+    first.submits(mine, "yes")
+    (own_work,) = client.annotations(mine["id"])
+    me, lead = own_work["completed_by"], client.users()["lea@example.org"]
+    (free, *_) = open_rows(study, practice, "p1")
+    body = {"result": own_work["result"], "lead_time": 5}
+    draft = first.http.post(f"/api/tasks/{free['id']}/drafts", json={**body, "project": own}).json()["id"]
+    for more in (
+        {"task": theirs["id"]}, {"task": None}, {"project": others}, {"completed_by": lead}, {"completed_by": None},
+        {"annotation": annotation["id"]}, {"parent_annotation": annotation["id"]}, {"parent_prediction": 1},
+        {"user": lead}, {"updated_by": lead}, {"ground_truth": True}, {"last_created_by": lead},
+    ):  # fmt: skip
+        for method, path in (
+            ("POST", f"tasks/{free['id']}/annotations/"), ("PATCH", f"annotations/{own_work['id']}/"),
+            ("POST", f"tasks/{free['id']}/drafts"), ("PATCH", f"drafts/{draft}/"),
+        ):  # fmt: skip
+            answer = first.http.request(method, f"/api/{path}", json={**body, **more})
+            assert answer.status_code == 403, (method, path, more)
+    form = {"task": str(theirs["id"]), "completed_by": str(lead)}
+    coded = b'{"result": "+ACIALAAiAHQAYQBzAGsAIgA6-1,+ACI-x+ACI-:+ACI-"}'
+    for sent in (
+        {"data": form}, {"files": {name: (None, value) for name, value in form.items()}}, {"json": [form]},
+        {"content": coded, "headers": {"Content-Type": "application/json; charset=utf-7"}},
+        {"content": b"{", "headers": {"Content-Type": "application/json"}},
+    ):  # fmt: skip
+        assert first.http.patch(f"/api/annotations/{own_work['id']}/", **sent).status_code == 403, sent
+    assert first.http.put(f"/api/annotations/{own_work['id']}/", json=body).status_code == 403
+    path = f"/api/tasks/{mine['id']}/annotations/{annotation['id']}/drafts"
+    assert first.http.post(path, json=body).status_code == 403, "a draft of somebody else's annotation"
+    assert [len(client.annotations(row["id"])) for row in (mine, theirs, free)] == [1, 1, 0]
+    (kept,) = client.annotations(mine["id"])
+    assert (kept["id"], kept["completed_by"]) == (own_work["id"], me)
+    # What the form sends goes through, its own numbers among it.
+    body |= {
+        "project": str(own),
+        "parent_prediction": None,
+        "parent_annotation": None,
+        "started_at": kept["created_at"],
+    }
+    changed = first.http.patch(f"/api/annotations/{kept['id']}/", json={**body, "id": kept["id"], "task": mine["id"]})
+    assert changed.status_code == 200
+    path = f"/api/tasks/{mine['id']}/annotations/{kept['id']}/drafts"
+    assert first.http.post(path, json=body).status_code == 201
+    sent = {**body, "draft_id": draft, "completed_by": me}
+    assert first.http.post(f"/api/tasks/{free['id']}/annotations/", json=sent).status_code == 201
 
     # Nor does a named person become a stranger by a link.
     people = accounts_with_passwords(study)
@@ -470,7 +567,7 @@ async def test_in_a_browser(study: Bench, visit: Callable[[str], Visitor], brows
     await page.keyboard.press("Enter")
     await page.get_by_text("All done. Thank you!").wait_for()
     await looks("done")
-    link = page.get_by_role("link", name="Take the code back to Prolific")
+    link = page.get_by_role("link", name="Return to Prolific with this code")
     assert await link.get_attribute("href") == f"https://app.prolific.com/submissions/complete?cc={OFFER.code}"
     assert failed == [], "the form asks for nothing that it may not have"
 
@@ -480,3 +577,11 @@ def right_answer(project: Any, row: Mapping[str, Any]) -> str:
         one.shown["text"]: one.right_answers["decision"] for one in known(project.build.accepted("toy", "words"), (), 3)
     }
     return answers.get(row["data"]["shown_text"], "yes")
+
+
+def test_what_people_are_told_is_of_the_benchmark_pushed_last(tmp_path: Path) -> None:
+    write_standings(tmp_path, "toys (pilot)", {"p1": "none left"})
+    write_standings(tmp_path, "toys", {})
+    assert list(json.loads((tmp_path / STANDING).read_text())) == ["toys (pilot)", "toys"]
+    write_standings(tmp_path, "toys (pilot)", {"p1": "none left"})
+    assert list(json.loads((tmp_path / STANDING).read_text())) == ["toys", "toys (pilot)"]

@@ -2,7 +2,8 @@
 
 Three files are in the folder of the local server. `study.json` says what the link offers, and holds the completion
 codes; `strangers.txt`, which the server writes, has who joined, and is the only place with their ids at the platform;
-`standing.json`, which a push writes, has who gets no more tasks, and why. `page/join.py` is the server's side of them.
+`standing.json`, which a push writes, has who gets no more tasks of a benchmark, and why. `page/join.py` is the server's
+side of them.
 """
 
 import json
@@ -47,12 +48,9 @@ def address_of(code: str) -> str:
     return f"{code}@{DOMAIN}"
 
 
-def open_study(folder: Path, study: Study | None) -> None:
-    """Have the link offer this study; without one, nothing."""
-    if study is None:
-        (folder / STUDY).unlink(missing_ok=True)
-    else:
-        write_private(folder / STUDY, study.model_dump_json())
+def open_study(folder: Path, study: Study) -> None:
+    """Have the link offer this study."""
+    write_private(folder / STUDY, study.model_dump_json())
 
 
 def study_of(folder: Path) -> Study | None:
@@ -71,13 +69,18 @@ def strangers(folder: Path) -> list[Stranger]:
     return [Stranger(code=code, study=study, agreed_at=at) for code, study, _, at, _ in rows]
 
 
-def standings(folder: Path) -> dict[str, Standing]:
-    """Return, by code, why people get no more tasks."""
+def standings(folder: Path, benchmark: str) -> dict[str, Standing]:
+    """Return, by code, why people get no more tasks of a benchmark; a pilot is one of its own."""
+    return _all_standings(folder).get(benchmark, {})
+
+
+def write_standings(folder: Path, benchmark: str, standing: Mapping[str, Standing]) -> None:
+    """Write down those of a benchmark, as the last: they are what the server's page tells people."""
+    others = {name: rest for name, rest in _all_standings(folder).items() if name != benchmark}
+    write_private(folder / STANDING, json.dumps({**others, benchmark: dict(sorted(standing.items()))}, indent=1))
+
+
+def _all_standings(folder: Path) -> dict[str, dict[str, Standing]]:
     path = folder / STANDING
-    content: dict[str, Standing] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    content: dict[str, dict[str, Standing]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return content
-
-
-def write_standings(folder: Path, standing: Mapping[str, Standing]) -> None:
-    """Write them down."""
-    write_private(folder / STANDING, json.dumps(dict(standing), indent=1, sort_keys=True))

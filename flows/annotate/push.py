@@ -128,7 +128,7 @@ class _WorkQueues:
         for annotation in self.settlement.counted:
             if annotation.key in items:
                 self._finished[items[annotation.key]].add(annotation.by)
-        self.screening.judge(self._open_number)
+        self.screening.judge(self._open_rows)
         self._closed = {*self.people}.difference(self.annotators).union(self.screening.standing)
         """People who get no more tasks of the rubric; what they did stays done."""
 
@@ -217,11 +217,11 @@ class _WorkQueues:
         self.shortages += [f"{work.rubric.name}: {message}" for message in assignment.messages]
         return assignment
 
-    def _open_number(self, by: str) -> int:
-        """Return how many tasks of practice and of the rubric wait for a person."""
+    def _open_rows(self, by: str) -> list[Row]:
+        """Return the tasks of practice and of the rubric that wait for a person."""
         forms = (practice_rubric(self.work.rubric), self.work.rubric)
         rows = (row for form in forms for row in self.server.all_tasks(form, by))
-        return sum(not is_retired(row) and not row["total_annotations"] for row in rows)
+        return [row for row in rows if not is_retired(row) and not row["total_annotations"]]
 
     def _revisions(self) -> Iterator[QueueRows]:
         revisions: dict[str, list[Task]] = defaultdict(list)

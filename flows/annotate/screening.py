@@ -4,17 +4,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from annotation.assign import Assignment, Shortage, without_gold
+from annotation.label_studio.client import Row
 from annotation.label_studio.strangers import Standing, standings, strangers, write_standings
 from annotation.latest import time_of
 from annotation.practice import PRACTICE, failed_practice
 from flows.annotate.server import server_folder
 from flows.annotate.team import is_for_strangers
-from flows.annotate.work import Work
+from flows.annotate.work import Work, benchmark_of
 from flows.project.project import Project
 from schemas.annotation import Annotation
 
 GONE = timedelta(hours=24)
-"""Who submitted nothing for so long has left; platforms give people a few hours."""
+"""Who has tasks, and submitted nothing for so long, has left; platforms give people a few hours."""
 
 
 class Screening:
@@ -24,25 +25,30 @@ class Screening:
         """`annotations` are all that was pulled of the rubric's forms."""
         is_study = is_for_strangers(project, work.rubric.name)
         study = project.config.annotation.strangers
-        self._folder = server_folder(project.config)
+        self._folder, self._benchmark = server_folder(project.config), benchmark_of(project)
         self._work, self._annotations = work, annotations
         self._agreed = {one.code: one.agreed_at for one in strangers(self._folder)} if is_study else {}
         self.most_new = without_gold(study.most_tasks, work.rubric) if is_study and study is not None else None
         """How many tasks each gets at most, beside gold tasks."""
-        self.standing: dict[str, Standing] = dict(standings(self._folder)) if is_study else {}
+        self.standing: dict[str, Standing] = dict(standings(self._folder, self._benchmark)) if is_study else {}
         """Why somebody gets no more tasks. It lasts: whoever is told so has taken a code back to the platform."""
 
-    def judge(self, open_tasks: Callable[[str], int]) -> None:
-        """Find who did not pass the practice set, and who left; `open_tasks` returns how many tasks wait for one."""
+    def judge(self, open_rows: Callable[[str], Sequence[Row]]) -> None:
+        """Find who did not pass the practice set, and who left; `open_rows` returns the tasks that wait for a person.
+
+        Nobody leaves while there is nothing to do: the time runs from when the newest of these was handed out.
+        """
         work, now = self._work, datetime.now(UTC)
         for by, agreed_at in self._agreed.items():
             if by in self.standing:
                 continue
             practice, practised = work.practice_of(by)
-            last = max([agreed_at, *(one.at for one in self._annotations if one.by == by)], key=time_of)
+            waiting = [str(row["created_at"]) for row in open_rows(by)]
+            did = [one.at for one in self._annotations if one.by == by]
+            last = max([agreed_at, *did, *waiting], key=time_of)
             if failed_practice(by, practice, self._annotations, practised):
                 self.standing[by] = "screened out"
-            elif now - time_of(last) > GONE and open_tasks(by):
+            elif now - time_of(last) > GONE and waiting:
                 self.standing[by] = "left"
 
     def not_now(self, passed: Iterable[str], held: Mapping[str, Collection[str]]) -> set[str]:
@@ -62,5 +68,5 @@ class Screening:
         for by in self._agreed.keys() & set(passed) - self.standing.keys():
             if all(task.sample == PRACTICE for task in assignment.queues.get(by, ())):
                 self.standing[by] = "none left"
-        write_standings(self._folder, self.standing)
+        write_standings(self._folder, self._benchmark, self.standing)
         return [short for short in shortages if short.by]

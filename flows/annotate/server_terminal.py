@@ -33,6 +33,7 @@ def start_server(path: Path | None, port: int | None, *, show_password: bool) ->
             f"{path}: annotation.url is {config.annotation.url}, which is used as it is; `url: local` starts one"
         )
     folder = server_folder(config)
+    study = _study(config, folder, f"{path}: annotation.strangers")
     with console.status("Label Studio ...") as status:
         lines: list[str] = []
 
@@ -46,18 +47,20 @@ def start_server(path: Path | None, port: int | None, *, show_password: bool) ->
 
         running = server.up(folder, port, tell)
         status.update("making the projects")
-        link = _open_study(config, folder, f"{path}: annotation.strangers")
+        if study is not None:
+            open_study(folder, study)
         _make_accounts_and_projects(config, running, folder)
     state = "is already running" if running.before else "is running"
     console.print(f"[green]✓[/] Label Studio {state} at [bold]{running.url}[/]", soft_wrap=True)
     if running.moved_from is not None:
         console.print(f"  [yellow]another program has port {running.moved_from} now: old bookmarks no longer work[/]")
     _print_logins(console, config, running, folder, show_password=show_password or console.is_terminal)
-    if link is not None:
-        console.print(f"  link    {escape(running.url + link)}", soft_wrap=True)
+    if study is not None:
+        link = f"{running.url}/join?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}&STUDY_ID={study.study}"
+        console.print(f"  link    {escape(link)}", soft_wrap=True)
         console.print(
-            "  [dim]for the study's people, with your proxy's address in place of the server's; who has an id can "
-            "come with it[/]"
+            "  [dim]for the study's people, with your proxy's address in place of the server's; anybody with an id can "
+            "use it[/]"
         )
     config_path = f" {path}" if path else ""
     console.print(f"  `touchstone label-studio down{config_path}` stops it", soft_wrap=True)
@@ -73,11 +76,10 @@ def stop_server(path: Path | None) -> None:
     console.print(f"{done}; its data stays in {escape(str(folder))}", soft_wrap=True)
 
 
-def _open_study(config: Config, folder: Path, place: str) -> str | None:
-    """Have the server's link offer the configured study; return the link's address after the server's."""
+def _study(config: Config, folder: Path, place: str) -> Study | None:
+    """Return the configured study, with its codes; without one, what the link offers stays. Raises `WrongInput`."""
     settings = config.annotation.strangers
     if settings is None:
-        open_study(folder, None)
         return None
     check_strangers(config, place)
     try:
@@ -89,15 +91,14 @@ def _open_study(config: Config, folder: Path, place: str) -> str | None:
     code = os.environ.get(CODE, "") or (same.code if same else "")
     if not code:
         raise WrongInput(f"{place}: set {CODE} to the completion code that the platform gave you for the study")
-    open_study(folder, Study(
+    return Study(
         study=settings.study,
         most_people=settings.most_people,
         consent=as_html(text),
         consent_sha256=hashlib.sha256(text.encode()).hexdigest()[:SHA_DIGITS],
         code=code,
         screened_out_code=os.environ.get(SCREENED_OUT_CODE, "") or (same.screened_out_code if same else ""),
-    ))  # fmt: skip
-    return f"/join?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}&STUDY_ID={settings.study}"
+    )
 
 
 def _make_accounts_and_projects(config: Config, running: server.Running, folder: Path) -> None:

@@ -1,7 +1,7 @@
 """Strangers: people who come by a study's link, agree to take part, do their tasks, and get a code for it.
 
-The link has the study and the person's id at the platform, such as Prolific. Whoever has an id can come with it: the
-address is all the proof there is. So a stranger reaches nothing but their own queues. Touchstone knows strangers by
+The link has the study and the person's id at the platform, such as Prolific. Anybody with an id can use it: the address
+is all the proof there is. So a stranger reaches nothing but their own queues. Touchstone knows strangers by
 codes alone; their ids are in one file (`strangers.txt`), and nowhere else on the server.
 
 Touchstone cannot be imported here: its side of these files is `annotation/label_studio/strangers.py`.
@@ -87,9 +87,14 @@ def _known(person: str) -> Stranger | None:
     return next((one for one in strangers() if one.person == person), None)
 
 
+def _standings() -> dict[str, str]:
+    """Return the standing of those who get no more tasks, by code, as the last push wrote it."""
+    return next(reversed(_read(STANDING).values()), {})
+
+
 def _is_full(study: dict[str, Any]) -> bool:
     """Return whether all places are taken: those of people who left or were screened out are free again."""
-    free = {code for code, why in _read(STANDING).items() if why in (SCREENED_OUT, LEFT)}
+    free = {code for code, why in _standings().items() if why in (SCREENED_OUT, LEFT)}
     here = [one for one in strangers() if one.study == study["study"] and one.code not in free]
     return len(here) >= int(study["most_people"])
 
@@ -173,11 +178,13 @@ def told(code: str, *, is_open: bool, is_done: bool, has_begun: bool) -> dict[st
     It has a `title`, what it `says`, the `code` to take back if there is one, and `waits` if it will change by itself.
     `is_open`: there is something to do; `is_done`: all real tasks are done; `has_begun`: some task is done.
     """
-    study, standing = _read(STUDY), _read(STANDING).get(code)
+    if is_open:
+        return {}
+    study, standing = _own_study(code), _standings().get(code)
     if standing == SCREENED_OUT:
         says = (
             "Thank you for trying. Some answers were not yet right after the second try, so we cannot give you more of "
-            "these tasks. That says nothing about you: the tasks are hard, and need one way of looking at them."
+            "these tasks. That says nothing about you: there is one particular way to judge them."
         )
         given = study.get("screened_out_code") or ""
         return {"title": "This is the end of the study", "says": says, "code": given}
@@ -187,20 +194,41 @@ def told(code: str, *, is_open: bool, is_done: bool, has_begun: bool) -> dict[st
             "your submission, or write to us through the platform."
         )
         return {"title": "This study is over for you", "says": says, "code": ""}
-    if is_done or (standing == NONE_LEFT and not is_open):
+    if is_done or standing == NONE_LEFT:
         says = "You have done all your tasks."
+        if not study:
+            says += " Your study is over. If you have no code of it yet, please write to us through the platform."
         return {"title": "All done. Thank you!", "says": says, "code": study.get("code") or ""}
-    if is_open:
-        return {}
     says = "Your answers are being looked at." if has_begun else "Your first tasks are being prepared."
     says += " This takes about a minute; the page renews itself."
     return {"title": "One moment", "says": says, "code": "", "waits": "yes"}
+
+
+def _own_study(code: str) -> dict[str, Any]:
+    """Return the study of the link, with its codes, if the stranger joined that one; another's are not theirs."""
+    study = _read(STUDY)
+    is_own = any(one.code == code and one.study == study.get("study") for one in strangers())
+    return study if is_own else {}
 
 
 COMPANY = re.compile(r"/api/(?:users|ml)/?")
 """What a form asks for and does not need: who else works here."""
 NUMBER = re.compile(r"\d{1,18}")
 READS = ("GET", "HEAD")
+OF_WORK = (
+    "result",
+    "lead_time",
+    "started_at",
+    "was_cancelled",
+    "was_postponed",
+    "comment",
+    "id",
+    "draft_id",
+    "unique_id",
+)
+"""What a form sends of the work. Label Studio does not change an `id`, and looks itself whose draft it is."""
+NAMING = ("task", "project", "completed_by", "annotation", "parent_annotation", "parent_prediction")
+"""What may name other people's work, and so must name one's own."""
 
 
 class HoldStrangers:
@@ -245,17 +273,56 @@ def _may_read_task(request: Any, code: str, number: str) -> bool:
     return request.method in READS and _is_own_task(code, number)
 
 
-def _may_submit(request: Any, code: str, number: str) -> bool:
-    return request.method in (*READS, "POST") and _is_own_task(code, number)
+def _may_check(request: Any, code: str, number: str) -> bool:
+    return request.method == "POST" and _is_own_task(code, number)
+
+
+def _may_submit(request: Any, code: str, number: str, annotation: str | None) -> bool:
+    """Drafts may be of a task or, with its number in the address, of an annotation."""
+    if not _is_own_task(code, number) or (annotation and not _are_own_annotations(request, [annotation], number)):
+        return False
+    return request.method in READS or (request.method == "POST" and _is_own_work(request, number))
 
 
 def _may_change(request: Any, code: str, kind: str, number: str) -> bool:
     """A draft may be discarded; what was submitted may be changed alone."""
-    model, owner, more = (
-        (Annotation, "completed_by", ()) if kind == "annotations" else (AnnotationDraft, "user", ("DELETE",))
+    is_draft = kind == "drafts"
+    model, owner = (AnnotationDraft, "user") if is_draft else (Annotation, "completed_by")
+    work = model.objects.filter(id=int(number), **{owner: request.user}).first()
+    if work is None or not _is_own_task(code, str(work.task_id)):
+        return False
+    if request.method == "PATCH":
+        return _is_own_work(request, str(work.task_id))
+    return request.method in READS or (is_draft and request.method == "DELETE")
+
+
+def _is_own_work(request: Any, task: str) -> bool:
+    """Return whether what is sent is work on this task, and says nothing else: it could name other people and tasks.
+
+    Only JSON in UTF-8 is read here just as Label Studio reads it.
+    """
+    if request.content_type != "application/json" or request.content_params.get("charset", "utf-8").lower() != "utf-8":
+        return False
+    try:
+        sent = json.loads(request.body.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(sent, dict) or not sent.keys() <= {*OF_WORK, *NAMING}:
+        return False
+    project = Task.objects.values_list("project_id", flat=True).get(id=int(task))
+    own = {"task": task, "project": str(project), "completed_by": str(request.user.id)}
+    named = [sent[name] for name in ("annotation", "parent_annotation") if sent.get(name) is not None]
+    return (
+        all(str(sent[name]) == value for name, value in own.items() if name in sent)
+        and sent.get("parent_prediction") is None
+        and _are_own_annotations(request, named, task)
     )
-    is_theirs = model.objects.filter(id=int(number), **{owner: request.user}).exists()
-    return is_theirs and request.method in (*READS, "PATCH", *more)
+
+
+def _are_own_annotations(request: Any, numbers: Sequence[Any], task: str) -> bool:
+    """Return whether these are numbers of the person's annotations of a task."""
+    own = Annotation.objects.filter(task_id=int(task), completed_by=request.user).values_list("id", flat=True)
+    return {str(number) for number in numbers} <= {str(number) for number in own}
 
 
 def _may_list(request: Any, code: str) -> bool:
@@ -294,8 +361,8 @@ RULES: list[tuple[re.Pattern[str], Callable[..., bool]]] = [
         (r"/projects/(\d{1,18})(?:/data)?/?", _may_read_project),
         (r"/api/projects/(\d{1,18})(?:/label-stream-history)?/?", _may_read_project),
         (r"/api/tasks/(\d{1,18})/?", _may_read_task),
-        (r"/api/tasks/(\d{1,18})/(?:annotations|drafts|annotations/\d{1,18}/drafts)/?", _may_submit),
-        (r"/check-texts/(\d{1,18})/?", _may_submit),
+        (r"/api/tasks/(\d{1,18})/(?:annotations|drafts|annotations/(\d{1,18})/drafts)/?", _may_submit),
+        (r"/check-texts/(\d{1,18})/?", _may_check),
         (r"/api/(annotations|drafts)/(\d{1,18})/?", _may_change),
         (r"/api/(?:tasks|label_links|dm/(?:views|columns|project))/?", _may_list),
         (r"/api/dm/actions/?", _may_go_on),
