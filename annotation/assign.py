@@ -239,8 +239,11 @@ def gold_wanted(tasks: int, rubric: Rubric) -> int:
 
 
 def without_gold(most: int, rubric: Rubric) -> int:
-    """Return how many tasks leave room for the gold tasks that go with them, with at most so many in all."""
-    return max(number for number in range(most + 1) if number + gold_wanted(number, rubric) <= most)
+    """Return how many tasks leave room for the gold tasks that go with them, with at most so many in all.
+
+    It is at least one: known answers alone would be work for nothing.
+    """
+    return max(1, *(number for number in range(most + 1) if number + gold_wanted(number, rubric) <= most))
 
 
 def _mixed(tasks: Sequence[Task], gold: Sequence[Task], seed: int, by: str) -> list[Task]:

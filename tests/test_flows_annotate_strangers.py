@@ -7,14 +7,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 
-from annotation.assign import Further, assign, without_gold
+from annotation.assign import Assignment, Further, Shortage, assign, without_gold
 from annotation.label_studio.listener import Listener
 from annotation.label_studio.strangers import (
     JOINED,
@@ -35,6 +36,8 @@ from flows.annotate.hours import HOURS
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
 from flows.annotate.push import push
+from flows.annotate.readers import unread
+from flows.annotate.screening import Screening
 from flows.annotate.server_terminal import CODE, SCREENED_OUT_CODE, _study, start_server
 from flows.construct.people import sample
 from flows.project.settings import ConfigError, StrangersSettings, load_config
@@ -66,7 +69,7 @@ PAGE = {"width": 1366, "height": 768}
 def test_nobody_gets_more_new_tasks_than_the_limit_known_ones_among_them() -> None:
     given = assign(tasks(100), "ab", CHECKED, 1, gold=KNOWN, most_new=without_gold(20, CHECKED))
     assert {by: len(queue) for by, queue in given.queues.items()} == {"a": 20, "b": 20}
-    assert [(most, without_gold(most, CHECKED)) for most in (1, 2, 19)] == [(1, 0), (2, 1), (19, 17)]
+    assert [(most, without_gold(most, CHECKED)) for most in (1, 2, 19)] == [(1, 1), (2, 1), (19, 17)], "never none"
     further = Further({(f"k{number}", "a"): 1.0 for number in range(50)}, {})
     some = assign(tasks(50), "a", CHECKED, 1, gold=KNOWN, held={"a": ["k0"]}, further=further, most_new=3)
     assert sum(not one.right_answers for one in some.queues["a"]) == 4, "what is held stays"
@@ -123,7 +126,7 @@ GOOD = "study: 64af, rubric: reeval-support, consent: consent.md, most_people: 2
         (GOOD, "{a1: p1@Strangers.invalid}", "", "people.a1: strangers have codes such as p1"),
         (GOOD, "{a1: anna@example.org}", ", url: 'https://labels.example.org'", "people join on the `local` server"),
         (GOOD.replace("64af", "'64af/..'"), "{a1: anna@example.org}", "", "annotation.strangers.study"),
-        (GOOD.replace("most_tasks: 20", "most_tasks: 0"), "{a1: anna@example.org}", "", "strangers.most_tasks"),
+        (GOOD.replace("most_tasks: 20", "most_tasks: 1"), "{a1: anna@example.org}", "", "strangers.most_tasks"),
     ],
 )
 def test_what_is_wrong_with_a_study_is_one_line(
@@ -214,6 +217,77 @@ def test_whoever_listens_hears_that_somebody_joined(tmp_path: Path) -> None:
         began = time.monotonic()
         listener.wait(0.5)
         assert time.monotonic() - began >= 0.4, "it is heard once"
+
+
+NOW = datetime.now(UTC)
+
+
+def ago(hours: float) -> str:
+    return (NOW - timedelta(hours=hours)).isoformat()
+
+
+@pytest.fixture
+def joined(tmp_path: Path) -> Callable[..., Screening]:
+    """The screening of three people, of whom the first two joined the open study; the last one an earlier study."""
+    (tmp_path / "label-studio").mkdir()
+    lines = [
+        f"p{number}\t{study}\tx\t{ago(50)}\tab\n" for number, study in ((1, OFFER.study), (2, OFFER.study), (3, "a"))
+    ]
+    (tmp_path / "label-studio" / JOINED).write_text("".join(lines))
+    work = SimpleNamespace(rubric=JUDGED, practice_of=lambda by: ([], JUDGED))
+
+    def made(most_people: int = 2, limit: int | None = None) -> Screening:
+        asking = SimpleNamespace(strangers=ASKED.model_copy(update={"most_people": most_people}))
+        config = SimpleNamespace(annotation=asking, state=tmp_path, name="toys")
+        return Screening(SimpleNamespace(config=config, limit=limit), work, [])  # type: ignore[arg-type]
+
+    return made
+
+
+def test_nobody_leaves_while_there_was_nothing_to_do(joined: Callable[..., Screening]) -> None:
+    made = {"p1": [ago(49), ago(1)], "p2": [ago(49), ago(30)], "p3": []}
+    people = joined()
+    people.judge(lambda by: [{"created_at": at} for at in made[by]])
+    assert people.standing == {"p2": "left"}
+
+
+def test_that_tasks_lack_people_is_told_once_nobody_can_come(joined: Callable[..., Screening]) -> None:
+    lacking = [Shortage(key="k", wanted=2, assigned=1), Shortage(by="p1", wanted=2, assigned=1)]
+    everybody, given = ["p1", "p2", "p3"], Assignment(queues={}, later={}, shortages=())
+
+    def told(people: Screening, passed: list[str]) -> list[Shortage]:
+        return people.settle(lacking, passed, given)
+
+    assert told(joined(most_people=3), everybody) == lacking[1:], "there is a place left"
+    assert told(joined(), everybody) == lacking, "the place of the earlier study is none of this one's"
+    people = joined(limit=2)
+    assert told(people, ["p1", "p3"]) == lacking[1:], "somebody is practising"
+    people.standing["p2"] = "left"
+    assert told(people, ["p1", "p3"]) == lacking[1:], "and leaves a place"
+
+
+def test_a_pilots_standing_is_its_own(joined: Callable[..., Screening]) -> None:
+    pilot = joined(limit=2)
+    pilot.settle([], ["p1"], Assignment(queues={}, later={}, shortages=()))
+    assert pilot.standing == joined(limit=2).standing == {"p1": "none left"}
+    assert joined().standing == {}
+
+
+def test_strangers_get_the_languages_of_the_study(tmp_path: Path) -> None:
+    settings = configured(tmp_path, GOOD).annotation
+    assert [settings.can_read(by, language) for by in ("p1", "a1") for language in ("en", "zh")] == [
+        True,
+        False,
+        True,
+        True,
+    ]
+    both = configured(tmp_path, f"{GOOD}, languages: [en, zh]").annotation
+    assert both.can_read("p1", "zh")
+    tasks = [SimpleNamespace(language=language) for language in ("en", "zh", "zh")]
+    works: Any = [SimpleNamespace(rubric=SimpleNamespace(name=name), tasks=tasks) for name in ("reeval-support", "b")]
+    (line,) = unread(settings, works)
+    assert line.startswith("reeval-support: 2 tasks in Chinese, which strangers do not read: add zh")
+    assert list(unread(both, works)) == []
 
 
 # ---- on the real server ----

@@ -35,7 +35,7 @@ KEY, VIEW, RETIRED = "ext_id", "view_hash", "retired"
 annotations that retired it."""
 BATCH = 1000
 """Tasks per import, which is atomic."""
-LISTED_FIELDS = ("id", "data", "total_annotations", "cancelled_annotations")
+LISTED_FIELDS = ("id", "data", "total_annotations", "cancelled_annotations", "created_at")
 TRIES = 2
 """How often the missing tasks are looked up and sent if the server breaks off."""
 

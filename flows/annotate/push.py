@@ -26,7 +26,7 @@ from annotation.review import corrected_of, revision_of
 from annotation.survey import survey_task
 from annotation.wording import in_all_languages
 from flows.annotate.queues import queue_of, submitted_ids
-from flows.annotate.readers import check_readers
+from flows.annotate.readers import check_readers, unread
 from flows.annotate.screening import Screening
 from flows.annotate.server_queues import ServerQueues
 from flows.annotate.team import account_name, accounts_of, annotators_of
@@ -84,6 +84,7 @@ def push(project: Project, client: Client) -> Pushed:
             if existing is not None or queue.tasks:
                 pushed.queues.append(push_queue(client, queue, existing, rows))
         pushed.shortages += queues.shortages
+    pushed.shortages += unread(project.config.annotation, asked)
     for name, info in all_projects_of(client, benchmark_of(project)):
         is_second = name in projects and info.id != projects[name].id
         if (is_second or name not in names) and (left := withdraw(client, name, info)).retired:
@@ -386,11 +387,9 @@ class _WorkQueues:
         return told
 
     def _held(self, rubric: Rubric, by: str) -> set[str]:
-        """Return the keys of a person's tasks, with those that were done and deleted by hand since.
-
-        Who gets no more, such as a lead who was named in mid-project, keeps what is done; the rest goes to others.
-        """
+        """Return the keys of a person's tasks, with those that were done and deleted by hand since."""
         done = {work.key for work in self.settlement.counted if work.by == by and work.rubric == rubric.name}
+        # Who gets no more, such as a lead who was named in mid-project, keeps what is done; the rest goes to others.
         if by in self._closed and (self._adjudication is None or rubric.name != self._adjudication.name):
             return done
         return done | {row["data"].get(KEY) for row in self.server.all_tasks(rubric, by) if not is_retired(row)}

@@ -1,6 +1,7 @@
 """Whether enough people read the languages of a build's tasks."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from flows.annotate.work import Work
 from flows.project.settings import AnnotationSettings
@@ -17,7 +18,7 @@ def check_readers(settings: AnnotationSettings, works: Iterable[Work]) -> None:
     """
     for work in works:
         if settings.strangers is not None and settings.strangers.rubric == work.rubric.name:
-            continue  # strangers read every language
+            continue  # see `unread`
         wanted = min(work.rubric.people_per_item, len(settings.annotators))
         for language in sorted({task.language for task in work.tasks}):
             readers = [by for by in settings.annotators if settings.can_read(by, language)]
@@ -30,3 +31,18 @@ def check_readers(settings: AnnotationSettings, works: Iterable[Work]) -> None:
                     f"{', '.join(settings.annotators)} read {name}: add {language} to somebody's languages, or name "
                     "somebody who reads it"
                 )
+
+
+def unread(settings: AnnotationSettings, works: Iterable[Work]) -> Iterator[str]:
+    """Yield a line for each language that strangers do not read, and that tasks of their rubric are in."""
+    study = settings.strangers
+    for work in works:
+        if study is None or study.rubric != work.rubric.name:
+            continue
+        numbers = Counter(task.language for task in work.tasks if task.language not in study.languages)
+        for language, number in sorted(numbers.items()):
+            name = LANGUAGE_NAMES.get(language, language)
+            yield (
+                f"{work.rubric.name}: {counted(number, 'task')} in {name}, which strangers do not read: add {language} "
+                "to annotation.strangers.languages, or nobody gets them"
+            )

@@ -27,7 +27,9 @@ class Screening:
         study = project.config.annotation.strangers
         self._folder, self._benchmark = server_folder(project.config), benchmark_of(project)
         self._work, self._annotations = work, annotations
-        self._agreed = {one.code: one.agreed_at for one in strangers(self._folder)} if is_study else {}
+        joined = strangers(self._folder) if is_study else []
+        self._agreed = {one.code: one.agreed_at for one in joined}
+        self._study, self._here = study, {one.code for one in joined if study is not None and one.study == study.study}
         self.most_new = without_gold(study.most_tasks, work.rubric) if is_study and study is not None else None
         """How many tasks each gets at most, beside gold tasks."""
         self.standing: dict[str, Standing] = dict(standings(self._folder, self._benchmark)) if is_study else {}
@@ -43,7 +45,7 @@ class Screening:
             if by in self.standing:
                 continue
             practice, practised = work.practice_of(by)
-            waiting = [str(row["created_at"]) for row in open_rows(by)]
+            waiting = [str(row.get("created_at", "")) for row in open_rows(by)]
             did = [one.at for one in self._annotations if one.by == by]
             last = max([agreed_at, *did, *waiting], key=time_of)
             if failed_practice(by, practice, self._annotations, practised):
@@ -61,12 +63,15 @@ class Screening:
     def settle(self, shortages: Sequence[Shortage], passed: Iterable[str], assignment: Assignment) -> list[Shortage]:
         """Write down everybody's standing, also of those for whom there was no task; return the shortages to tell.
 
-        That tasks lack people is none as long as strangers come.
+        That tasks lack people is none as long as strangers may come, or are practising.
         """
-        if self.most_new is None:
+        if self._study is None or self.most_new is None:
             return list(shortages)
         for by in self._agreed.keys() & set(passed) - self.standing.keys():
             if all(task.sample == PRACTICE for task in assignment.queues.get(by, ())):
                 self.standing[by] = "none left"
         write_standings(self._folder, self._benchmark, self.standing)
-        return [short for short in shortages if short.by]
+        gone = {by for by, why in self.standing.items() if why != "none left"}
+        more_come = len(self._here - gone) < self._study.most_people
+        are_practising = not self._agreed.keys() <= self.standing.keys() | set(passed)
+        return [short for short in shortages if short.by or not (more_come or are_practising)]

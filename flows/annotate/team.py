@@ -28,6 +28,13 @@ def annotators_of(project: Project, rubric: str) -> tuple[str, ...]:
     return strangers_of(project) if is_for_strangers(project, rubric) else project.config.annotation.annotators
 
 
+def languages_of(project: Project) -> dict[str, tuple[str, ...]]:
+    """Return the languages that people read, by their codes; who is not named here reads all."""
+    study = project.config.annotation.strangers
+    joined = dict.fromkeys(strangers_of(project), study.languages) if study is not None else {}
+    return {**project.config.annotation.languages, **joined}
+
+
 def codes_of(project: Project) -> frozenset[str] | None:
     """Return the codes of all people of the build; None if the configuration names nobody."""
     people = project.config.annotation.people

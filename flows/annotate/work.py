@@ -29,7 +29,7 @@ from data.sources.spec import SourceError
 from data.stage_files import Stage
 from flows.annotate.findings import findings_of
 from flows.annotate.guidelines import examples_of
-from flows.annotate.team import annotators_of, codes_of
+from flows.annotate.team import annotators_of, codes_of, languages_of
 from flows.construct.people import People
 from flows.project.project import Project, read_verdicts
 from schemas.annotation import Agreement, Annotation, Comparison, Excluded, Means
@@ -183,7 +183,7 @@ def _work(parts: Sequence[PartRecords], project: Project) -> Work:
         gold=not_practised([task for own in practice.values() for task in own], gold),
         programs=programs,
         practice=practice,
-        reads=project.config.annotation.languages,
+        reads=languages_of(project),
         questions=project.config.annotation.surveys.get(rubric.name),
     )
 

@@ -82,7 +82,12 @@ class StrangersSettings(Frozen):
         pattern=PRINTABLE, description="A file in Markdown: what they agree to before anything is kept of them"
     )
     most_people: int = Field(ge=0, strict=True, description="So many may take part; 0 closes the study to new people")
-    most_tasks: int = Field(ge=1, strict=True, description="A person gets at most so many tasks, beside practice")
+    most_tasks: int = Field(
+        ge=2, strict=True, description="A person gets at most so many tasks, beside practice; one has a known answer"
+    )
+    languages: tuple[Literal["en", "zh"], ...] = Field(
+        ("en",), min_length=1, description="The languages of the items they get, first the one they practise in"
+    )
 
 
 class AnnotationSettings(Frozen):
@@ -179,9 +184,7 @@ class AnnotationSettings(Frozen):
 
     @field_validator("languages")
     @classmethod
-    def _are_of_people(
-        cls, languages: Mapping[str, tuple[str, ...]], others: ValidationInfo
-    ) -> Mapping[str, tuple[str, ...]]:
+    def _are_of_people(cls, languages: Mapping[str, Any], others: ValidationInfo) -> Mapping[str, Any]:
         people = others.data.get("people", languages)
         if unknown := sorted(set(languages).difference(people)):
             raise ValueError(
@@ -191,7 +194,8 @@ class AnnotationSettings(Frozen):
 
     def can_read(self, code: str, language: str) -> bool:
         """Return whether a person reads a language."""
-        return language in self.languages.get(code, (language,))
+        own = self.strangers.languages if self.strangers and re.fullmatch(STRANGER, code) else self.languages.get(code)
+        return own is None or language in own
 
     @property
     def annotators(self) -> tuple[str, ...]:
