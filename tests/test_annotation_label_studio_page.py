@@ -182,12 +182,14 @@ async def test_another_server_says_how_a_text_is_kept_there(label_studio: Served
     assert HELP["unkept"] not in await desk.page.inner_text(".form-asked")
     await instructions.click()
     assert "Your texts are saved as you type." in await desk.page.inner_text(".guideline")
-    assert "outside a box" not in (await desk.page.inner_text(".guideline")).partition("Skip")[0]
+    assert "Ctrl + Enter outside a box" not in await desk.page.inner_text(".guideline")
 
     async def plain(route: Any) -> None:
         """Label Studio's own page."""
         answer = await route.fetch()
-        text = re.sub(r"<script[^>]*>// Keeps what people type.*?</script>", "", await answer.text(), flags=re.S)
+        ours = r"<script[^>]*>// (Keeps what people type|Says below its box|Saves motions).*?</script>"
+        text, scripts = re.subn(ours, "", await answer.text(), flags=re.S)
+        assert scripts == 3
         await route.fulfill(response=answer, body=text)
 
     await desk.page.route(f"**/projects/{desk.project}/data*", plain)
@@ -195,7 +197,9 @@ async def test_another_server_says_how_a_text_is_kept_there(label_studio: Served
     assert HELP["unkept"] in await desk.page.inner_text(".form-asked")
     assert HELP["kept"] not in await desk.page.inner_text(".form-asked")
     await instructions.click()
-    assert "a text is lost unless you" in await desk.page.inner_text(".guideline")
+    guideline = await desk.page.inner_text(".guideline")
+    assert "a text is lost unless you" in guideline
+    assert "Ctrl + Enter outside a box" in guideline
     await close_guideline(desk.page)
     await desk.type("KGUG", TEXTS["KGUG"])
     async with desk.page.expect_response(drafted):
