@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -42,11 +43,13 @@ from flows.annotate.server_terminal import CODE, SCREENED_OUT_CODE, _study, star
 from flows.construct.people import sample
 from flows.project.settings import ConfigError, StrangersSettings, load_config
 from schemas.errors import Failed, WrongInput
+from tests.builds import ROOT
 from tests.forms import close_guideline
 from tests.label_studio import Served
 from tests.legible import LEGIBLE, contrasts, set_theme
 from tests.test_annotation_assign import CHECKED, KNOWN, tasks
 from tests.test_annotation_quality import RUBRIC, practised, task
+from tests.test_documentation import blocks
 from tests.test_flows_annotate_work import ANIMALS, JUDGED, Bench, judged, known, verdicts
 
 OFFER = Study(
@@ -105,6 +108,21 @@ def test_the_files_are_private_and_codes_are_not_shown(tmp_path: Path) -> None:
     (tmp_path / JOINED).write_text("p1\tx\n")
     with pytest.raises(Failed, match="damaged: expected five columns"):
         strangers(tmp_path)
+
+
+def test_the_guides_command_deletes_the_ids_alone(tmp_path: Path) -> None:
+    folder = tmp_path / ".touchstone" / "label-studio"
+    folder.mkdir(parents=True)
+    lines = [f"p{number}\t{OFFER.study}\t{FIRST}{number}\t2026-11-01T10:00:00+00:00\tab\n" for number in (1, 2)]
+    (folder / JOINED).write_text("# head\tof\tcolumns\n" + "".join(lines))
+    before = strangers(folder)
+    (command,) = blocks(ROOT / "docs" / "annotate.md", "shell")
+    subprocess.run(["bash", "-ec", command], cwd=tmp_path, check=True)
+    assert FIRST not in (folder / JOINED).read_text()
+    assert (folder / JOINED).read_text().startswith("# head\tof\tcolumns\n")
+    assert strangers(folder) == before
+    assert (folder / JOINED).stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in folder.iterdir()] == [JOINED]
 
 
 def configured(tmp_path: Path, strangers: str, people: str = "{a1: anna@example.org}", more: str = "") -> Any:
