@@ -233,7 +233,8 @@ class StandIn:
     def _list_tasks(self, asked: Mapping[str, str]) -> Row:
         numbers = self.content.by_project[int(asked["project"])]
         size, page = int(asked["page_size"]), int(asked["page"]) - 1
-        rows = [{"id": number, "data": self.content.tasks[number]["data"], **self._counts(number)}
+        rows = [{"id": number, "data": self.content.tasks[number]["data"], "created_at": BEGUN.isoformat(),
+                 **self._counts(number)}
                 for number in numbers[page * size : (page + 1) * size]]  # fmt: skip
         return {"total": len(numbers), "tasks": rows}
 

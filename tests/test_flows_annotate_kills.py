@@ -27,6 +27,7 @@ from annotation.adjudicate import NOTHING, USE
 from annotation.label_studio.accounts import PEOPLE_FILE
 from annotation.label_studio.client import Client, Refused, connect
 from annotation.label_studio.sync import LISTED_FIELDS, MARK, RETIRED, VIEW, one_writer
+from annotation.latest import time_of
 from annotation.review import AGREED, COMMENT, corrected_of, decision_name, review_of, revision_of
 from flows.annotate.board.reading import Board
 from flows.annotate.progress import progress
@@ -419,7 +420,8 @@ def exercised(client: Client) -> list[Any]:
     client.patch_task(rows[0]["id"], {**rows[0]["data"], RETIRED: "1"})
     told += [[(one["result"], one.get("was_cancelled")) for one in client.annotations(row["id"])] for row in rows]
     client.delete_annotation(client.annotations(rows[1]["id"])[0]["id"])
-    told.append([{**row, "id": 0} for row in client.list_tasks(project, LISTED_FIELDS)])
+    listed = client.list_tasks(project, LISTED_FIELDS)
+    told.append([{**row, "id": 0, "created_at": bool(time_of(row["created_at"]))} for row in listed])
     told.append([(row["data"], len(row["annotations"]), row["total_annotations"]) for row in client.export(project)])
     client.make_view(project, "To do", people=1, done=False, first="text")
     client.set_description(project, "Another.")
