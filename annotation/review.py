@@ -160,14 +160,14 @@ def revision_task(rubric: Rubric, task: Task, work: Annotation, comment: str, co
         sample=task.sample,
         shown={COMMENT: comment, **{shown.name: task.shown[shown.name] for shown in rubric.shows}},
         drafts={write.name: text for write in rubric.writes if (text := text_of(work, write, task))},
-        news=say(rubric.in_language(task.language).language, ALSO_CORRECTED) if corrected else "",
+        news=say(rubric.form_language(task.language), ALSO_CORRECTED) if corrected else "",
         changes=corrected,
     )
 
 
 def corrected_task(rubric: Rubric, task: Task, by: str, comment: str, corrected: tuple[Change, ...]) -> Task:
     """Return the task by which an author is told what a reviewer corrected; a later correction changes it."""
-    in_words = partial(say, rubric.in_language(task.language).language)
+    in_words = partial(say, rubric.form_language(task.language))
     now = "\n".join(in_words("{}: {}", change.title, change.after) for change in corrected)
     return _task(
         corrected_of(rubric),

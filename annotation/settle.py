@@ -263,9 +263,8 @@ class _Settling:
                 self._exclude(work, asked, reason, f"the one of {decided.at} counts")
             elif problems := self._refusals(task, work):
                 self._exclude(work, asked, REFUSED, "; ".join(problems))
-                refused = refused or decided_again(
-                    asked, form, work, problems, self.rubric.in_language(task.language).language
-                )
+                language = self.rubric.form_language(task.language)
+                refused = refused or decided_again(asked, form, work, problems, language)
             else:
                 decided = self._finished(task, work, _notes(self.adjudication, work))
                 self.submissions.counted.append(work)
@@ -283,8 +282,7 @@ class _Settling:
 
     def _problems(self, task: Task, findings: Iterable[Finding]) -> list[str]:
         """Return what the rejecting ones of some findings on a task say, each with what it is about."""
-        rubric = self.rubric.in_language(task.language)
-        return [problem_of(rubric, finding) for finding in findings if finding.rejects]
+        return [problem_of(self.rubric.in_language(task.language), finding) for finding in findings if finding.rejects]
 
     def _judged(self, first: Task, task: Task, work: Annotation) -> Course:
         """Return the result of the checks and the last review for a version of the work."""

@@ -191,12 +191,16 @@ class Rubric(Frozen):
         options = {option for ask in self.asks for option in ask.options if not option.isdecimal()}
         return frozenset({*texts, *options, self.title, *(end for ask in self.asks for end in ask.ends or ())} - {""})
 
+    def form_language(self, language: str) -> str:
+        """Return the language of the form for items in a language: the rubric's own if it has no texts in that one."""
+        return language if language in self.texts else self.language
+
     def in_language(self, language: str) -> Self:
         """Return the rubric with all that people read in a language; as it is if there is none in that language.
 
         Its name, its guideline's stem, and the names and options that answers are stored under stay.
         """
-        if language == self.language or language not in self.texts:
+        if self.form_language(language) == self.language:
             return self
         texts = {text: self.texts[language][text] for text in self.read_texts} | {"": ""}
 

@@ -20,14 +20,8 @@ from flows.families import family_names, load_family
 from flows.families.lveval.settings import DatasetSettings
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.local import LocalSettings
-from flows.project.settings import (
-    AnnotationSettings,
-    Config,
-    EmbedderSettings,
-    ReleaseSettings,
-    ScheduleSettings,
-    StrangersSettings,
-)
+from flows.project.annotation_settings import AnnotationSettings, StrangersSettings
+from flows.project.settings import Config, EmbedderSettings, ReleaseSettings, ScheduleSettings
 from schemas.rubric import Choice, Survey, Written
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"

@@ -36,7 +36,7 @@ from flows.annotate.push import push
 from flows.annotate.queues import rubric_of
 from flows.annotate.report import write_annotation
 from flows.construct.people import every, sample
-from flows.project.settings import AnnotationSettings
+from flows.project.annotation_settings import AnnotationSettings
 from schemas.errors import Failed, WrongInput
 from schemas.rubric import Task, task_of
 from tests.label_studio import Served

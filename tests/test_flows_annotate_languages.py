@@ -17,12 +17,12 @@ from flows.annotate.progress import OnServer, progress
 from flows.annotate.queues import form_names, queue_name, rubric_of
 from flows.annotate.work import last_pull, works
 from flows.construct.people import People, every
-from flows.project.settings import AnnotationSettings
+from flows.project.annotation_settings import AnnotationSettings
 from schemas.errors import WrongInput
 from schemas.rubric import Rubric, Task
 from tests.team import Team, now
 from tests.test_flows_annotate_lead import Pushes
-from tests.toy import FAMILY, WORDS, ToySettings
+from tests.toy import FAMILY, WORDS
 
 CHINESE = {
     "Is it a word?": "这是一个词吗？", "yes": "是", "no": "否", "In capitals": "大写",
@@ -194,11 +194,8 @@ def test_before_a_build_nobody_has_a_queue_in_a_language_that_they_do_not_read(
     names = []
     for rubric in (WORDS, BOTH):
         made.clear()
-        parts = tuple(dataclasses.replace(one, people=every(rubric) if one.people else None) for one in FAMILY.parts)
-        family = dataclasses.replace(FAMILY, parts=parts, folder=tmp_path)
-        config: Any = SimpleNamespace(
-            name="toys", annotation=settings, chosen=lambda family=family: [(family, ToySettings())]
-        )
+        asked = {rubric.name: (dataclasses.replace(FAMILY, folder=tmp_path), every(rubric))}
+        config: Any = SimpleNamespace(name="toys", annotation=settings, asking=lambda asked=asked: asked)
         client: Any = None
         first_queues.open_queues(config, client)
         names.append({queue.name for queue in made})

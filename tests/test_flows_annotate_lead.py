@@ -13,7 +13,7 @@ from annotation.review import decision_name
 from flows.annotate import push as pushing
 from flows.annotate.push import Pushed, push
 from flows.annotate.work import last_pull
-from flows.project.settings import AnnotationSettings
+from flows.project.annotation_settings import AnnotationSettings
 from schemas.rubric import Task
 from tests.team import Team, now, words
 

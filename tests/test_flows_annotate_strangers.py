@@ -41,7 +41,8 @@ from flows.annotate.readers import unread
 from flows.annotate.screening import Screening
 from flows.annotate.server_terminal import CODE, SCREENED_OUT_CODE, _study, start_server
 from flows.construct.people import sample
-from flows.project.settings import ConfigError, StrangersSettings, load_config
+from flows.project.annotation_settings import AnnotationSettings, StrangersSettings
+from flows.project.settings import ConfigError, load_config
 from schemas.errors import Failed, WrongInput
 from tests.builds import ROOT
 from tests.forms import close_guideline
@@ -255,7 +256,8 @@ def joined(tmp_path: Path) -> Callable[..., Screening]:
     work = SimpleNamespace(rubric=JUDGED, practice_of=lambda by: ([], JUDGED))
 
     def made(most_people: int = 2, limit: int | None = None) -> Screening:
-        asking = SimpleNamespace(strangers=ASKED.model_copy(update={"most_people": most_people}))
+        study = ASKED.model_copy(update={"most_people": most_people})
+        asking = AnnotationSettings(people={"a1": "anna@example.org"}, strangers=study)
         config = SimpleNamespace(annotation=asking, state=tmp_path, name="toys")
         return Screening(SimpleNamespace(config=config, limit=limit), work, [])  # type: ignore[arg-type]
 

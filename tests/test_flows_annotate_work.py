@@ -22,8 +22,9 @@ from flows.annotate.pull import pull
 from flows.annotate.push import push
 from flows.construct.embed import SentenceBert
 from flows.construct.people import People, every, sample
+from flows.project.annotation_settings import AnnotationSettings, StrangersSettings
 from flows.project.project import read_verdicts
-from flows.project.settings import AnnotationSettings, StrangersSettings, load_config, packaged
+from flows.project.settings import load_config, packaged
 from schemas.annotation import Finding
 from schemas.rubric import Survey, Task, task_of
 from tests.label_studio import Served

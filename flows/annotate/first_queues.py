@@ -9,20 +9,19 @@ from annotation.label_studio.sync import Queue, projects_of, push_queue
 from flows.annotate.queues import queue_of
 from flows.annotate.work import ANYBODY
 from flows.construct.people import People
-from flows.project.settings import AnnotationSettings, Config
+from flows.project.annotation_settings import AnnotationSettings
+from flows.project.settings import Config
 from schemas.rubric import Rubric
 
 
 def open_queues(config: Config, client: Client) -> int:
     """Make an empty project for each rubric and person of the configured families; return how many were made."""
     existing, made = set(projects_of(client, config.name)), 0
-    for family, settings in config.chosen():
-        asking = [part.people for part in family.wanted(settings) if part.people is not None]
-        for people in {people.rubric.name: people for people in asking}.values():
-            for queue in _first_queues(config.name, config.annotation, people, family.folder):
-                if queue.name not in existing:
-                    push_queue(client, queue, None)
-                    made += 1
+    for family, people in config.asking().values():
+        for queue in _first_queues(config.name, config.annotation, people, family.folder):
+            if queue.name not in existing:
+                push_queue(client, queue, None)
+                made += 1
     return made
 
 
@@ -31,8 +30,7 @@ def _first_queues(benchmark: str, settings: AnnotationSettings, people: People, 
     rubric = people.rubric
     if not settings.people:
         yield queue_of(benchmark, people, folder, rubric, ANYBODY, (), rubric.people_per_item)
-    is_for_strangers = settings.strangers is not None and settings.strangers.rubric == rubric.name
-    for by in () if is_for_strangers else settings.annotators:
+    for by in () if settings.is_for_strangers(rubric.name) else settings.annotators:
         if (own := _read_by(by, rubric, settings)) is not None:
             yield queue_of(benchmark, people, folder, own, by, (), 1)
     lead = settings.lead if people.review is None and rubric.decides else None

@@ -41,7 +41,6 @@ from flows.annotate.work import (
     works,
 )
 from flows.project.project import Project
-from schemas.annotation import Annotation
 from schemas.base import counted
 from schemas.rubric import ENGLISH, Rubric, Task
 
@@ -121,12 +120,11 @@ class _WorkQueues:
         self._finished: dict[str, set[str]] = defaultdict(set)
         self._did: dict[tuple[str, str], set[str]] = defaultdict(set)
         """By form and task's key, who has done it."""
-        for annotation in self.settlement.counted:
-            self._did[annotation.rubric, annotation.key].add(annotation.by)
         self._ready: set[str] = set()
         """People who have done all tasks of their queue of the rubric."""
         items = {task.key: task.item_key for task in work.tasks}
         for annotation in self.settlement.counted:
+            self._did[annotation.rubric, annotation.key].add(annotation.by)
             if annotation.key in items:
                 self._finished[items[annotation.key]].add(annotation.by)
         self.screening.judge(self._open_rows)
@@ -188,7 +186,7 @@ class _WorkQueues:
             for row in self.server.all_tasks(work.rubric, by)
             if any(row["data"].get(note) in in_all_languages(SUGGESTED) for note in notes)
         }
-        passed = [by for by in self.people if passed_practice(by, *self._practice(by))]
+        passed = [by for by in self.people if self._passed(by)]
         barred = who_knows(self.settlement.disagreements, work.gold, deciding, held)
         without_new = self._closed | self.screening.not_now(passed, held)
         for task in (*tasks, *work.gold):
@@ -301,9 +299,9 @@ class _WorkQueues:
         can_read = self.project.config.annotation.can_read
         return {by for by in self.people if not can_read(by, task.language)} - self._did[form.name, task.key]
 
-    def _practice(self, by: str) -> tuple[Sequence[Task], Sequence[Annotation], Rubric]:
+    def _passed(self, by: str) -> bool:
         practice, practised = self.work.practice_of(by)
-        return practice, self.annotations, practised
+        return passed_practice(by, practice, self.annotations, practised)
 
     def _writing(self, item: str) -> set[str]:
         """Return the people who should not review others' work on a record, since they write it themselves.
@@ -348,7 +346,7 @@ class _WorkQueues:
             for row in self.server.tasks(form, by)
             if worked_on(row)
         }
-        usual = {task.id: work.rubric.in_language(task.language).language for task in tasks}
+        usual = {task.id: work.rubric.form_language(task.language) for task in tasks}
         for language, form in forms.items():
             asked = [
                 task
@@ -359,7 +357,7 @@ class _WorkQueues:
                 continue
             again = self.server.blocked(form, by, done, people, self._excluded)
             told = self._with_earlier(form, by, asked) if form.name in self._earlier else asked
-            examples = [task for task in work.examples if work.rubric.in_language(task.language).language == language]
+            examples = [task for task in work.examples if work.rubric.form_language(task.language) == language]
             queue = queue_of(self.server.benchmark, work.people, work.folder, form, by, told, people, again, examples)
             yield queue, self.server.tasks(form, by)
 

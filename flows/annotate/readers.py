@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from flows.annotate.work import Work
-from flows.project.settings import AnnotationSettings
+from flows.project.annotation_settings import AnnotationSettings
 from schemas.base import counted
 from schemas.errors import WrongInput
 
@@ -17,7 +17,7 @@ def check_readers(settings: AnnotationSettings, works: Iterable[Work]) -> None:
     Where there are fewer people altogether, a push says so, and hands out what it can.
     """
     for work in works:
-        if settings.strangers is not None and settings.strangers.rubric == work.rubric.name:
+        if settings.is_for_strangers(work.rubric.name):
             continue  # see `unread`
         wanted = min(work.rubric.people_per_item, len(settings.annotators))
         for language in sorted({task.language for task in work.tasks}):
@@ -37,7 +37,7 @@ def unread(settings: AnnotationSettings, works: Iterable[Work]) -> Iterator[str]
     """Yield a line for each language that strangers do not read, and that tasks of their rubric are in."""
     study = settings.strangers
     for work in works:
-        if study is None or study.rubric != work.rubric.name:
+        if study is None or not settings.is_for_strangers(work.rubric.name):
             continue
         numbers = Counter(task.language for task in work.tasks if task.language not in study.languages)
         for language, number in sorted(numbers.items()):

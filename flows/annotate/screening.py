@@ -9,7 +9,6 @@ from annotation.label_studio.strangers import Standing, standings, strangers, wr
 from annotation.latest import time_of
 from annotation.practice import PRACTICE, failed_practice
 from flows.annotate.server import server_folder
-from flows.annotate.team import is_for_strangers
 from flows.annotate.work import Work, benchmark_of
 from flows.project.project import Project
 from schemas.annotation import Annotation
@@ -23,16 +22,16 @@ class Screening:
 
     def __init__(self, project: Project, work: Work, annotations: Sequence[Annotation]) -> None:
         """`annotations` are all that was pulled of the rubric's forms."""
-        is_study = is_for_strangers(project, work.rubric.name)
-        study = project.config.annotation.strangers
+        settings = project.config.annotation
+        study = settings.strangers if settings.is_for_strangers(work.rubric.name) else None
         self._folder, self._benchmark = server_folder(project.config), benchmark_of(project)
         self._work, self._annotations = work, annotations
-        joined = strangers(self._folder) if is_study else []
+        joined = strangers(self._folder) if study is not None else []
         self._agreed = {one.code: one.agreed_at for one in joined}
         self._study, self._here = study, {one.code for one in joined if study is not None and one.study == study.study}
-        self.most_new = without_gold(study.most_tasks, work.rubric) if is_study and study is not None else None
+        self.most_new = None if study is None else without_gold(study.most_tasks, work.rubric)
         """How many tasks each gets at most, beside gold tasks."""
-        self.standing: dict[str, Standing] = dict(standings(self._folder, self._benchmark)) if is_study else {}
+        self.standing: dict[str, Standing] = {} if study is None else standings(self._folder, self._benchmark)
         """Why somebody gets no more tasks. It lasts: whoever is told so has taken a code back to the platform."""
 
     def judge(self, open_rows: Callable[[str], Sequence[Row]]) -> None:
@@ -65,7 +64,7 @@ class Screening:
 
         That tasks lack people is none as long as strangers may come, or are practising.
         """
-        if self._study is None or self.most_new is None:
+        if self._study is None:
             return list(shortages)
         for by in self._agreed.keys() & set(passed) - self.standing.keys():
             if all(task.sample == PRACTICE for task in assignment.queues.get(by, ())):

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from annotation.label_studio import server
 from annotation.label_studio.client import Client, connect
-from flows.project.settings import LOCAL, Config
+from flows.project.annotation_settings import LOCAL
+from flows.project.settings import Config
 from schemas.errors import Failed, WrongInput
 
 KEY = "LABEL_STUDIO_API_KEY"

@@ -14,9 +14,10 @@ from annotation.label_studio.config import as_html
 from annotation.label_studio.strangers import Study, open_study, study_of
 from flows.annotate.first_queues import open_queues
 from flows.annotate.server import server_folder
+from flows.project.annotation_settings import LOCAL
 from flows.project.console import make_console
 from flows.project.project import check_strangers
-from flows.project.settings import LOCAL, Config, load_config, sample_path
+from flows.project.settings import Config, load_config, sample_path
 from schemas.errors import WrongInput
 
 CODE, SCREENED_OUT_CODE = "TOUCHSTONE_COMPLETION_CODE", "TOUCHSTONE_SCREENED_OUT_CODE"

@@ -6,8 +6,8 @@ from annotation.label_studio.accounts import accounts
 from annotation.label_studio.client import Client
 from annotation.label_studio.strangers import address_of, strangers
 from flows.annotate.server import server_folder
+from flows.project.annotation_settings import LOCAL
 from flows.project.project import Project
-from flows.project.settings import LOCAL
 
 
 def strangers_of(project: Project) -> tuple[str, ...]:
@@ -17,22 +17,10 @@ def strangers_of(project: Project) -> tuple[str, ...]:
     return tuple(stranger.code for stranger in strangers(server_folder(project.config)))
 
 
-def is_for_strangers(project: Project, rubric: str) -> bool:
-    """Return whether the rubric is the one of the study: strangers do its tasks, and named people only decide."""
-    study = project.config.annotation.strangers
-    return study is not None and study.rubric == rubric
-
-
 def annotators_of(project: Project, rubric: str) -> tuple[str, ...]:
     """Return the codes of those who get the rubric's tasks."""
-    return strangers_of(project) if is_for_strangers(project, rubric) else project.config.annotation.annotators
-
-
-def languages_of(project: Project) -> dict[str, tuple[str, ...]]:
-    """Return the languages that people read, by their codes; who is not named here reads all."""
-    study = project.config.annotation.strangers
-    joined = dict.fromkeys(strangers_of(project), study.languages) if study is not None else {}
-    return {**project.config.annotation.languages, **joined}
+    settings = project.config.annotation
+    return strangers_of(project) if settings.is_for_strangers(rubric) else settings.annotators
 
 
 def codes_of(project: Project) -> frozenset[str] | None:

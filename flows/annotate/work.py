@@ -6,7 +6,7 @@ annotations of the last pull: which ones count, what is reviewed or goes back, a
 
 import contextlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +29,7 @@ from data.sources.spec import SourceError
 from data.stage_files import Stage
 from flows.annotate.findings import findings_of
 from flows.annotate.guidelines import examples_of
-from flows.annotate.team import annotators_of, codes_of, languages_of
+from flows.annotate.team import annotators_of, codes_of
 from flows.construct.people import People
 from flows.project.project import Project, read_verdicts
 from schemas.annotation import Agreement, Annotation, Comparison, Excluded, Means
@@ -70,8 +70,8 @@ class Work:
     """Programs' answers to the tasks."""
     practice: Mapping[str, Sequence[Task]]
     """The practice set, by each language of the forms of the tasks."""
-    reads: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The languages that people read, by their codes; who is not named reads all."""
+    reads: Callable[[str], Sequence[str] | None] = lambda by: None
+    """(person's code): the languages that the person reads; None for all."""
     questions: Survey | None = None
     """The questionnaire for those who have done all their tasks; its answers are no part of the data."""
     examples: Sequence[Task] = ()
@@ -118,7 +118,7 @@ class Work:
 
     def language_for(self, by: str) -> str:
         """Return the language in which a person practises, and is asked at the end: the first that they read."""
-        own = [language for language in self.reads.get(by, ()) if language in self.practice]
+        own = [language for language in self.reads(by) or () if language in self.practice]
         return next(iter([*own, *self.practice]))
 
     def practice_of(self, by: str) -> tuple[Sequence[Task], Rubric]:
@@ -126,7 +126,7 @@ class Work:
 
         Who reads the language of no task gets none of them, and so has nothing to practise.
         """
-        language, reads = self.language_for(by), self.reads.get(by)
+        language, reads = self.language_for(by), self.reads(by)
         gets_some = reads is None or not self.tasks or any(task.language in reads for task in self.tasks)
         practice = self.practice[language] if gets_some else ()
         return practice, practised(self.rubric.in_language(language), self.people)
@@ -166,11 +166,11 @@ def _work(parts: Sequence[PartRecords], project: Project) -> Work:
         programs += part.programs(records, made)
     about = {task.item_key for task in (*tasks, *gold)}
     asked = [(name, record) for name, _, _, records in parts for record in records if record.key in about]
-    spoken = {rubric.in_language(task.language).language for task in (*tasks, *gold)}
+    spoken = {rubric.form_language(task.language) for task in (*tasks, *gold)}
     practice = {}
     for language in [language for language in rubric.languages if language in spoken] or [ENGLISH]:
         form = practised(rubric.in_language(language), people)
-        own = [task for task in gold if rubric.in_language(task.language).language == language]
+        own = [task for task in gold if rubric.form_language(task.language) == language]
         practice[language] = practice_of(examples_of(form, folder) or own, form, seed)
     return Work(
         rubric=rubric,
@@ -183,7 +183,7 @@ def _work(parts: Sequence[PartRecords], project: Project) -> Work:
         gold=not_practised([task for own in practice.values() for task in own], gold),
         programs=programs,
         practice=practice,
-        reads=languages_of(project),
+        reads=project.config.annotation.languages_of,
         questions=project.config.annotation.surveys.get(rubric.name),
     )
 

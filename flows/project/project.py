@@ -261,11 +261,9 @@ def _check_templates(config: Config, place: str) -> None:
 
 def _check_surveys(config: Config, place: str) -> None:
     """Refuse a questionnaire on a rubric that no part of the configured families asks people under."""
-    parts = (part for family, settings in config.chosen() for part in family.wanted(settings))
-    rubrics = sorted({part.people.rubric.name for part in parts if part.people is not None})
     for name in config.annotation.surveys:
-        if name not in rubrics:
-            raise ConfigError(f"{place}.{name}: nobody is asked under this rubric; {nearest(name, rubrics)}")
+        if name not in (asking := config.asking()):
+            raise ConfigError(f"{place}.{name}: nobody is asked under this rubric; {nearest(name, sorted(asking))}")
 
 
 def check_strangers(config: Config, place: str) -> None:
@@ -273,11 +271,11 @@ def check_strangers(config: Config, place: str) -> None:
     study = config.annotation.strangers
     if study is None:
         return
-    parts = (part for family, settings in config.chosen() for part in family.wanted(settings))
-    asking = {part.people.rubric.name: part.people for part in parts if part.people is not None}
+    asking = config.asking()
     if study.rubric not in asking:
         raise ConfigError(f"{place}.rubric: nobody is asked under this rubric; {nearest(study.rubric, sorted(asking))}")
-    if asking[study.rubric].review is not None:
+    _, people = asking[study.rubric]
+    if people.review is not None:
         raise ConfigError(f"{place}.rubric: its work is reviewed, and may go back to whoever has left; name another")
 
 

@@ -21,8 +21,9 @@ from data.seen import Hashes, are_in, places_of
 from data.whole_file import whole_bytes
 from flows.annotate.server import server_folder
 from flows.construct.engine import Part
+from flows.project.annotation_settings import LOCAL
 from flows.project.project import Project
-from flows.project.settings import LOCAL, Config
+from flows.project.settings import Config
 from flows.release.version import Prepared
 from schemas.base import content_hash
 from schemas.errors import Failed, Stopped

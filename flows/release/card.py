@@ -42,9 +42,10 @@ from flows.construct.reviewed import judged_keys
 from flows.construct.stages import StageRef
 from flows.families import citation
 from flows.llm.rules import Rules
+from flows.project.annotation_settings import PERSON
 from flows.project.output_files import PACKAGE
 from flows.project.project import Project
-from flows.project.settings import PERSON, sample_path
+from flows.project.settings import sample_path
 from flows.release.contamination import RowTexts, contamination_of
 from flows.release.gate import Gated
 from flows.release.rows import GatheredConfig, line_sources

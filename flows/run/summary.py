@@ -12,11 +12,12 @@ from rich.table import Table
 
 from flows.families import load_family
 from flows.llm.rules import RulesSettings
+from flows.project.annotation_settings import LOCAL
 from flows.project.console import LEFT, make_console, money
 from flows.project.installation import local_servers
 from flows.project.models import rules_of
 from flows.project.project import Project
-from flows.project.settings import LOCAL, sample_path
+from flows.project.settings import sample_path
 from flows.run.estimate import Estimate
 from schemas.base import counted
 from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt, sum_usage, total_usage
