@@ -12,6 +12,10 @@ CHINESE = {
         "* 必填 · 文字边写边存 · Enter 提交，在文本框内用 Ctrl+Enter · Backspace 回到上一题",
     "* required · Shift+Enter in a box saves a draft · Ctrl+Enter outside submits · guideline: Instructions":
         "* 必填 · 在文本框内按 Shift+Enter 保存草稿 · 在文本框外按 Ctrl+Enter 提交 · 指南见 Instructions",
+    "Submits · Esc keeps the task open, Backspace takes the answer back":
+        "即将提交 · 按 Esc 留在此题，按 Backspace 收回回答",
+    "This would come back: {}": "提交后会退回：{}",
+    "The reviewer will be told: {}": "会提醒审核员：{}",
     "Question to the engineer": "向工程师提问",
     "Is anything unclear, or wrong with this task? May stay empty.":
         "有看不懂的地方，或者题目本身有问题吗？没有可以不填。",

@@ -34,24 +34,34 @@ def told(rubric: Rubric, text: str) -> str:
     """
     if rubric.language == ENGLISH:
         return text
-    texts = {**TEXTS[rubric.language], **rubric.texts.get(rubric.language, {})}
-    return "\n".join(_told(texts, line, rubric.language) for line in text.split("\n"))
+    own = rubric.texts.get(rubric.language, {})
+    return "\n".join(_told(own, line, rubric.language) for line in text.split("\n"))
 
 
-def _told(texts: Mapping[str, str], text: str, language: str) -> str:
-    if text in texts:
-        return texts[text]
+def _told(own: Mapping[str, str], text: str, language: str) -> str:
+    """Return a line in a language; `own` has the texts of the rubric."""
+    if (said := own.get(text, TEXTS[language].get(text))) is not None:
+        return said
+    for pattern, said in own.items():
+        if pattern.strip("{} ") and "{}" in pattern and (match := _pattern(pattern).fullmatch(text)):
+            return said.format(*(_put_in(own, part, language) for part in match.groups()))
     first, colon, rest = text.partition(": ")
     if colon:
-        parts = _told(texts, first, language), _told(texts, rest, language)
+        parts = _told(own, first, language), _told(own, rest, language)
         return text if parts == (first, rest) else say(language, "{}: {}", *parts)
-    for pattern, said in texts.items():
-        if pattern.strip("{} ") and "{}" in pattern and (match := _pattern(pattern).fullmatch(text)):
-            return said.format(*(_told(texts, part, language) for part in match.groups()))
     return text
+
+
+def _put_in(own: Mapping[str, str], part: str, language: str) -> str:
+    """Return what stands for a `{}`: what is quoted stays as it is, and what has commas is a list."""
+    if (said := _told(own, part, language)) != part:
+        return said
+    if quoted := re.fullmatch(r"""(['"])((?:(?!\1).)+)\1""", part):
+        return f"“{quoted[2]}”"
+    return part.replace(", ", say(language, ", "))
 
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern of a text in which something is put in."""
-    return re.compile("(.+)".join(map(re.escape, text.split("{}"))))
+    """Return the pattern of a text in which something is put in, which has no colon."""
+    return re.compile("((?:(?!: ).)+)".join(map(re.escape, text.split("{}"))))

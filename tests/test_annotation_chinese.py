@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import get_args
 from xml.etree import ElementTree as Xml
@@ -13,8 +14,16 @@ import pytest
 from annotation.adjudicate import adjudication_of
 from annotation.chinese import CHINESE
 from annotation.earlier import asked_again
+from annotation.label_studio import config
 from annotation.label_studio.answers import answers_of
-from annotation.label_studio.config import ALL_OR_REST, WORD_KEYS, guideline_page, hotkeys, label_config
+from annotation.label_studio.config import (
+    ALL_OR_REST,
+    SAID_BY_PAGES,
+    WORD_KEYS,
+    guideline_page,
+    hotkeys,
+    label_config,
+)
 from annotation.label_studio.sync import Queue, card_text
 from annotation.label_studio.task_data import RETURNED, task_data
 from annotation.practice import feedback, practice_for, practice_rubric
@@ -24,8 +33,10 @@ from annotation.survey import survey_of
 from annotation.wording import in_all_languages, say, told
 from flows.annotate.guidelines import HERE, examples_of, guideline_of
 from flows.families.lveval import answer_keywords, conflicts, confusing_facts, replacement_checks
+from flows.families.lveval.inputs import ToConfuse
 from flows.language import keywords
 from schemas.annotation import Annotation
+from schemas.lveval import Changed
 from schemas.rubric import Change, Choice, Compared, Rubric, Shown, Survey, Task, Written, guideline_in
 from tests.forms import result
 from tests.rubrics import declared_rubrics
@@ -37,6 +48,7 @@ ON_THE_PAGE = re.compile(r"Label All Tasks|Ctrl ?\+ ?(?:Enter|Space)|Shift ?\+ ?
 IN_CHINESE = {
     rubric.name: (rubric, folder) for rubric, folder in declared_rubrics() if "zh" in rubric.languages
 }  # fmt: skip
+PAGES = Path(config.__file__).parent / "page"
 QUESTIONS = Survey(
     asks=(Choice(name="clear", question="指南清楚吗？", options=("清楚", "不清楚")),),
     writes=(Written(name="change", title="应该改什么？"),),
@@ -97,7 +109,11 @@ def test_what_is_stored_is_the_same_in_both_languages(name: str) -> None:
         assert hotkeys(english) == hotkeys(chinese)
         stored = ("name", "toName", "alias", "whenTagName", "whenChoiceValue", "visibleWhen", "hotkey", "required")
         elements = [
-            [[element.get(name) for name in stored] for element in Xml.fromstring(label_config(form)).iter()]
+            [
+                [element.get(name) for name in stored]
+                for element in Xml.fromstring(label_config(form)).iter()
+                if any(element.get(name) for name in stored)
+            ]
             for form in (english, chinese)
         ]
         assert elements[0] == elements[1]
@@ -148,6 +164,21 @@ def test_the_worked_examples_can_be_answered_in_the_chinese_form(name: str) -> N
         answered = result(chinese, {**task.right_answers, **texts}, {one.name: [(0, 3)] for one in chinese.marks})
         assert answers_of(rubric, answered, data) == answers_of(chinese, answered, data)
         assert chinese.in_language("zh") == chinese
+
+
+def test_a_chinese_form_brings_what_the_pages_say_and_an_english_one_leaves_it_to_them() -> None:
+    scripts = "".join(path.read_text(encoding="utf-8") for path in PAGES.glob("*.js"))
+    rubric, _ = IN_CHINESE["lveval-confusing-facts"]
+    brought = {
+        view.get("className", "").removeprefix("form-says-"): header.get("value", "")
+        for view in Xml.fromstring(label_config(rubric.in_language("zh"))).iter("View")
+        for header in view.findall("Header") if view.get("className", "").startswith("form-says-")
+    }  # fmt: skip
+    assert brought == {name: CHINESE[text] for name, text in SAID_BY_PAGES.items()}
+    for name, text in SAID_BY_PAGES.items():
+        assert f'"{text}"' in scripts
+        assert name in scripts
+    assert "form-says" not in label_config(rubric)
 
 
 def test_what_people_are_told_of_their_work_is_in_chinese() -> None:
@@ -233,6 +264,25 @@ def test_what_checks_find_in_chinese_items_is_told_in_chinese() -> None:
     assert told(chinese, "没有这个: 也没有那个") == "没有这个: 也没有那个"
 
 
+def test_what_checks_put_into_a_chinese_sentence_has_chinese_commas_and_quotation_marks() -> None:
+    rubric, _ = IN_CHINESE["lveval-confusing-facts"]
+    chinese, question = rubric.in_language("zh"), "李白和杜甫出生在哪一年？"
+
+    def said(changes: Changed, fact: str, *answers: str) -> str:
+        asked = ToConfuse(question=question, answers=answers, fact="李白出生在701年。", title="", language="zh")
+        problem = confusing_facts.fact_problem(asked, changes, fact)
+        assert problem is not None
+        assert is_chinese(told(chinese, ": ".join(problem)))
+        return told(chinese, ": ".join(problem)).rpartition("：")[2]
+
+    assert said("subject", "李白和杜甫出生在唐朝的哪一年没有人知道。") == "请写 李白、杜甫 以外的主体"
+    assert said("object", "这位诗人出生在碎叶，那一年没有人知道。") == "李白、杜甫"
+    assert said("object", "李白出生在701年，杜甫晚一些。", "701年") == "其中不能出现 “701年”"
+    # A quotation of what somebody wrote stays, and so does a sentence of the record.
+    assert told(chinese, "'望川, 云浦' is no rule; write `keyword -> substitute`").startswith("“望川, 云浦” 不是规则")
+    assert told(chinese, "'望川' in: 他说, 她来了。") == "“望川” 出现在：他说, 她来了。"
+
+
 def seen(*modules: ModuleType) -> Iterator[tuple[ModuleType, ast.AST]]:
     """The parts of the functions that look at what people are shown or write."""
     for module in modules:
@@ -300,7 +350,7 @@ def texts_said() -> set[str]:
             for name, text in zip(target.elts, value.elts, strict=False) if several else [(target, value)]:  # type: ignore[attr-defined]
                 if getattr(name, "id", "").isupper():
                     named.setdefault(name.id, set()).update(texts_in(text, {}))
-    found = set(named["HELP"]) - {"kept", "unkept"}
+    found = (set(named["HELP"]) - {"kept", "unkept"}) | set(SAID_BY_PAGES.values())
     for node in nodes:
         if isinstance(node, ast.Call) and (place := SAYING.get(called(node))) is not None:
             last = None if called(node) == "labels_in" else place + 1

@@ -1,5 +1,6 @@
 """What is wrong with a text is said below its box while it is written, in a real browser on a real Label Studio."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ import pytest
 
 from annotation.label_studio.accounts import accounts
 from annotation.label_studio.listener import SECRET_HEADER, Listener, register, secret_of
+from flows.annotate.guidelines import examples_of
 from schemas.annotation import Finding
-from tests.forms import FORMS
+from tests.forms import FORMS, Form
 from tests.label_studio import Served
+from tests.rubrics import declared_rubrics
 from tests.test_annotation_label_studio_page import BOXES, TEXTS, Desk
 from tests.test_browser_your_work import PEOPLE, PRACTICE, at_work, plain, put
 
@@ -66,6 +69,26 @@ async def test_a_problem_stands_below_its_box_until_the_text_is_another(
     stored = await desk.stored(lambda: desk.page.keyboard.press("Control+Enter"))
     assert {name: stored[name] for name in BOXES} == {**TEXTS, "COEX": "Same."}
     assert set(checks.asked) == {(AUTHORING.rubric.name, AUTHORING.task.item_key)}
+
+
+async def test_over_a_chinese_form_the_page_speaks_chinese(label_studio: Served, browser: Any, tmp_path: Path) -> None:
+    rubric, folder = next(one for one in declared_rubrics() if one[0].name == "lveval-confusing-facts")
+    chinese, state = rubric.in_language("zh"), label_studio.folder.resolve().parent
+    form = Form(chinese, "# 指南", examples_of(chinese, folder)[0])
+    desk = await Desk.at(label_studio, browser, form)
+    with Listener(state, check=Checks()) as listener:
+        register(label_studio.client, desk.project, listener.url, secret_of(state))
+        await desk.page.keyboard.press("2")
+        await desk.type("fact", "Same.")
+        await desk.page.locator(".text-problem").wait_for()
+        assert await desk.page.locator(".text-problem").inner_text() == f"提交后会退回：{SAME}"
+    await desk.page.evaluate("document.activeElement.blur()")
+    await desk.page.keyboard.press("1")
+    notice = desk.page.locator(".submits")
+    assert await notice.inner_text() == "即将提交 · 按 Esc 留在此题，按 Backspace 收回回答"
+    await desk.page.screenshot(path=Path(os.environ.get("SCREENSHOTS", str(tmp_path))) / "chinese.png")
+    await desk.page.keyboard.press("Escape")
+    assert "{}" not in await desk.page.inner_text("body"), "what the scripts read is not to be seen"
 
 
 async def test_only_ones_own_tasks_are_checked_and_only_by_who_has_the_secret(

@@ -11,6 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from annotation.label_studio.sync import VIEW, Queue
+from annotation.review import review_of
 from flows.annotate import first_queues
 from flows.annotate.board.numbers import task_links
 from flows.annotate.progress import OnServer, progress
@@ -141,6 +142,26 @@ def test_what_is_in_queues_of_all_languages_is_counted_and_linked(team: Team) ->
         on_server.tasks(info)
     link = task_links(on_server, "toys")
     assert all(link(BOTH.name, 1, by, task.id) for task in team.tasks for by in ("a1", ""))
+
+
+def test_a_review_of_chinese_work_has_the_chinese_guideline_for_reviews(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = dataclasses.replace(in_two_languages(), review=review_of(BOTH, "guideline.review.md"))
+    team = Team(tmp_path, [*ENGLISH, *CHINESE_WORDS], TWO, part=part)
+    (tmp_path / "guideline.zh.md").write_text("# 词\n\n说说它是不是一个词。\n", encoding="utf-8")
+    for place, task in enumerate(team.tasks):
+        team.do(task, TWO[place % 2], now(), 60, {"decision": "yes", "upper": f"{task.drafts['upper']}!"})
+    team.pull()
+    pushes = Pushes(team, monkeypatch)
+    pushes.push(None)
+    review = {ending: f"toys/toy-words-review@1{ending}/a1" for ending in ("", ".zh")}
+    for ending, heading in (("", "Review of an author"), (".zh", "审核作者的工作")):
+        queue = pushes.queues[review[ending]]
+        assert queue.tasks
+        assert heading in queue.instruction
+    assert "说说它是不是一个词。" in pushes.queues[review[".zh"]].instruction
+    assert "现在这样对吗？" in pushes.queues[review[".zh"]].config
 
 
 def test_an_item_without_a_form_in_its_language_stays_in_the_english_queue(

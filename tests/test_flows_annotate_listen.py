@@ -22,8 +22,9 @@ from flows.llm.model import Problem
 from schemas.annotation import Finding
 from schemas.base import Provenance
 from schemas.errors import WrongInput
-from schemas.rubric import Written
+from schemas.rubric import Rubric, Written
 from tests.label_studio import Served
+from tests.test_flows_annotate_languages import CHINESE
 from tests.test_flows_annotate_work import ANIMALS, JUDGED, TWO, WORDS, Bench, judged, known, shouted, verdicts
 from tests.toy import Word
 
@@ -136,8 +137,8 @@ def checks() -> listen.TextChecks:
     people = every(WORDS, checks=lambda record, answers, embedder: [*shouted(record, answers, embedder), UNWRITTEN])
     words = {"k1": word("k1", "one"), "k2": word("k2", "two")}
     forms = {"practice": SimpleNamespace(name="toy-words-practice"), "work": WORDS, "revision": revision_of(WORDS)}
-    checks = listen.TextChecks()
-    checks.know([SimpleNamespace(work=SimpleNamespace(people=people, records=words, forms=forms))], SentenceBert())  # type: ignore[list-item]
+    checks, work = listen.TextChecks(), SimpleNamespace(people=people, records=words, forms=forms, tasks=())
+    checks.know([SimpleNamespace(work=work)], SentenceBert())  # type: ignore[list-item]
     return checks
 
 
@@ -152,12 +153,32 @@ def test_what_makes_no_valid_record_is_told_once_the_required_texts_are_there() 
     required = WORDS.model_copy(
         update={"writes": (*WORDS.writes, Written(name="lower", title="In small letters", required=True))}
     )
-    work = SimpleNamespace(people=every(required, unfit), records={"k1": word("k1", "one")}, forms={"work": required})
+    work = SimpleNamespace(
+        people=every(required, unfit), records={"k1": word("k1", "one")}, forms={"work": required}, tasks=()
+    )
     checks = listen.TextChecks()
     checks.know([SimpleNamespace(work=work)], SentenceBert())  # type: ignore[list-item]
     assert checks(WORDS.name, "k1", {"upper": "ROUTE 1"}) == []
     (finding,) = checks(WORDS.name, "k1", {"upper": "ROUTE 1", "lower": "route"})
     assert (finding.name, finding.problem) == ("upper", "names a number: ROUTE 1")
+
+
+def test_problems_are_told_in_the_language_of_the_items_form() -> None:
+    texts = {**CHINESE, "not in capitals": "没有大写", "names a number": "含有数字"}
+    both = Rubric.model_validate({**dict(WORDS), "texts": {"zh": texts}})
+    records = {key: word(key, "one") for key in ("k1", "k2")}
+    part = every(both, unfit, checks=shouted)
+    tasks = [
+        task.model_copy(update={"language": "zh" if task.item_key == "k2" else "en"})
+        for task in part.tasks(list(records.values()), 1)  # type: ignore[arg-type]
+    ]
+    work = SimpleNamespace(people=part, records=records, forms={"work": both}, tasks=tasks)
+    checks = listen.TextChecks()
+    checks.know([SimpleNamespace(work=work)], SentenceBert())  # type: ignore[list-item]
+    said = {key: [one.problem for one in checks(both.name, key, {"upper": "quiet"})] for key in records}
+    assert said == {"k1": ["not in capitals"], "k2": ["没有大写"]}
+    (finding,) = checks(both.name, "k2", {"upper": "ROUTE 1"})
+    assert finding.problem == "含有数字：ROUTE 1"
 
 
 def test_nothing_is_said_of_other_forms_and_of_records_that_are_gone(checks: listen.TextChecks) -> None:

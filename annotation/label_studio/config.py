@@ -16,7 +16,7 @@ from markupsafe import escape
 from annotation.label_studio.task_data import NEWS, in_short
 from annotation.review import AGREED, NO
 from annotation.wording import say
-from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Written
+from schemas.rubric import ENGLISH, Choice, Marked, Rubric, Shown, Task, Written
 
 QUESTION = "question-to-engineer"
 """The box that every form has. No rubric's name has a hyphen."""
@@ -56,6 +56,12 @@ press <kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip.</p>
 """
 MARKING = "Press {}, then draw over the words. To remove a mark, click it and press Backspace."
 WORD_KEYS = (("← →", "choose a word,"), ("Shift + →", "several,"), ("Enter", "marks them"))
+SAID_BY_PAGES = {
+    "submits": "Submits · Esc keeps the task open, Backspace takes the answer back",
+    "returned": "This would come back: {}",
+    "warned": "The reviewer will be told: {}",
+}
+"""What our pages' scripts say over a form. They have it in English; a form in another language brings its own."""
 HELP = {
     "kept": "* required · saved as you type · Enter submits, in a box Ctrl+Enter · Backspace: the task before",
     "unkept": "* required · Shift+Enter in a box saves a draft · Ctrl+Enter outside submits · guideline: Instructions",
@@ -147,9 +153,19 @@ class _Form:
         block = _view(notes, "block")
         _title(block, self._say("Question to the engineer"))
         self._box(block, QUESTION, 2, self._say("Is anything unclear, or wrong with this task? May stay empty."))
+        self._tell_pages()
 
     def _say(self, text: str, *values: object) -> str:
         return say(self.rubric.language, text, *values)
+
+    def _tell_pages(self) -> None:
+        """Bring what the pages' scripts say, in the form's language, where they alone read it."""
+        if self.rubric.language == ENGLISH:
+            return
+        hidden = _view(self.root, "says")
+        hidden.set("style", "display: none")
+        for name, text in SAID_BY_PAGES.items():
+            Xml.SubElement(_view(hidden, f"says-{name}"), "Header", value=self._say(text, "{}"))
 
     def _show(self, parent: Xml.Element, text: Shown) -> None:
         # A text that may be long shrinks and scrolls in its own box, so that everything else stays in view.

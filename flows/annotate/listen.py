@@ -6,11 +6,13 @@ Meanwhile, what the checks find in a text is said while it is written.
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, closing
+from functools import partial
 
 from annotation.label_studio.client import Client
 from annotation.label_studio.config import hidden_boxes
 from annotation.label_studio.listener import Listener, register, secret_of
 from annotation.label_studio.sync import all_projects_of, one_writer
+from annotation.wording import told
 from flows.annotate.findings import findings_of
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
@@ -22,7 +24,7 @@ from flows.project.project import Project
 from schemas.annotation import Finding
 from schemas.base import counted
 from schemas.errors import Failed, WrongInput, first_line
-from schemas.rubric import Rubric
+from schemas.rubric import ENGLISH, Rubric
 
 LEAST_S = 20.0
 """Seconds from one round to the next: what is submitted meanwhile goes into one round."""
@@ -54,7 +56,8 @@ class TextChecks:
     def __call__(self, form: str, item: str, answers: Mapping[str, str]) -> list[Finding]:
         """Return the problems with the texts that are written: a person may not have come to the others yet.
 
-        Only once all required ones are written is it known whether they make a valid record.
+        Only once all required ones are written is it known whether they make a valid record. They are told in the
+        language of the item's form.
         """
         if form not in self._known:
             return []
@@ -68,7 +71,13 @@ class TextChecks:
             findings = findings_of(texts, record, people, self._embedder)
         else:
             findings = list(people.checks(record, texts, self._embedder))
-        return [finding for finding in findings if finding.name in texts]
+        language = next((task.language for task in work.tasks if task.item_key == item), ENGLISH)
+        in_words = partial(told, people.rubric.in_language(language))
+        return [
+            finding.model_copy(update={"problem": in_words(finding.problem)})
+            for finding in findings
+            if finding.name in texts
+        ]
 
 
 class Rounds:

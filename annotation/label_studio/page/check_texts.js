@@ -2,6 +2,9 @@
 (() => {
   const linesOf = () => document.querySelectorAll(".text-problem");
   const boxOf = (name) => document.querySelector(`.form-asked textarea[name="${name}"], .form-asked textarea[name^="${name}:"]`);
+  const SAYS = { returned: "This would come back: {}", warned: "The reviewer will be told: {}" }; // or as the form says it
+  const say = (name, problem) =>
+    (document.querySelector(`.form-says-${name}`)?.textContent ?? SAYS[name]).replace("{}", () => problem);
   let asking = new AbortController();
 
   function show(problems) {
@@ -10,7 +13,7 @@
       const line = document.createElement("p");
       line.className = rejects ? "text-problem rejects" : "text-problem";
       line.setAttribute("role", "status");
-      line.textContent = `${rejects ? "This would come back" : "The reviewer will be told"}: ${problem}`;
+      line.textContent = say(rejects ? "returned" : "warned", problem);
       boxOf(name)?.closest(".form-block")?.append(line);
     }
   }

@@ -17,6 +17,7 @@
   const LEAVING_MS = 5000; // the longest that a task is thought to be on its way out
   const LEADING_MS = 30000; // the longest that a task is waited for that is submitted again
   const START = "/";
+  const SUBMITS = "Submits · Esc keeps the task open, Backspace takes the answer back"; // unless the form says it itself
   const [QUESTION, FOR_ALL] = ["question-to-engineer", "for-all"];
   const all = (selector) => [...document.querySelectorAll(selector)].filter((one) => one.offsetParent !== null);
   const isTyping = ({ target }) => target.matches?.("textarea, input:not([type=radio]):not([type=checkbox]), [contenteditable=true]");
@@ -79,7 +80,7 @@
 
   function wait() {
     const annotation = open();
-    notice.textContent = "Submits · Esc keeps the task open, Backspace takes the answer back";
+    notice.textContent = document.querySelector(".form-says-submits")?.textContent ?? SUBMITS;
     timer = setTimeout(() => {
       stay();
       if (annotation === open() && !isTyping({ target: document.activeElement })) submit();

@@ -73,7 +73,7 @@ CHINESE = {
     "it says most of what is asked, and of the same": "说的还是同一主体，而且说到了所问的大部分内容",
     "write of another than {}": "请写 {} 以外的主体",
     "has another subject": "换了主体",
-    "name the subject of the question in it": "请在句中写出问题的主体",
+    "name the subject of the question in it: {}": "请在句中写出问题的主体：{}",
     "may answer the question": "可能回答了问题",
     "it says all that the question asks about; leave some of it out, or change it":
         "说到了问题所问的全部内容，请去掉或改动一部分",
