@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from annotation.label_studio.sync import PushedQueue
 from annotation.quality import GoldScore
 from annotation.verdicts import Outcome
+from flows.annotate.guidelines import EXAMPLE
 from flows.annotate.progress import QueueProgress
 from flows.annotate.pull import write_lines
-from flows.annotate.report import MOST_DIFFERENCES, agreement_lines, progress_row, write_annotation
-from flows.annotate.terminal import _folded, _print_progress
+from flows.annotate.report import MOST_DIFFERENCES, agreement_lines, progress_row, question_line, write_annotation
+from flows.annotate.terminal import _folded, _print_progress, _print_queues
 from flows.annotate.work import Collected, last_pull, read_annotations, works
 from flows.construct.people import every
 from schemas.annotation import Annotation
@@ -127,6 +129,28 @@ def test_work_that_is_not_pulled_yet_is_named(tmp_path: Path) -> None:
     ]
     assert notes == ["23 new", "suspended, 2 new", "changed"]
     assert progress_row(line(collected, minutes=0.04))["minutes an item"] == "under 0.1"
+
+
+def test_a_question_about_a_worked_example_names_no_record(tmp_path: Path) -> None:
+    collected = hand_in(bench(tmp_path).project(FOUR), {"a1": "yyyn"}, a1="Is it one?")
+    (asked,) = collected.questions
+    assert question_line(asked) == f"a1 asks about {asked.item or asked.key}: Is it one?"
+    on_example = asked.model_copy(update={"item": EXAMPLE, "rubric": "toy-words-practice"})
+    assert question_line(on_example) == "a1 asks about an example of toy-words-practice: Is it one?"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_table_of_a_push_cuts_neither_people_nor_addresses(width: int) -> None:
+    form, url = "charpeval-utterance-judging-practice@2", "http://127.0.0.1:28537/projects/10/data"
+    queues = [PushedQueue(f"sample/{form}/{by}", 10, url, wanted=2, imported=2) for by in TWO]
+    console = Console(width=width, record=True)
+    _print_queues(console, queues)
+    lines = console.export_text().splitlines()
+    assert max(map(len, lines)) <= width
+    assert "…" not in "".join(lines)
+    assert all(any(re.search(rf"\b{by} +2 +2 +0 +0\b", one) for one in lines) for by in TWO)
+    if width == 120:
+        assert sum(form in one and url in one for one in lines) == len(TWO), "a line each"
 
 
 def test_the_table_can_be_read_at_100_columns(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from annotation.adjudicate import nameless
 from annotation.label_studio.task_data import listed
 from annotation.survey import survey_answers
 from data.store import Store
+from flows.annotate.guidelines import EXAMPLE
 from flows.annotate.progress import QueueProgress
 from flows.annotate.work import Collected, read_annotations
 from flows.project.output_files import PEOPLE_REPORT
@@ -175,8 +176,13 @@ def notes_of(collected: Collected) -> list[str]:
 
 
 def question_line(asked: Annotation) -> str:
-    """Return a person's question to the engineer, with the record that it is about."""
-    return f"{asked.by} asks about {asked.item or asked.key}: {asked.question}"
+    """Return a person's question to the engineer, with what it is about."""
+    return f"{asked.by} asks about {asked_about(asked)}: {asked.question}"
+
+
+def asked_about(asked: Annotation) -> str:
+    """Return the key of the record that a question is about; worked examples, on which people practise, are none."""
+    return f"an example of {asked.rubric}" if asked.item == EXAMPLE else asked.item or asked.key
 
 
 def counts(names: Iterable[str]) -> str:
@@ -232,7 +238,7 @@ def _view(collected: Collected, progress: Sequence[QueueProgress], seed: int) ->
         "more_differences": max(0, len(collected.disagreements) - MOST_DIFFERENCES),
         "differences": _differences(collected, {key: url for line in progress for key, url in line.links.items()}),
         "excluded": excluded_counts(collected),
-        "questions": collected.questions,
+        "questions": [(asked.by, asked_about(asked), asked.question) for asked in collected.questions],
         "notes": notes_of(collected),
     }
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from annotation.label_studio.listener import Listener
 from annotation.label_studio.strangers import JOINED
+from annotation.label_studio.sync import PushedQueue
 from flows.annotate import report
 from flows.annotate.listen import Rounds, TextChecks
 from flows.annotate.progress import QueueProgress, progress
@@ -38,18 +39,27 @@ def push_tasks(out: Path | None) -> None:
 
     with console.status("pushing ..."):
         pushed = run_push(project.out)
-    table = Table("queue", "tasks", "new", "there before", "retired", "where")
-    for queue in pushed.queues:
-        table.add_row(
-            queue.queue.partition("/")[2], str(queue.wanted), str(queue.imported + queue.revived),
-            str(queue.kept + queue.updated), str(queue.retired), queue.url,
-        )  # fmt: skip
     if pushed.queues:
-        console.print(table)
+        _print_queues(console, pushed.queues)
     else:
         console.print("people have nothing to do: no part of this build asks them, or everything is decided")
     for line in pushed.messages:
         console.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+
+
+def _print_queues(console: Console, queues: Sequence[PushedQueue]) -> None:
+    """Print a table of what went to each queue. Names and addresses are folded, never cut: a lead copies them."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("form", overflow="fold")
+    table.add_column("person", overflow="fold")
+    for number in ("tasks", "new", "there\nbefore", "retired"):
+        table.add_column(number, justify="right")
+    table.add_column("where", overflow="fold")
+    for queue in queues:
+        form, _, by = queue.queue.partition("/")[2].rpartition("/")
+        numbers = (queue.wanted, queue.imported + queue.revived, queue.kept + queue.updated, queue.retired)
+        table.add_row(form, by, *map(str, numbers), queue.url)
+    console.print(table)
 
 
 def _reach(project: Project) -> None:
