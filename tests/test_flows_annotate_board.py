@@ -282,9 +282,32 @@ def test_long_lists_are_cut_and_say_so(tmp_path: Path) -> None:
     for task in team.tasks:
         team.do(task, "a1", now(), 60, YES, "Why?")
     team.pull()
-    page = read(opened(team.board()).get("/").text)
-    assert page.count("Why?") == SHOWN
-    assert "and 3 more" in page
+    client = opened(team.board())
+    page = client.get("/?person=a1").text
+    assert read(page).count("Why?") == SHOWN
+    assert "and 3 more" in read(page)
+    (whole,) = re.findall(r'and <a href="([^"]+)">3 more', page)
+    assert unescape(whole) == "/?person=a1&kind=questions"
+    page = client.get(unescape(whole)).text
+    linked = re.findall(r"href=\"([^\"]+[?]task=[^\"]+)\"[^>]*><bdi>Why[?]", page)
+    assert len(set(linked)) == SHOWN + 3, "each has the address of its task"
+    assert "People who stand out" not in read(page)
+
+
+def test_whatever_waits_has_the_address_of_its_task(tmp_path: Path) -> None:
+    client = opened(busy_team(tmp_path, 600, 4, now()).board())
+
+    def addresses(page: str) -> set[str]:
+        return set(re.findall(r'href="([^"]+[?]task=[^"]+)"[^>]* aria-label="task', page))
+
+    first = client.get("/").text
+    whole = {unescape(address) for address in re.findall(r'and <a href="(/[?][^"]*kind=reviews[^"]*)"', first)}
+    assert whole
+    for address in whole:
+        page = client.get(address).text
+        waits = re.search(r"Waiting for a review ([\d,]+)", read(page))
+        assert waits is not None
+        assert len(addresses(page)) == int(waits[1]) > SHOWN
 
 
 def test_a_trend_needs_two_values() -> None:
@@ -293,6 +316,7 @@ def test_a_trend_needs_two_values() -> None:
     drawn = trend([told, Point("W2", 1.0, 0.8, 1.0, 12)], "Agreement", percent=True)
     assert 'points="3.0,12.0 81.0,3.0"' in drawn
     assert "W2 100% (12)" in drawn
+    assert "25 Nov under 0.1 min (12)" in trend([Point("25 Nov", 0.04, None, None, 12)] * 2, "Minutes")
 
 
 def test_a_port_that_is_taken_is_an_error() -> None:

@@ -67,6 +67,8 @@ def test_a_person_twice_as_fast_as_two_others_stands_out() -> None:
     assert unusual_people(works, WORDS) == {"a": ["faster than the others: median 1.0 minutes, the others 2.1"]}
     slow = {**works, "a": done("a", [4.2] * 10)}
     assert unusual_people(slow, WORDS) == {"a": ["slower than the others: median 4.2 minutes, the others 2.1"]}
+    hasty = {**works, "a": done("a", [0.04] * 10)}
+    assert unusual_people(hasty, WORDS)["a"] == ["faster than the others: median under 0.1 minutes, the others 2.1"]
 
 
 def test_of_two_people_or_few_items_no_speed_stands_out() -> None:

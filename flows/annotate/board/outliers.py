@@ -8,6 +8,7 @@ from typing import NamedTuple
 from annotation.agreement import SharedWork, agreement_by_person
 from annotation.measures import share_interval
 from annotation.quality import MOST_MINUTES, minutes_of
+from flows.annotate.report import minutes_text
 from schemas.annotation import Annotation
 from schemas.rubric import Rubric
 
@@ -66,7 +67,8 @@ def unusual_people(works: Mapping[str, Sequence[Annotation]], rubric: Rubric) ->
         others = [value for other, value in medians.items() if other != by]
         if len(others) >= LEAST_OTHERS and not FAST < own / median(others) < SLOW:
             how = "faster" if own < median(others) else "slower"
-            reasons[by].append(f"{how} than the others: median {own:.1f} minutes, the others {median(others):.1f}")
+            told = f"median {minutes_text(own)} minutes, the others {minutes_text(median(others))}"
+            reasons[by].append(f"{how} than the others: {told}")
     for ask in rubric.asks:
         answers = {by: Counter(work.answers[ask.name] for work in done if ask.name in work.answers)
                    for by, done in works.items()}  # fmt: skip

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 
@@ -51,6 +52,8 @@ class Filters:
     person: str = ""
     look: bool = False
     """Only what needs a look."""
+    kind: str = ""
+    """Of what needs a look only this kind, and all of it."""
 
     @property
     def are_set(self) -> bool:
@@ -60,6 +63,11 @@ class Filters:
     def shows(self, form: str, *people: str) -> bool:
         """Return whether a line or an entry, about these people, is wanted."""
         return self.form in ("", form) and self.person in ("", *people)
+
+    def all_of(self, kind: Kind, person: str = "") -> str:
+        """Return the address under which all of a kind is shown, of a person or of those that are wanted."""
+        chosen = {"rubric": self.rubric, "form": self.form, "person": person or self.person, "kind": kind}
+        return f"/?{urlencode({name: value for name, value in chosen.items() if value})}"
 
 
 def board_page(state: State, filters: Filters) -> str:
@@ -99,23 +107,30 @@ def _clock(time: datetime | None) -> Markup:
 
 
 def _grouped(looks: Sequence[tuple[str, Look]], filters: Filters) -> list[Mapping[str, object]]:
-    """Return what needs a look by kind; what waits has an entry for each person. Each list is cut."""
+    """Return what needs a look by kind; what waits has an entry for each person.
+
+    Each list is cut, with the address of the whole, which is shown if the filters name its kind.
+    """
     wanted = [(rubric, look) for rubric, look in looks if filters.shows(look.form, *look.people)]
+    most = None if filters.kind else SHOWN
     groups: list[Mapping[str, object]] = []
     for kind, heading in HEADINGS.items():
+        if filters.kind not in ("", kind):
+            continue
         of_kind = [(rubric, look) for rubric, look in wanted if look.kind == kind]
         together: dict[tuple[str, str, tuple[str, ...], int | None], list[Look]] = {}
         for place, (rubric, look) in enumerate(of_kind):
             together.setdefault((rubric, look.form, look.people, None if kind in BY_PERSON else place), []).append(look)
         entries = [
             {"rubric": rubric, "form": form, "by": ", ".join(people), "text": entry[0].text, "url": entry[0].url,
-             "urls": [look.url for look in entry[:SHOWN] if look.url], "number": len(entry)}
+             "urls": [look.url for look in entry[:most] if look.url], "number": len(entry),
+             "all": filters.all_of(kind, people[0])}
             for (rubric, form, people, _), entry in together.items()
         ]  # fmt: skip
         if entries:
             groups.append(
-                {"heading": heading, "number": len(of_kind), "by_person": kind in BY_PERSON, "entries": entries[:SHOWN],
-                 "more": max(0, len(entries) - SHOWN)}
+                {"heading": heading, "number": len(of_kind), "by_person": kind in BY_PERSON, "entries": entries[:most],
+                 "more": 0 if most is None else max(0, len(entries) - most), "all": filters.all_of(kind)}
             )  # fmt: skip
     return groups
 
@@ -239,7 +254,7 @@ def _day(days: float) -> str:
 
 
 def _hours_cells(row: Hours) -> tuple[str, ...]:
-    return row.person, row.week, row.form, f"{row.submissions:,}", f"{row.hours:.2f}", f"{row.longest_minutes:.1f}"
+    return row.person, row.week, row.form, f"{row.submissions:,}", f"{row.hours:.2f}", minutes_text(row.longest_minutes)
 
 
 def trend(points: Sequence[Point], label: str, *, percent: bool = False) -> Markup:
@@ -257,7 +272,7 @@ def trend(points: Sequence[Point], label: str, *, percent: bool = False) -> Mark
         return f"{EDGE + number * step:.1f},{HEIGHT - EDGE - (value or 0.0) / most * (HEIGHT - 2 * EDGE):.1f}"
 
     def text(value: float | None) -> str:
-        return f"{value:.0%}" if percent else f"{value:.1f} min"
+        return f"{value:.0%}" if percent else f"{minutes_text(value)} min"
 
     marks = []
     if all(point.low is not None for point in points):

@@ -34,8 +34,10 @@ def board_app(board: Board) -> FastAPI:
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=HOSTS)
 
     @app.get("/")
-    def page(request: Request, rubric: str = "", form: str = "", person: str = "", look: str = "") -> Response:
-        text = board_page(board.seen(), Filters(rubric, form, person, bool(look)))
+    def page(
+        request: Request, rubric: str = "", form: str = "", person: str = "", look: str = "", kind: str = ""
+    ) -> Response:
+        text = board_page(board.seen(), Filters(rubric, form, person, bool(look), kind))
         tag = f'"{sha256(text.encode()).hexdigest()[:16]}"'
         headers = {**HEADERS, "ETag": tag}
         if request.headers.get("if-none-match") == tag:
