@@ -61,6 +61,13 @@ def test_a_rubric_comes_with_a_guideline_that_teaches_it(shipped: Shipped) -> No
             assert re.search(rf"(?<!\w){re.escape(option)}(?!\w)", shipped.guideline), option
 
 
+@pytest.mark.parametrize("name", [name for name in HERES if len(SHIPPED[name].rubric.asks) > 1])
+def test_examples_stand_beside_the_question_that_they_are_about(name: str) -> None:
+    shipped = SHIPPED[name]
+    sections = re.findall(r"\n## \d\. .*?(?=\n## )", shipped.guideline, re.DOTALL)
+    assert [section.count("\n| --- |") for section in sections] == [1] * len(shipped.rubric.asks)
+
+
 def test_reviewers_have_a_guideline_that_names_all_they_can_choose() -> None:
     text = (HERE / "guideline.review.md").read_text(encoding="utf-8")
     is_taught(text)
