@@ -1,6 +1,7 @@
 """Items in several languages: who gets them, in which queue, and that all of people's work counts as one rubric's."""
 
 import dataclasses
+import json
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from annotation.label_studio.sync import VIEW, Queue
+from annotation.practice import practice_for
 from annotation.review import review_of
 from flows.annotate import first_queues
 from flows.annotate.board.numbers import task_links
@@ -200,6 +202,63 @@ def test_nobody_practises_for_tasks_that_they_do_not_read(tmp_path: Path, monkey
         # Who reads items that have no form in their language is shown the English one, and practises in it.
         pushes.push(None, languages={"a2": ["en" if other == "zh" else "zh"]})
         assert "toys/toy-words-practice@1/a2" in shown(pushes)
+
+
+def practise(team: Team, by: str, language: str) -> None:
+    """Do a practice set rightly, in the queue of its language."""
+    (work,) = works(team.project)
+    practice, rubric = work.practice_of(by, language)
+    for task in practice_for(by, practice, [], rubric):
+        team.do(task, by, now(), 60, {name: str(answer) for name, answer in task.right_answers.items()})
+        queue = f"toys/{task.rubric}@{task.version}"
+        if language != "en":
+            team.server.rows.setdefault(f"{queue}.{language}/{by}", []).append(team.server.rows[f"{queue}/{by}"].pop())
+    team.pull()
+
+
+PRACTICE = f"toys/{BOTH.name}-practice@1"
+
+
+@pytest.mark.parametrize("first", ["zh", "en"])
+def test_who_has_passed_the_worked_examples_in_one_language_has_passed(
+    team: Team, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    for ending, words in (("", ENGLISH), (".zh", CHINESE_WORDS)):
+        examples = [{"shown": {"text": text}, "right_answers": {"decision": "yes"}} for text in words]
+        (team.bench.folder / f"examples.{BOTH.name}{ending}.yaml").write_text(json.dumps(examples), encoding="utf-8")
+    second = "en" if first == "zh" else "zh"
+    pushes = Pushes(team, monkeypatch)
+    pushes.push(None, languages={"a1": [first, second]})
+    queue = f"{PRACTICE}{'.zh' if first == 'zh' else ''}/a1"
+    assert len(pushes.open()[queue]) == 3
+    practise(team, "a1", first)
+    for languages in ([first, second], [second, first], [second]):
+        pushes.push(None, languages={"a1": languages})
+        assert not [name for name in pushes.open() if name.startswith(PRACTICE) and name.endswith("/a1")], languages
+        assert len(pushes.queues[queue].tasks) == 3, "what is done stays done"
+        assert any(name.endswith("/a1") for name in pushes.open()), "and the real tasks come"
+
+
+def test_other_known_answers_are_practised_by_who_reads_none_of_the_languages_they_practised_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def right(records: Any, tasks: Any, seed: int) -> list[Task]:
+        return [task.model_copy(update={"right_answers": {"decision": "yes"}}) for task in tasks]
+
+    (tmp_path / "guideline.zh.md").write_text("# 词\n\n说说它是不是一个词。\n", encoding="utf-8")
+    part = dataclasses.replace(in_two_languages(), gold=right)
+    team = Team(tmp_path, [*ENGLISH, *CHINESE_WORDS], TWO, part=part)
+    team.project.config.annotation = AnnotationSettings(people={by: f"{by}@example.org" for by in TWO})
+    practise(team, "a1", "zh")
+    pushes = Pushes(team, monkeypatch)
+
+    def asked(*languages: str) -> list[str]:
+        pushes.push(None, languages={"a1": list(languages)})
+        return [name for name in pushes.open() if name.startswith(PRACTICE) and name.endswith("/a1")]
+
+    assert asked("zh", "en") == []
+    assert asked("en", "zh") == []
+    assert asked("en") == [f"{PRACTICE}/a1"]
 
 
 def test_before_a_build_nobody_has_a_queue_in_a_language_that_they_do_not_read(

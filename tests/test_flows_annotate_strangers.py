@@ -40,6 +40,7 @@ from flows.annotate.push import push
 from flows.annotate.readers import unread
 from flows.annotate.screening import Screening
 from flows.annotate.server_terminal import CODE, SCREENED_OUT_CODE, _study, start_server
+from flows.annotate.team import strangers_of
 from flows.construct.people import sample
 from flows.project.annotation_settings import AnnotationSettings, StrangersSettings
 from flows.project.settings import ConfigError, load_config
@@ -222,6 +223,30 @@ def test_a_configuration_without_a_study_leaves_the_open_one_alone(
     (tmp_path / "other.yaml").write_text("name: y\nfamilies: {reeval: {}}\n")
     start_server(tmp_path / "other.yaml", None, show_password=False)
     assert study_of(folder) == OFFER
+
+
+def test_the_study_of_another_build_is_not_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "consent.md").write_text("You may stop.\n")
+    monkeypatch.setenv(CODE, "C0DE")
+    config = configured(tmp_path, GOOD)
+    for build in ("", "x"):
+        open_study(tmp_path, OFFER.model_copy(update={"build": build}))
+        offered = _study(config, tmp_path, "place")
+        assert offered is not None
+        assert offered.build == "x"
+    folder = tmp_path / "label-studio"
+    folder.mkdir()
+    (folder / JOINED).write_text(f"p1\t{OFFER.study}\tx\t{ago(1)}\tab\n")
+    project: Any = SimpleNamespace(config=SimpleNamespace(annotation=config.annotation, state=tmp_path, name="x"))
+    open_study(folder, OFFER.model_copy(update={"build": "x", "study": "earlier"}))
+    assert strangers_of(project) == ("p1",), "people of an earlier study of the build go on"
+    for at in (tmp_path, folder):
+        open_study(at, OFFER.model_copy(update={"build": "y"}))
+    said = r"annotation.strangers: the study on this store's Label Studio \(.*\) is that of y, .* a `store` of its own$"
+    with pytest.raises(WrongInput, match=said):
+        _study(config, tmp_path, "place")
+    with pytest.raises(WrongInput, match=said):
+        strangers_of(project)
 
 
 def test_whoever_listens_hears_that_somebody_joined(tmp_path: Path) -> None:

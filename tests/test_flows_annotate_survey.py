@@ -1,23 +1,27 @@
 """The questionnaire at the end of a rubric: who gets it, and where its answers go."""
 
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
+from annotation.review import decision_name
 from annotation.survey import survey_answers, survey_of
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
 from flows.annotate.push import push
 from flows.annotate.queues import queue_of
 from flows.annotate.report import write_annotation
+from flows.annotate.work import last_pull
 from flows.construct.people import every
 from schemas.annotation import Annotation
 from schemas.rubric import Choice, Rubric, Survey, Task, Written
 from tests.builds import touchstone, write_config
 from tests.label_studio import Served
+from tests.team import Team, now
+from tests.test_flows_annotate_lead import Pushes
 from tests.test_flows_annotate_work import ANIMALS, TWO, Bench, right, verdicts
 from tests.toy import WORDS
 
@@ -141,6 +145,53 @@ def test_who_has_done_all_tasks_is_asked_once_and_the_answers_stay_apart(label_s
     pull(project, client)
     push(project, client)
     assert [len(bench.queue(form, by)) for by in TWO] == [1, 1]
+
+
+def test_who_may_still_get_a_review_is_asked_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    team = Team(tmp_path, ["ant", "bee", "cat"], ("a1", "a2"), review=True)
+    pushes = Pushes(team, monkeypatch)
+
+    def asked() -> set[str]:
+        team.pull()
+        pushes.push(None, surveys={WORDS.name: SURVEY})
+        return {name.rpartition("/")[2] for name, queue in pushes.queues.items() if "-survey@" in name and queue.tasks}
+
+    def follow_ups(kind: str) -> list[tuple[Task, str]]:
+        team.pull()
+        (collected,) = last_pull(team.project)
+        return [(one.task, one.author) for one in getattr(collected.settlement, kind)]
+
+    def at() -> datetime:
+        return now() - timedelta(hours=1) + timedelta(minutes=len(team.done))
+
+    def write(task: Task, by: str, text: str) -> None:
+        team.do(task, by, at(), 60, {"decision": "yes", "upper": text})
+
+    def review(task: Task, author: str, decision: str) -> None:
+        answers = {decision_name("upper"): decision, "upper": task.drafts["upper"], "review_comment": "No."}
+        team.do(task, "a2" if author == "a1" else "a1", at(), 60, answers)
+
+    first, *others = team.tasks
+    write(first, "a1", "ONE")
+    for task in others:
+        team.give(task, "a2", submitted=False)
+    assert asked() == set(), "a2 is yet to write what a1 reviews"
+    for task in others:
+        write(task, "a2", "TWO")
+    reviews = follow_ups("reviews")
+    assert len(reviews) == 3
+    assert asked() == set(), "nobody has reviewed"
+    (rejected, its_author), *rest = reviews
+    review(rejected, its_author, "reject")
+    for task, author in rest:
+        review(task, author, "accept")
+    assert asked() == set(), "one is to be revised"
+    ((revision, author),) = follow_ups("revisions")
+    write(revision, author, "THREE")
+    assert asked() == set(), "and reviewed once more"
+    (again,) = [one for one in follow_ups("reviews") if one not in reviews]
+    review(*again, "accept")
+    assert asked() == {"a1", "a2"}
 
 
 def _week(line: str) -> str:

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from annotation.label_studio.accounts import write_private
 from schemas.base import Frozen
-from schemas.errors import Failed
+from schemas.errors import Failed, WrongInput
 
 STUDY, JOINED, STANDING = "study.json", "strangers.txt", "standing.json"
 DOMAIN = "strangers.invalid"
@@ -28,6 +28,7 @@ class Study(Frozen):
     """What the link offers. The codes are the study's secret."""
 
     study: str = Field(description="Its id at the platform")
+    build: str = Field("", description="The name of the build whose tasks its people do; empty in older files")
     most_people: int
     consent: str = Field(description="HTML")
     consent_sha256: str = Field(description="The first digits of that of the text as it was written")
@@ -57,6 +58,16 @@ def study_of(folder: Path) -> Study | None:
     """Return what the link offers now."""
     path = folder / STUDY
     return Study.model_validate_json(path.read_bytes()) if path.exists() else None
+
+
+def check_own_study(folder: Path, build: str) -> None:
+    """Raise `WrongInput` if the server has another build's study: whoever joined it would get this one's tasks too."""
+    study = study_of(folder)
+    if study is not None and study.build not in ("", build):
+        raise WrongInput(
+            f"annotation.strangers: the study on this store's Label Studio ({folder}) is that of {study.build}, whose "
+            "people would get these tasks too; give this build a `store` of its own"
+        )
 
 
 def strangers(folder: Path) -> list[Stranger]:

@@ -21,10 +21,11 @@ from annotation.label_studio.sync import (
     worked_on,
 )
 from annotation.label_studio.task_data import SUGGESTED, changes_between, own_texts, task_data
-from annotation.practice import PRACTICE, passed_practice, practice_for, practice_rubric
+from annotation.practice import PRACTICE, practice_rubric
 from annotation.review import corrected_of, revision_of
 from annotation.survey import survey_task
 from annotation.wording import in_all_languages
+from flows.annotate.practising import has_passed, practice_tasks
 from flows.annotate.queues import queue_of, submitted_ids
 from flows.annotate.readers import check_readers, unread
 from flows.annotate.screening import Screening
@@ -120,8 +121,10 @@ class _WorkQueues:
         self._finished: dict[str, set[str]] = defaultdict(set)
         self._did: dict[tuple[str, str], set[str]] = defaultdict(set)
         """By form and task's key, who has done it."""
-        self._ready: set[str] = set()
-        """People who have done all tasks of their queue of the rubric."""
+        self._asked: set[str] = set()
+        """People who have tasks of the rubric of their own, open or done."""
+        self._busy: set[str] = set()
+        """People who have something open in one of their queues."""
         items = {task.key: task.item_key for task in work.tasks}
         for annotation in self.settlement.counted:
             self._did[annotation.rubric, annotation.key].add(annotation.by)
@@ -138,13 +141,15 @@ class _WorkQueues:
             return
         yield from self._own()
         yield from self._revisions()
+        reviews_may_come = False
         if self.work.people.review is not None:
             yield from self._reviews(self.work.people.review)
+            reviews_may_come = bool(self._busy)
             yield from self._corrections()
         if self._adjudication is not None:
             yield from self._adjudications(self._adjudication)
         if self.work.questions is not None:
-            yield from self._surveys()
+            yield from self._surveys(set() if reviews_may_come else self._asked - self._busy)
 
     def _own(self) -> Iterator[QueueRows]:
         """Yield each person's queue of the rubric, and their practice set."""
@@ -163,14 +168,14 @@ class _WorkQueues:
             tasks = [task for task in assignment.queues.get(by, ()) if task.sample != PRACTICE]
             done = self._done(by)
             yield from self._queues(rubric, by, tasks, done)
-            if by in self.annotators and tasks and all(task.id in done for task in tasks):
-                self._ready.add(by)
+            if by in self.annotators and tasks:
+                self._asked.add(by)
             practice, practised = self.work.practice_of(by)
             if practice:
                 form = practice_rubric(practised)
                 done = submitted_ids(self.annotations, form, by)
-                tasks = practice_for(by, practice, self.annotations, practised)
-                mine = [task for task in tasks if task.id in done or (self.work.tasks and by not in self._closed)]
+                gets_more = bool(self.work.tasks) and by not in self._closed
+                mine = practice_tasks(self.work, by, self.annotations, done, gets_more=gets_more)
                 yield from self._queues(form, by, mine, done)
 
     def _assignment(self) -> Assignment:
@@ -186,7 +191,7 @@ class _WorkQueues:
             for row in self.server.all_tasks(work.rubric, by)
             if any(row["data"].get(note) in in_all_languages(SUGGESTED) for note in notes)
         }
-        passed = [by for by in self.people if self._passed(by)]
+        passed = [by for by in self.people if has_passed(work, by, self.annotations)]
         barred = who_knows(self.settlement.disagreements, work.gold, deciding, held)
         without_new = self._closed | self.screening.not_now(passed, held)
         for task in (*tasks, *work.gold):
@@ -276,16 +281,14 @@ class _WorkQueues:
             tasks = sorted(assignment.queues.get(by, ()), key=lambda task: place[task.key])
             yield from self._queues(form, by, tasks, self._done(by))
 
-    def _surveys(self) -> Iterator[QueueRows]:
-        """Yield the questionnaires of those who have done all their tasks, and have nothing to revise."""
-        finished = {(work.task, work.by) for work in self.settlement.counted}
-        revising = {by for task, by in self.settlement.revisions if (task.id, by) not in finished}
+    def _surveys(self, finished: Collection[str]) -> Iterator[QueueRows]:
+        """Yield the questionnaires of those who have finished, and of those who have answered theirs."""
         for by in self.people:
             language = self.work.language_for(by)
             if (form := self.work.survey_in(language)) is not None:
                 done = submitted_ids(read_annotations(self.project, form.name), form, by)
                 task = survey_task(form, self.work.rubric.in_language(language))
-                yield from self._queues(form, by, [task] if done or by in self._ready - revising else [], done)
+                yield from self._queues(form, by, [task] if done or by in finished else [], done)
 
     def _may_decide(self, disagreement: Disagreement) -> set[str]:
         """Return who decided, or who may: the lead, or those who have not done the task and are not to."""
@@ -298,10 +301,6 @@ class _WorkQueues:
         """Return who does not read the language of a task, and has not done it either."""
         can_read = self.project.config.annotation.can_read
         return {by for by in self.people if not can_read(by, task.language)} - self._did[form.name, task.key]
-
-    def _passed(self, by: str) -> bool:
-        practice, practised = self.work.practice_of(by)
-        return passed_practice(by, practice, self.annotations, practised)
 
     def _writing(self, item: str) -> set[str]:
         """Return the people who should not review others' work on a record, since they write it themselves.
@@ -339,6 +338,8 @@ class _WorkQueues:
         was done in a second project of the queue.
         """
         tasks, work = list(tasks), self.work
+        if any(task.id not in done for task in tasks):
+            self._busy.add(by)
         forms = {language: work.form_in(language, rubric) for language in work.rubric.languages}
         done_in = {
             row["data"].get(VIEW): language

@@ -11,7 +11,7 @@ from annotation.label_studio import server
 from annotation.label_studio.accounts import OWNER_FILE, PEOPLE_FILE, accounts
 from annotation.label_studio.client import connect
 from annotation.label_studio.config import as_html
-from annotation.label_studio.strangers import Study, open_study, study_of
+from annotation.label_studio.strangers import Study, check_own_study, open_study, study_of
 from flows.annotate.first_queues import open_queues
 from flows.annotate.server import server_folder
 from flows.project.annotation_settings import LOCAL
@@ -83,6 +83,7 @@ def _study(config: Config, folder: Path, place: str) -> Study | None:
     if settings is None:
         return None
     check_strangers(config, place)
+    check_own_study(folder, config.name)
     try:
         text = Path(settings.consent).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -94,6 +95,7 @@ def _study(config: Config, folder: Path, place: str) -> Study | None:
         raise WrongInput(f"{place}: set {CODE} to the completion code that the platform gave you for the study")
     return Study(
         study=settings.study,
+        build=config.name,
         most_people=settings.most_people,
         consent=as_html(text),
         consent_sha256=hashlib.sha256(text.encode()).hexdigest()[:SHA_DIGITS],

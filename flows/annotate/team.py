@@ -4,17 +4,22 @@ from collections.abc import Mapping
 
 from annotation.label_studio.accounts import accounts
 from annotation.label_studio.client import Client
-from annotation.label_studio.strangers import address_of, strangers
+from annotation.label_studio.strangers import address_of, check_own_study, strangers
 from flows.annotate.server import server_folder
 from flows.project.annotation_settings import LOCAL
 from flows.project.project import Project
 
 
 def strangers_of(project: Project) -> tuple[str, ...]:
-    """Return the codes of the strangers who joined, in the order in which they did; none without a study."""
+    """Return the codes of the strangers who joined, in the order in which they did; none without a study.
+
+    Raises `WrongInput` if they joined another build's.
+    """
     if project.config.annotation.strangers is None:
         return ()
-    return tuple(stranger.code for stranger in strangers(server_folder(project.config)))
+    folder = server_folder(project.config)
+    check_own_study(folder, project.config.name)
+    return tuple(stranger.code for stranger in strangers(folder))
 
 
 def annotators_of(project: Project, rubric: str) -> tuple[str, ...]:

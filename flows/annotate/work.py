@@ -118,15 +118,18 @@ class Work:
 
     def language_for(self, by: str) -> str:
         """Return the language in which a person practises, and is asked at the end: the first that they read."""
-        own = [language for language in self.reads(by) or () if language in self.practice]
-        return next(iter([*own, *self.practice]))
+        return self.languages_for(by)[0]
 
-    def practice_of(self, by: str) -> tuple[Sequence[Task], Rubric]:
-        """Return a person's practice set, and the rubric that they practise in its language.
+    def languages_for(self, by: str) -> Sequence[str]:
+        """Return the languages of the practice sets that a person may practise in."""
+        return [language for language in self.reads(by) or () if language in self.practice] or [*self.practice]
+
+    def practice_of(self, by: str, language: str = "") -> tuple[Sequence[Task], Rubric]:
+        """Return a person's practice set, in their own language or another, and the rubric that is practised in it.
 
         Who reads the language of no task gets none of them, and so has nothing to practise.
         """
-        language, reads = self.language_for(by), self.reads(by)
+        language, reads = language or self.language_for(by), self.reads(by)
         gets_some = reads is None or not self.tasks or any(task.language in reads for task in self.tasks)
         practice = self.practice[language] if gets_some else ()
         return practice, practised(self.rubric.in_language(language), self.people)
