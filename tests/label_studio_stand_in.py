@@ -11,6 +11,8 @@ import os
 import re
 import select
 import signal
+import socket
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -27,9 +29,12 @@ OWNER = 1
 BEGUN = datetime(2026, 11, 2, 10, tzinfo=UTC)
 PAGE = 100
 """Projects per page."""
-Fault = Literal["killed before", "killed after", "failed before", "cut off after"]
-"""What happens at a request: the process that sent it is killed, gets status 500, or no answer at all; before or after
-the server has done what was asked."""
+Fault = Literal["killed before", "killed after", "failed before", "cut off after", "reset after", "silent after"]
+"""What happens at a request: the process that sent it is killed, gets status 500, a connection that is closed or reset,
+or no answer for as long as it waits; before or after the server has done what was asked."""
+FAULTS: Sequence[Fault] = ("failed before", "reset after", "silent after", "cut off after")
+OUTAGE = 6
+"""Requests that get no answer while the server is down: those of several rounds of a command that tries again."""
 NOT_REPEATED = ("/api/version", "/api/current-user/whoami", "/user/signup/")
 Row = dict[str, Any]
 Route = tuple[str, re.Pattern[str], Callable[..., Any]]
@@ -74,7 +79,12 @@ class StandIn:
         """Whether whoever asks for a change is killed when it is done."""
         self.reads_fail_once = False
         """Whether each read that the client may repeat gets status 500, or no answer, when it is first asked."""
-        self._at, self._fault, self._pid, self._failed = 0, "", 0, False
+        self.all_fail_once = False
+        """Whether each change, and each kind of read, fails when it is first asked; the server is down now and then."""
+        self.faults: list[str] = []
+        """The requests since `begin` that failed."""
+        self._at, self._fault, self._pid, self._failed, self._down = 0, "", 0, False, 0
+        self._known: set[str] = set()
         self._server = _Server(self, _Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
@@ -83,7 +93,8 @@ class StandIn:
 
     def begin(self, at: int = 0, fault: Fault | None = None) -> None:
         """Count requests anew; at request `at`, from 1, the fault happens."""
-        self.asked, self._at, self._fault = [], at, fault or ""
+        self.asked, self.faults, self._at, self._fault, self._down = [], [], at, fault or "", 0
+        self._known.clear()
 
     def serve(self, pid: int) -> None:
         """Answer until the process has ended."""
@@ -101,12 +112,13 @@ class StandIn:
         """Answer until this process ends."""
         self._server.serve_forever()
 
-    def answer(self, method: str, target: str, body: bytes) -> tuple[int, bytes, Mapping[str, str]] | None:
-        """Return status, body and headers; None if the connection is cut off."""
+    def answer(self, method: str, target: str, body: bytes) -> tuple[int, bytes, Mapping[str, str]] | str:
+        """Return status, body and headers; or the fault if there is no answer."""
         path = urlsplit(target).path
         self.asked.append(f"{method} {re.sub(r'[0-9]+', 'N', path)}")
         fault = self._fault if len(self.asked) == self._at else self._of_read(method, path)
         fault = "killed after" if self.killing and method != "GET" else fault
+        fault = self._of_first(method, path, body) if self.all_fail_once else fault
         self.watch(self.asked[-1])
         answer = self._done(method, target, body) if not fault or fault.endswith("after") else None
         self.watch(self.asked[-1])
@@ -114,7 +126,7 @@ class StandIn:
             os.kill(self._pid, signal.SIGKILL)
         if fault.startswith("failed"):
             return HTTPStatus.INTERNAL_SERVER_ERROR, b'{"detail": "database is locked"}', {}
-        return None if fault else answer
+        return fault if fault else answer
 
     def _of_read(self, method: str, path: str) -> str:
         """The fault of a read that is not a repetition."""
@@ -123,6 +135,22 @@ class StandIn:
             return ""
         self._failed = True
         return ("failed before", "cut off after")[len(self.asked) % 2]
+
+    def _of_first(self, method: str, path: str, body: bytes) -> str:
+        """The fault of a change, or of a kind of read, that was not asked before."""
+        name = self.asked[-1] if method == "GET" else f"{method} {path} {body!r}"
+        if len(self.asked) <= len(NOT_REPEATED[:2]):  # a command begins by looking whether the server is there
+            return ""
+        if self._down:
+            self._down -= 1
+            return "cut off before"
+        if name in self._known:
+            return ""
+        self._known.add(name)
+        self.faults.append(self.asked[-1])
+        if len(self.faults) % 7 == 0:
+            self._down = OUTAGE
+        return FAULTS[len(self.faults) % len(FAULTS)]
 
     def _done(self, method: str, target: str, body: bytes) -> tuple[int, bytes, Mapping[str, str]]:
         split = urlsplit(target)
@@ -271,8 +299,7 @@ class StandIn:
         form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
         if any(row["email"] == form["email"] for row in self.content.users.values()):
             return HTTPStatus.OK, b'<ul class="field_errors"> <li>User with this email already exists', {}
-        self.content.last.setdefault("users", OWNER)
-        self._add("users", {"email": form["email"], "password": form["password"]})
+        self.sign_up(form["email"], form["password"])
         return HTTPStatus.FOUND, b"", {"Location": "/"}
 
     # ---- for tests ----
@@ -295,6 +322,11 @@ class StandIn:
         """The queue's name."""
         line = str(self.content.projects[project]["description"]).splitlines()[-1]
         return line.removeprefix(f"{MARK} ")
+
+    def sign_up(self, email: str, password: str = "") -> None:
+        """Make a person's account."""
+        self.content.last.setdefault("users", OWNER)
+        self._add("users", {"email": email, "password": password})
 
     def hand_in(self, task: int, email: str, result: Sequence[Row], *, skipped: bool = False) -> None:
         """As if the person had submitted the form."""
@@ -324,7 +356,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         answer = self.server.behind.answer(self.command, self.path, body)
-        if answer is None:
+        if isinstance(answer, str):
+            if answer.startswith("silent"):
+                self.rfile.read(1)  # until whoever asked waits no longer
+            if answer.startswith("reset"):
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.connection.close()
             return
         status, content, headers = answer
         self.send_response(status)

@@ -7,9 +7,12 @@ disk after the next run is compared with what an undisturbed run leaves.
 import asyncio
 import dataclasses
 import importlib
+import itertools
+import json
 import os
 import pickle
 import re
+import shutil
 import signal
 import sys
 import threading
@@ -26,21 +29,27 @@ import pytest
 from annotation.adjudicate import NOTHING, USE
 from annotation.label_studio.accounts import PEOPLE_FILE
 from annotation.label_studio.client import Client, Refused, connect
-from annotation.label_studio.sync import LISTED_FIELDS, MARK, RETIRED, VIEW, one_writer
+from annotation.label_studio.listener import SECRET_FILE, Listener
+from annotation.label_studio.sync import KEY, LISTED_FIELDS, MARK, RETIRED, VIEW, one_writer
 from annotation.latest import time_of
 from annotation.review import AGREED, COMMENT, corrected_of, decision_name, review_of, revision_of
+from flows.annotate import listen
 from flows.annotate.board.reading import Board
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
 from flows.annotate.push import push
 from flows.annotate.queues import rubric_of
 from flows.annotate.report import write_annotation
+from flows.annotate.server import KEY as API_KEY
+from flows.construct.embed import SentenceBert
 from flows.construct.people import every, sample
 from flows.project.annotation_settings import AnnotationSettings
 from schemas.errors import Failed, WrongInput
 from schemas.rubric import Task, task_of
+from tests.builds import begun
 from tests.label_studio import Served
 from tests.label_studio_stand_in import NOT_REPEATED, TOKEN, Fault, StandIn
+from tests.test_flows_annotate_command import build
 from tests.test_flows_annotate_survey import SURVEY
 from tests.test_flows_annotate_work import JUDGED, known, shouted
 from tests.toy import FAMILY, WORDS, NoEmbedder, run_all, toy_build
@@ -51,6 +60,7 @@ LEAVES = {"a3": "cara@example.org"}
 AUTHORED = WORDS.model_copy(update={"overlaps": True})
 REVIEW, REVISION, CORRECTED = review_of(AUTHORED), revision_of(AUTHORED), corrected_of(AUTHORED)
 TEXTS = {"upper", COMMENT, "why_decided"}
+MOST_ROUNDS = 100
 Command = Callable[[Any, Client], str]
 """Does its work, and returns what it prints, if that is compared."""
 State = Mapping[str, Any]
@@ -61,13 +71,15 @@ def judged(records: Sequence[Any], seed: int) -> list[Task]:
 
 
 def pushes(project: Any, client: Client) -> str:
-    push(project, client)
+    with one_writer(project.state):
+        push(project, client)
     return ""
 
 
 def pulls(project: Any, client: Client) -> str:
-    collected = pull(project, client)
-    write_annotation(project, collected, progress(project, client, collected))
+    with one_writer(project.state):
+        collected = pull(project, client)
+        write_annotation(project, collected, progress(project, client, collected))
     return ""
 
 
@@ -78,6 +90,31 @@ def shows(project: Any, client: Client) -> str:
     if problem := board.state.files_problem or board.state.server_problem:
         raise Failed(problem)
     return repr(dataclasses.replace(board.state, asked=None, pulled=None))
+
+
+class UntilQuiet(Listener):
+    """A listener that hears nothing, at an address that stays. It closes when there is nothing to do, or soon."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.url, self.rounds = "http://127.0.0.1:9/", 0
+
+    def wait(self, most_s: float) -> None:
+        self.rounds += 1
+        self.is_open = most_s != listen.MOST_S and self.rounds < MOST_ROUNDS
+
+
+def says(project: Any, client: Client) -> str:
+    """Listen, and return what is said."""
+    said: list[str] = []
+    checks, listener = listen.TextChecks(), UntilQuiet(project.state)
+    listen.Rounds(lambda: project, lambda project: connect(client.url, TOKEN), listener, said.append, checks).run()
+    return "\n".join(said)
+
+
+def listens(project: Any, client: Client) -> str:
+    """Listen, and return what goes wrong: other lines begin with the name of a form."""
+    return "\n".join(line for line in says(project, client).splitlines() if not line.startswith("toy"))
 
 
 def answers(form: str, by: str, data: Mapping[str, Any]) -> Mapping[str, str]:
@@ -102,6 +139,24 @@ def answers(form: str, by: str, data: Mapping[str, Any]) -> Mapping[str, str]:
     return {} if number % 5 == 0 else {"decision": says}
 
 
+def kill_at_file(number: int) -> None:
+    """Have this process killed when its file of this number, from 1, would take its name; 0: never."""
+    takes_name, taken = Path.replace, itertools.count(1)
+
+    def replace(path: Path, name: Path) -> Path:
+        if next(taken) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return takes_name(path, name)
+
+    Path.replace = replace  # type: ignore[method-assign, assignment]
+
+
+def result_of(name: str, answer: str) -> State:
+    """An answer as Label Studio has it."""
+    kind, field = ("textarea", "text") if name in TEXTS else ("choices", "choices")
+    return {"from_name": name, "to_name": "shown-text", "type": kind, "value": {field: [answer]}}
+
+
 class Scene:
     """A build with authors and judges, and its server."""
 
@@ -112,7 +167,7 @@ class Scene:
         self.people = {**PEOPLE, **LEAVES}
         self.build(WORDS_HERE)
 
-    def build(self, words: Sequence[str]) -> None:
+    def build(self, words: Sequence[str], certainty: float | None = 0.9) -> None:
         build = toy_build(self.folder, words, times=(1,))
         asyncio.run(run_all(build))
         (self.folder / WORDS.guideline).write_text("# Words\n\nSay whether it is one.\n", encoding="utf-8")
@@ -121,13 +176,14 @@ class Scene:
         family = dataclasses.replace(FAMILY, parts=parts, folder=self.folder)
         build.families["toy"] = dataclasses.replace(build.families["toy"], family=family)
         annotation = AnnotationSettings(
-            people=self.people, lead="lea", overlap_first=2, gold_share=0.3, certainty=0.9,
+            people=self.people, lead="lea", overlap_first=2, gold_share=0.3, certainty=certainty,
             surveys={AUTHORED.name: SURVEY, JUDGED.name: SURVEY},
         )  # fmt: skip
         config = SimpleNamespace(name="toys", seed=3, annotation=annotation, state=self.folder / "state")
         self.project: Any = SimpleNamespace(
             build=build, config=config, limit=None, out=self.folder / "out", state=self.folder / "state",
-            embedder=NoEmbedder(), config_path=self.folder / "words.jsonl", close=lambda wait_s=0.0: None,
+            embedder=NoEmbedder(), bert=SentenceBert(), config_path=self.folder / "words.jsonl",
+            close=lambda wait_s=0.0: None,
         )  # fmt: skip
 
     def work(self, forms: str = "", by: str = "") -> int:
@@ -141,17 +197,16 @@ class Scene:
 
     def do(self, task: int, form: str, by: str) -> None:
         given = answers(form, by, self.server.content.tasks[task]["data"])
-        result = [
-            {"from_name": name, "to_name": "shown-text", "type": "textarea" if name in TEXTS else "choices",
-             "value": {"text" if name in TEXTS else "choices": [answer]}}
-            for name, answer in given.items()
-        ]  # fmt: skip
+        result = [result_of(name, answer) for name, answer in given.items()]
         self.server.hand_in(task, {**PEOPLE, **LEAVES}[by], result, skipped=not given)
 
     # ---- the commands ----
 
-    def run(self, command: Command, at: int = 0, fault: Fault | None = None) -> tuple[int, str]:
-        """Run a command in a fork: its exit status, negative if it was killed; and the message, or what it prints."""
+    def run(self, command: Command, at: int = 0, fault: Fault | None = None, write: int = 0) -> tuple[int, str]:
+        """Run a command in a fork: its exit status, negative if it was killed; and the message, or what it prints.
+
+        It is killed when its file number `write`, from 1, would take its name.
+        """
         said = self.folder / "said"
         said.write_text("")
         self.server.begin(at, fault)
@@ -159,7 +214,8 @@ class Scene:
         if not pid:
             status, text = 99, ""
             try:
-                with one_writer(self.project.state), connect(self.server.url, TOKEN) as client:
+                kill_at_file(write)
+                with connect(self.server.url, TOKEN) as client:
                     status, text = 0, command(self.project, client)
             except Failed as error:
                 status, text = 1, str(error)
@@ -184,7 +240,7 @@ class Scene:
         before = self.save()
 
         def all_of_them(project: Any, client: Client) -> str:
-            for command in (pushes, pulls, shows):
+            for command in (pushes, pulls, shows, listens):
                 command(project, client)
             return " ".join(sys.modules)
 
@@ -211,33 +267,37 @@ class Scene:
 
     def _files(self) -> list[Path]:
         folders = (self.folder / "out", self.folder / "state")
-        return sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
+        paths = (path for folder in folders for path in folder.rglob("*"))
+        return sorted(path for path in paths if path.is_file() and ".tmp-" not in path.name)  # no name, so never read
 
     def told(self) -> State:
         """All that must be the same in the end, without the server's numbers; of a password, whether it is right."""
-        there = self.server.content
-        people = {number: row["email"] for number, row in there.users.items()}
-        passwords = {row["email"]: row.get("password", "") for row in there.users.values()}
-        queues: dict[str, list[State]] = defaultdict(list)
-        for number, project in sorted(there.projects.items()):
-            tasks = []
-            for task in there.by_project[number]:
-                done = [(people[row["completed_by"]], row["result"], row["was_cancelled"])
-                        for row in (there.annotations[place] for place in there.by_task[task])]  # fmt: skip
-                tasks.append(repr((there.tasks[task]["data"], sorted(done, key=repr))))
-            described = {name: text for name, text in project.items() if name != "id"}
-            views = [row["data"] for row in there.views.values() if row["project"] == number]
-            hooks = sum(row["project"] == number for row in there.webhooks.values())
-            queues[self.server.name(number)].append(
-                {**described, "tasks": sorted(tasks), "views": views, "webhooks": hooks}
-            )
+        passwords = {row["email"]: row.get("password", "") for row in self.server.content.users.values()}
         files = {str(path.relative_to(self.folder)): path.read_text(encoding="utf-8") for path in self._files()}
         files = {name: re.sub(r"projects/\d+/data(\?task=\d+)?", "", text) for name, text in files.items()}
         if (name := f"state/label-studio/{PEOPLE_FILE}") in files:
             logins = [line.split("\t") for line in files[name].splitlines() if not line.startswith("#")]
             files[name] = repr([(code, email, password == passwords.get(email)) for code, email, password in logins])
         files.pop("state/annotate.lock", None)  # only who has it open holds it
-        return {"accounts": sorted(passwords), "queues": dict(queues), "files": files}
+        files.pop(f"state/{SECRET_FILE}", None)  # made at random by whoever listens first
+        return {"accounts": sorted(passwords), "queues": queues_of(self.server), "files": files}
+
+
+def queues_of(server: StandIn) -> Mapping[str, Sequence[State]]:
+    """The projects of each queue with all that is in them, without the server's numbers."""
+    there, queues = server.content, defaultdict[str, list[State]](list)
+    people = {number: row["email"] for number, row in there.users.items()}
+    for number, project in sorted(there.projects.items()):
+        tasks = []
+        for task in there.by_project[number]:
+            done = [(people[row["completed_by"]], row["result"], row["was_cancelled"])
+                    for row in (there.annotations[place] for place in there.by_task[task])]  # fmt: skip
+            tasks.append(repr((there.tasks[task]["data"], sorted(done, key=repr))))
+        described = {name: text for name, text in project.items() if name != "id"}
+        views = [row["data"] for row in there.views.values() if row["project"] == number]
+        hooks = sum(row["project"] == number for row in there.webhooks.values())
+        queues[server.name(number)].append({**described, "tasks": sorted(tasks), "views": views, "webhooks": hooks})
+    return dict(queues)
 
 
 REQUESTS = {
@@ -246,14 +306,16 @@ REQUESTS = {
     "POST /api/projects/N/import", "GET /api/projects/N/export", "GET /api/tasks/", "PATCH /api/tasks/N/",
     "GET /api/tasks/N/annotations/", "POST /api/tasks/N/annotations/", "DELETE /api/annotations/N/",
     "GET /api/dm/views/", "POST /api/dm/views/",
+    "GET /api/webhooks/", "POST /api/webhooks/", "DELETE /api/webhooks/N/",
 }  # fmt: skip
-"""All that push, pull and board ask, but for the deletion of a project: that takes a push from another machine."""
+"""All that the commands ask, but for the deletion of a project: that takes a push from another machine."""
 
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Scene, bytes]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("label_studio_sdk.core.http_client.INITIAL_RETRY_DELAY_SECONDS", 0.001)
+        patch.setattr(listen, "LEAST_S", 0.001)
         scene = Scene(tmp_path_factory.mktemp("scene"))
         scene.warm()
         yield scene, scene.save()
@@ -309,7 +371,22 @@ def push_of_all_changes(scene: Scene) -> Command:
     return pushes
 
 
-SCENES = [first_push, pull_of_all_work, board_of_all_work, push_of_all_changes]
+def listen_to_all_work(scene: Scene) -> Command:
+    """One who practised late gets a first queue; revisions and reviews follow, corrections, decisions, questionnaires;
+    somebody listened before, at another address."""
+    scene.build(WORDS_HERE, certainty=None)
+    scene.does(listens)
+    scene.work(by="a1")
+    scene.work(by="a2")
+    scene.does(listens)
+    scene.work("toy", "a1")
+    scene.work("toy", "a2")
+    scene.work("practice", "a3")
+    next(iter(scene.server.content.webhooks.values()))["url"] = "http://127.0.0.1:7/"
+    return listens
+
+
+SCENES = [first_push, pull_of_all_work, board_of_all_work, push_of_all_changes, listen_to_all_work]
 Makes = Callable[[Scene], Command]
 
 
@@ -333,7 +410,10 @@ def check(scene: Scene, command: Command, expected: State, where: str) -> None:
         assert found[part] == expected[part], f"{where}: {part}"
 
 
-@pytest.mark.parametrize(("make", "step"), [(first_push, 13), (push_of_all_changes, 41)])
+@pytest.mark.parametrize(
+    ("make", "step"),
+    [(first_push, 13), (push_of_all_changes, 41), pytest.param(listen_to_all_work, 67, marks=pytest.mark.slow)],
+)
 def test_a_kill_at_some_requests_leaves_what_the_next_run_completes(scene: Scene, make: Makes, step: int) -> None:
     command, before, expected, asked, moments = undisturbed(scene, make)
     for number in range(step, len(asked) + 1, step):
@@ -358,6 +438,17 @@ def test_a_kill_at_any_request_leaves_what_the_next_run_completes(scene: Scene, 
 
 
 @pytest.mark.slow
+def test_a_kill_at_any_file_leaves_what_the_next_pull_completes(scene: Scene) -> None:
+    command, before, expected, _, _ = undisturbed(scene, pull_of_all_work)
+    for number in itertools.count(1):
+        scene.restore(before)
+        if scene.run(command, write=number)[0] != -signal.SIGKILL:
+            break
+        check(scene, command, expected, f"killed at file {number}")
+    assert number > 1
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [first_push, push_of_all_changes])
 def test_a_push_killed_after_each_thing_that_it_does_ends_as_one_that_is_not(scene: Scene, make: Makes) -> None:
     command, before, expected, asked, _ = undisturbed(scene, make)
@@ -372,7 +463,36 @@ def test_a_push_killed_after_each_thing_that_it_does_ends_as_one_that_is_not(sce
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", SCENES)
+def test_listening_goes_on_whatever_fails_and_says_each_failure_in_a_line(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each round fails at the first request that was never asked; the next one makes up for it, until all is done."""
+    for name in ("REACH_S", "ANSWER_S"):
+        monkeypatch.setattr(f"annotation.label_studio.client.{name}", 1.0)
+    command, before, expected, asked, _ = undisturbed(scene, listen_to_all_work)
+    scene.restore(before)
+    scene.server.all_fail_once = True
+    status, said = scene.run(command)
+    scene.server.all_fail_once = False
+    lines = said.splitlines()
+    assert status == 0, said
+    assert {*asked} <= {*scene.server.faults}
+    assert all(line.startswith(scene.server.url) for line in lines), said
+    assert all(line != after for line, after in itertools.pairwise(lines)), "what goes on is said once"
+    assert {**scene.told(), "said": ""} == expected
+
+
+def test_what_was_handed_out_is_said_though_the_round_fails_afterwards(scene: Scene) -> None:
+    before, told = scene.save(), scene.does(says)
+    last = len(scene.server.asked) - scene.server.asked[::-1].index("POST /api/webhooks/")
+    scene.restore(before)
+    status, said = scene.run(says, last, "reset after")
+    assert (status, said.count(scene.server.url)) == (0, 1)
+    assert [line for line in said.splitlines() if scene.server.url not in line] == told.splitlines()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", SCENES[:-1])
 def test_a_request_that_fails_is_repeated_or_said_in_one_line(scene: Scene, make: Makes) -> None:
     command, before, expected, asked, _ = undisturbed(scene, make)
     scene.restore(before)
@@ -402,6 +522,63 @@ def test_the_scenes_ask_all_that_the_commands_can_ask(scene: Scene, fresh: tuple
         scene.does(command)
         asked |= {*scene.server.asked}
     assert asked == REQUESTS
+
+
+def typed(server: StandIn, folder: Path, command: str, at: int = 0) -> int:
+    """Run a command as it is typed, which is killed after its request `at`, and return its status.
+
+    Listening is stopped when a round has ended: with its page, and with the webhooks of what it made.
+    """
+    page = folder / "out" / "annotation.html"
+    page.unlink(missing_ok=True)
+    server.begin(at, "killed after")
+    process = begun("annotate", command, folder=folder, err=folder / "said", **{API_KEY: TOKEN})
+
+    def stop(request: str) -> None:
+        if page.exists() and len(server.content.webhooks) == len(server.content.projects):
+            process.send_signal(signal.SIGINT)
+
+    server.watch = stop
+    server.serve(process.pid)
+    return process.wait(60)
+
+
+def middle_import(server: StandIn) -> int:
+    imports = [number for number, request in enumerate(server.asked, 1) if request.endswith("/import")]
+    return imports[len(imports) // 2]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("embedded_prefect")
+@pytest.mark.parametrize(("command", "stopped"), [("push", 0), ("listen", 130)])
+def test_a_command_that_is_killed_as_it_runs_is_completed_when_it_is_typed_again(
+    tmp_path: Path, command: str, stopped: int
+) -> None:
+    server, out = StandIn(), tmp_path / "out"
+    for email in PEOPLE.values():
+        server.sign_up(email)
+    build(tmp_path, "typed", tmp_path / "store", url=server.url)
+    if command == "listen":  # what follows from practice
+        lines = [line for path in (out / "annotations").iterdir() for line in path.read_text().splitlines()]
+        right = {task["key"]: task["answers"] for task in map(json.loads, lines)}
+        shutil.rmtree(out / "annotations")
+        assert typed(server, tmp_path, command) == stopped
+        for queue, tasks in server.queues().items():
+            for task in tasks:
+                data = server.content.tasks[task]["data"]
+                result = [result_of(name, answer) for name, answer in right[data[KEY]].items()]
+                server.hand_in(task, PEOPLE[queue.rpartition("/")[2]], result)
+    before = server.copy()
+    shutil.copytree(out, tmp_path / "before")
+    assert typed(server, tmp_path, command) == stopped, (tmp_path / "said").read_text()
+    expected, number = queues_of(server), middle_import(server)
+    server.content = before
+    shutil.rmtree(out)
+    (tmp_path / "before").rename(out)
+    assert typed(server, tmp_path, command, number) == -signal.SIGKILL
+    assert queues_of(server) != expected
+    assert typed(server, tmp_path, command) == stopped, (tmp_path / "said").read_text()
+    assert queues_of(server) == expected
 
 
 def exercised(client: Client) -> list[Any]:

@@ -125,11 +125,11 @@ class Rounds:
             collected = pull(project, client)
             self._checks.know(collected, project.bert)
             pushed = push(project, client)
+            for queue in pushed.queues:  # said at once: if the round fails from here on, the next one knows none of it
+                if new := queue.imported + queue.revived:
+                    self._say(f"{queue.queue.partition('/')[2]}: {counted(new, 'new task')}")
             write_annotation(project, collected, progress(project, client, collected))
         unheard = self._listen_to_all(project, client)
-        for queue in pushed.queues:
-            if new := queue.imported + queue.revived:
-                self._say(f"{queue.queue.partition('/')[2]}: {counted(new, 'new task')}")
         self._say_once(
             [
                 *(f"{work.rubric}: {note}" for work in collected for note in work.notes),

@@ -68,16 +68,17 @@ def _pull(project: Project, client: Client) -> list[Collected]:
     pulled = []
     for work in works(project):
         annotations, unreadable, notes = _all_work(project, client, work.rubric.name, work.rubrics, by_rubric, codes)
-        write_lines(project, f"annotations/{work.rubric.name}.jsonl", annotations)
         collected = collect(project, work, annotations, unreadable)
         collected.notes = notes
-        write_lines(project, f"annotations/{work.rubric.name}{APART}.jsonl", collected.excluded)
         _write_verdicts(project, work, annotations, collected.settlement.verdicts)
+        write_lines(project, f"annotations/{work.rubric.name}{APART}.jsonl", collected.excluded)
+        # The last of them: it no longer has what was taken back, by which the next pull completes one that was killed.
+        write_lines(project, f"annotations/{work.rubric.name}.jsonl", annotations)
         if (form := work.survey) is not None:
             answers, unreadable, more = _all_work(project, client, form.name, {form.name: form}, by_rubric, codes)
             collected.notes += more
-            write_lines(project, f"annotations/{form.name}.jsonl", answers)
             write_lines(project, f"annotations/{form.name}{APART}.jsonl", unreadable)
+            write_lines(project, f"annotations/{form.name}.jsonl", answers)
         pulled.append(collected)
     write_hours(project)
     return pulled
@@ -105,10 +106,12 @@ def _all_work(
     missing = [annotation for annotation in earlier if annotation.source not in readable | excluded]
     deleted, taken_back = _deleted_or_taken_back(project, client, missing)
     annotations = in_order([*annotations, *deleted, *spoilt])
-    unreadable += [annotation for annotation in read_excluded(project, name) if annotation.reason == TAKEN_BACK]
+    before = [annotation for annotation in read_excluded(project, name) if annotation.reason == TAKEN_BACK]
+    unreadable += before
     unreadable += [
         exclude(annotation, TAKEN_BACK, json.dumps(dict(annotation.answers), ensure_ascii=False))
         for annotation in taken_back
+        if annotation.source not in {one.source for one in before}  # by a pull that was killed
     ]
     if deleted:
         notes.append(f"kept, though their tasks are gone from the server: {counted(len(deleted), 'annotation')}")
@@ -259,12 +262,17 @@ def write_lines(project: Project, name: str, rows: Iterable[BaseModel]) -> None:
 def _write_verdicts(
     project: Project, work: Work, annotations: Sequence[Annotation], verdicts: Sequence[Verdict]
 ) -> None:
-    """Write the verdicts of each part. Those on records that nobody annotated stay: they were written by hand."""
+    """Write the verdicts of each part. Those on records that nobody annotated stay: they were written by hand.
+
+    A record whose work was taken back since the last pull has no verdict any more.
+    """
     by_task = {task.key: task.item_key for task in work.tasks}
     codes = codes_of(project)
+    path = project.out / "annotations" / f"{work.rubric.name}.jsonl"
+    last = whole_lines(path.read_bytes(), Annotation) if path.exists() else ()
     touched = {
         by_task[annotation.key]
-        for annotation in annotations
+        for annotation in (*annotations, *last)
         if annotation.key in by_task and (codes is None or annotation.by in codes)
     }
     for part in sorted(work.sizes):
