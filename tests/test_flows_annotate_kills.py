@@ -412,7 +412,7 @@ def check(scene: Scene, command: Command, expected: State, where: str) -> None:
 
 @pytest.mark.parametrize(
     ("make", "step"),
-    [(first_push, 13), (push_of_all_changes, 41), pytest.param(listen_to_all_work, 67, marks=pytest.mark.slow)],
+    [(first_push, 13), (push_of_all_changes, 41), pytest.param(listen_to_all_work, 101, marks=pytest.mark.slow)],
 )
 def test_a_kill_at_some_requests_leaves_what_the_next_run_completes(scene: Scene, make: Makes, step: int) -> None:
     command, before, expected, asked, moments = undisturbed(scene, make)
@@ -549,7 +549,6 @@ def middle_import(server: StandIn) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("embedded_prefect")
 @pytest.mark.parametrize(("command", "stopped"), [("push", 0), ("listen", 130)])
 def test_a_command_that_is_killed_as_it_runs_is_completed_when_it_is_typed_again(
     tmp_path: Path, command: str, stopped: int
