@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from annotation.assign import Assignment, Further, Shortage, assign, without_gold
+from annotation.label_studio.config import label_config
 from annotation.label_studio.listener import Listener
 from annotation.label_studio.strangers import (
     JOINED,
@@ -30,7 +31,7 @@ from annotation.label_studio.strangers import (
     study_of,
     write_standings,
 )  # fmt: skip
-from annotation.label_studio.sync import projects_of
+from annotation.label_studio.sync import Queue, projects_of, push_queue
 from annotation.practice import PRACTICE, failed_practice, passed_practice, practice_for, practice_of
 from flows.annotate import screening, server_terminal
 from flows.annotate.hours import HOURS
@@ -507,6 +508,9 @@ def test_the_link_takes_nothing_else(study: Bench, visit: Callable[[str], Visito
     assert answer.headers["location"] == "/"
     assert [one.code for one in strangers(served.folder)] == ["p1"]
     assert (served.folder / JOINED).stat().st_mode & 0o077 == 0
+    *joined, agreed_at, consent = (served.folder / JOINED).read_text().splitlines()[-1].split("\t")
+    assert (joined, consent) == (["p1", OFFER.study, FIRST], OFFER.consent_sha256)
+    assert abs(datetime.fromisoformat(agreed_at) - datetime.now(UTC)) < timedelta(minutes=10)
     # Once more, with the link alone and in another browser, it is the same person.
     again = visit(FIRST)
     assert again.comes().headers["location"] == "/"
@@ -517,6 +521,16 @@ def test_the_link_takes_nothing_else(study: Bench, visit: Callable[[str], Visito
     refused(again.comes(), "You took part in an earlier study")
     open_study(served.folder, OFFER.model_copy(update={"most_people": 0}))
     refused(visit(SECOND).comes(), "All places of this study are taken")
+    # Somebody of another study takes none of its places, nor does who left; who found no task has had one.
+    open_study(served.folder, OFFER.model_copy(update={"study": "later", "most_people": 1}))
+    later = visit(SECOND)
+    later.ids["STUDY_ID"] = "later"
+    assert "I agree" in later.comes().text
+    open_study(served.folder, OFFER.model_copy(update={"most_people": 1}))
+    for standing in ("left", "screened out", "none left"):
+        write_standings(served.folder, "toys", {"p1": standing})
+        assert ("I agree" in visit(SECOND).comes().text) == (standing != "none left"), standing
+    open_study(served.folder, OFFER.model_copy(update={"most_people": 0}))
     again.ids["STUDY_ID"] = OFFER.study
     assert again.comes().headers["location"] == "/", "who has joined comes back to a closed study"
     (served.folder / STUDY).unlink()
@@ -554,6 +568,7 @@ def test_a_stranger_reaches_their_own_queues_alone(study: Bench, visit: Callable
     push(project, client)
     practice = f"{JUDGED.name}-{PRACTICE}"
     own, others = (projects_of(client, "toys")[f"toys/{practice}@1/{by}"].id for by in ("p1", "p2"))
+    push_queue(client, Queue("toys/other@1/all", "Everybody's", label_config(JUDGED), "", []), None)
     (mine, *_), (theirs, *_) = study.queue(practice, "p1"), study.queue(practice, "p2")
     second.submits(theirs, "yes")
     (annotation,) = client.annotations(theirs["id"])
@@ -561,6 +576,8 @@ def test_a_stranger_reaches_their_own_queues_alone(study: Bench, visit: Callable
                f"api/projects/{others}/", f"api/projects/{own}/export", f"api/tasks/{theirs['id']}/",
                f"api/annotations/{annotation['id']}/", f"api/tasks?project={others}",
                f"api/tasks?project={others}&project={own}", f"api/dm/project?project={others}", "api/webhooks/",
+               "api/tasks", "api/tasks?project=x", f"api/tasks?project={own}&query=%7B%7D",
+               f"api/dm/actions?project={own}&id=next_task",
                f"api/projects/{own}/validate/", "api/storages/")  # fmt: skip
     assert {path: first.http.get(f"/{path}").status_code for path in secrets} == dict.fromkeys(secrets, 403)
     for method, path in (
@@ -568,11 +585,15 @@ def test_a_stranger_reaches_their_own_queues_alone(study: Bench, visit: Callable
         ("PATCH", f"api/projects/{own}/"), ("PATCH", f"api/tasks/{mine['id']}/"), ("PATCH", "api/users/1/"),
         ("POST", f"api/dm/actions?project={own}&id=delete_tasks"), ("POST", "api/projects/"),
         ("POST", f"api/dm/actions?project={others}&id=next_task"), ("POST", f"api/projects/{own}/import"),
+        ("POST", f"check-texts/{theirs['id']}"), ("PUT", f"api/tasks/{mine['id']}/annotations/"),
     ):  # fmt: skip
         assert first.http.request(method, f"/{path}", json={}).status_code == 403, (method, path)
     assert first.http.get("/api/users").json() == []
     assert [one["id"] for one in first.http.get("/api/projects/").json()["results"]] == [own]
-    for page in ("projects/", "user/account", f"projects/{others}/data", f"projects/{own}/settings/", "admin/"):
+    for page in (
+        "projects/", "user/account", f"projects/{others}/data", f"projects/{own}/settings/", "admin/",
+        f"check-texts/{mine['id']}",
+    ):  # fmt: skip
         assert first.http.get(f"/{page}").headers["location"] == "/", page
     assert client.annotations(mine["id"]) == []
 
@@ -600,9 +621,11 @@ def test_a_stranger_reaches_their_own_queues_alone(study: Bench, visit: Callable
         {"data": form}, {"files": {name: (None, value) for name, value in form.items()}}, {"json": [form]},
         {"content": coded, "headers": {"Content-Type": "application/json; charset=utf-7"}},
         {"content": b"{", "headers": {"Content-Type": "application/json"}},
+        {"content": json.dumps(body), "headers": {"Content-Type": "text/plain"}},
     ):  # fmt: skip
         assert first.http.patch(f"/api/annotations/{own_work['id']}/", **sent).status_code == 403, sent
-    assert first.http.put(f"/api/annotations/{own_work['id']}/", json=body).status_code == 403
+    for method in ("PUT", "DELETE"):
+        assert first.http.request(method, f"/api/annotations/{own_work['id']}/", json=body).status_code == 403, method
     path = f"/api/tasks/{mine['id']}/annotations/{annotation['id']}/drafts"
     assert first.http.post(path, json=body).status_code == 403, "a draft of somebody else's annotation"
     assert [len(client.annotations(row["id"])) for row in (mine, theirs, free)] == [1, 1, 0]
@@ -619,6 +642,9 @@ def test_a_stranger_reaches_their_own_queues_alone(study: Bench, visit: Callable
     assert changed.status_code == 200
     path = f"/api/tasks/{mine['id']}/annotations/{kept['id']}/drafts"
     assert first.http.post(path, json=body).status_code == 201
+    corrected = client.annotate(free["id"], [])
+    path, named = f"/api/tasks/{free['id']}/annotations/", {**body, "parent_annotation": corrected}
+    assert first.http.post(path, json=named).status_code == 403, "of somebody else, on one's own task"
     sent = {**body, "draft_id": draft, "completed_by": me}
     assert first.http.post(f"/api/tasks/{free['id']}/annotations/", json=sent).status_code == 201
 
