@@ -196,3 +196,14 @@ async def test_without_work_it_says_so(label_studio: Served, browser: Any) -> No
     accounts(label_studio.client, PEOPLE, label_studio.folder)
     page = await at_work(browser, label_studio, "a1")
     assert "Nothing to do now." in await page.inner_text(".lead")
+
+
+async def test_people_can_log_in_on_a_phone(label_studio: Served, browser: Any) -> None:
+    accounts(label_studio.client, PEOPLE, label_studio.folder)
+    phone = await browser.new_context(viewport=PHONE, is_mobile=True, has_touch=True)
+    page = await phone.new_page()
+    await page.goto(f"{label_studio.url}/user/login/")
+    assert await page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    box = await page.locator("button[type=submit]").bounding_box()
+    assert box["x"] > 0
+    assert box["x"] + box["width"] < await page.evaluate("() => innerWidth")
