@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import socket
 import threading
 import time
 from datetime import timedelta
@@ -320,10 +321,13 @@ def test_a_trend_needs_two_values() -> None:
 
 
 def test_a_port_that_is_taken_is_an_error() -> None:
-    with listen_on(0) as taken:
-        taken.listen()
-        with pytest.raises(OSError, match="in use"):
-            listen_on(taken.getsockname()[1])
+    with listen_on(0) as taken, pytest.raises(OSError, match="in use"):
+        listen_on(taken.getsockname()[1])
+
+
+def test_who_opens_the_board_before_its_server_runs_is_not_refused() -> None:
+    with listen_on(0) as listening, socket.create_connection(listening.getsockname()[:2], timeout=5):
+        pass
 
 
 def test_the_page_of_a_large_team_stays_small(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def listen_on(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HERE, port))
+        listening.listen()  # from here on, whoever comes waits for the server, and is not refused
     except OSError:
         listening.close()
         raise
