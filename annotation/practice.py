@@ -49,19 +49,17 @@ def practice_rubric(rubric: Rubric) -> Rubric:
 def practice_for(by: str, practice: Iterable[Task], annotations: Iterable[Annotation], rubric: Rubric) -> list[Task]:
     """Return a person's practice tasks; those answered wrongly come again with the right answer and the reason.
 
-    The feedback is in the language of the rubric.
+    One that was answered rightly in the end stays as it was then: as another task, the answer would be to one that is
+    no longer asked. The feedback is in the language of the rubric.
     """
-    last = _last_answers(by, annotations, rubric)
-    form = practice_rubric(rubric)
+    form, practice = practice_rubric(rubric), list(practice)
+    by_key = {task.key: task for task in practice}
+    wrong = [work for work in annotations if work.key in by_key and _is_wrong(by_key[work.key], work, rubric)]
+    last = _last_answers(by, wrong, rubric)
     tasks = []
     for task in practice:
-        annotation = last.get(task.key)
-        wrong = annotation is not None and _is_wrong(task, annotation, rubric)
-        text = (
-            feedback(task, annotation, rubric)
-            if annotation is not None and wrong
-            else say(rubric.language, NO_FEEDBACK)
-        )
+        told = last.get(task.key)
+        text = say(rubric.language, NO_FEEDBACK) if told is None else feedback(task, told, rubric)
         tasks.append(task.revised(rubric=form.name, version=form.version, shown={FEEDBACK: text, **task.shown}))
     return tasks
 

@@ -138,6 +138,14 @@ def test_what_was_practised_wrongly_is_shown_again_with_the_feedback() -> None:
     assert {one.rubric for one in first} == {practice_rubric(RUBRIC).name}
 
 
+def test_what_was_practised_rightly_in_the_end_stays_as_it_was_answered() -> None:
+    practice = practice_of([task(number, "yes") for number in range(5)], RUBRIC, seed=1)
+    given = [practised(practice[0], "a", "no")]
+    told, *others = practice_for("a", practice, given, RUBRIC)
+    given.append(practised(told, "a", "yes").model_copy(update={"at": "2026-01-02"}))
+    assert practice_for("a", practice, given, RUBRIC) == [told, *others]
+
+
 def test_feedback_says_what_is_right_and_why() -> None:
     one = task(1, "no", why="The sentence with the answer is not there.")
     assert feedback(one, judged(one.id, "a", "yes"), RUBRIC) == (
