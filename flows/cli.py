@@ -1,9 +1,11 @@
 """The command line. Each room's `command.py` imports its modules when a command runs, so that `--help` is quick."""
 
+import importlib.metadata
 import os
 import signal
 import sys
 import traceback
+from typing import Annotated
 
 import typer
 
@@ -23,7 +25,6 @@ app = typer.Typer(
     name="touchstone",
     help="Builds benchmarks that show whether a language model uses the context it is given.\n\n"
     "Errors are one line. With --debug, before or after the command, you also get the traceback.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
@@ -37,10 +38,25 @@ app.add_typer(label_studio, name="label-studio")
 app.add_typer(annotate, name="annotate")
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"touchstone {importlib.metadata.version('touchstone')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version")
+    ] = False,
+) -> None:
+    """Take the options that belong to no command."""
+
+
 def main() -> None:
     """Run the command; exit 0 done, 1 failed, 2 wrong input."""
     debug = "--debug" in sys.argv
-    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"] or ["--help"]
     # Schedulers and containers stop a process with SIGTERM; it is handled like Ctrl-C.
     signals: list[int] = []
 

@@ -13,12 +13,12 @@ class WrongInput(Exception):  # noqa: N818 - names what is wrong
 class WrongInputs(WrongInput):
     """Several things are wrong; each has a line of the message."""
 
-    def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = tuple(problems)
+    def __init__(self, *problems: str) -> None:
+        super().__init__(*problems)
+        self.problems = problems
 
-    def __reduce__(self) -> tuple[type["WrongInputs"], tuple[tuple[str, ...]]]:
-        return WrongInputs, (self.problems,)
+    def __str__(self) -> str:
+        return "\n".join(self.problems)
 
 
 class Failed(Exception):  # noqa: N818 - names what happened
@@ -44,7 +44,7 @@ class Conflicts(Stopped):
 def raise_all(problems: Sequence[str]) -> None:
     """Raise `WrongInput` with all the problems; return if there are none."""
     if problems:
-        raise WrongInput(problems[0]) if len(problems) == 1 else WrongInputs(problems)
+        raise WrongInput(problems[0]) if len(problems) == 1 else WrongInputs(*problems)
 
 
 def first_problem(error: ValidationError, whole: str) -> str:
@@ -70,7 +70,12 @@ def innermost(error: BaseException) -> BaseException:
     return error
 
 
+def alike(name: str, names: Collection[str]) -> Sequence[str]:
+    """Return the one of `names` that is most like `name`, if one is like it."""
+    return get_close_matches(name, names, n=1, cutoff=0.5)
+
+
 def nearest(name: str, names: Collection[str]) -> str:
     """Return the advice for an unknown name: `did you mean "x"?`, or if nothing is similar, all known names."""
-    match = get_close_matches(name, names, n=1, cutoff=0.5)
+    match = alike(name, names)
     return f'did you mean "{match[0]}"?' if match else f"known: {', '.join(names) or 'none'}"

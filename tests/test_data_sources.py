@@ -411,6 +411,6 @@ def test_the_specification_is_checked_with_the_nearest_name(tmp_path: Path) -> N
     assert 'fields: unknown field "txt"; did you mean "text"?' in error(
         path, Statement, "jsonl", fields={"txt": "sentence"}
     )
-    assert 'expected a field "topics", found none' in error(
+    assert 'expected a field "topics", found ex_id, sentence, label, entity; say which' in error(
         path, Statement, "jsonl", fields={"text": "sentence", "topic": "topics"}
     )

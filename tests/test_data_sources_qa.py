@@ -733,10 +733,10 @@ def test_mapped_passages_need_no_more_than_text(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", [{"text": "Snow is white.", "title": None}, {"text": "Ice is cold."}])
     records, _ = read(path, Passage, "jsonl")
     assert [(one.title, one.source.id) for one in records] == [(None, "line 1"), (None, "line 2")]
-    assert 'expected a field "page", found none' in error(path, Passage, "jsonl", fields={"title": "page"})
+    assert 'expected a field "page", found text, title' in error(path, Passage, "jsonl", fields={"title": "page"})
     assert 'fields: unknown field "topic"' in error(path, Passage, "jsonl", fields={"topic": "page"})
     path = write(tmp_path / "b.jsonl", [{"body": "Snow is white."}])
-    assert 'expected a field "text", found none; known: body' in error(path, Passage, "jsonl")
+    assert 'expected a field "text" or "question", found body' in error(path, Passage, "jsonl")
 
 
 def test_mapped_questions_bring_starts_and_a_title(tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ def test_the_link_offers_what_is_configured_and_the_code_is_the_environments(
     assert (offered.code, offered.screened_out_code, offered.most_people) == ("C0DE", "", 2)
     assert "<h1>Consent</h1>" in offered.consent
     assert "&lt;b&gt;" in offered.consent
-    with pytest.raises(ConfigError, match=r"place.rubric: nobody is asked under this rubric; did you mean"):
+    with pytest.raises(WrongInput, match=r"place.rubric: nobody is asked under this rubric; did you mean"):
         _study(configured(tmp_path, GOOD.replace("reeval-support", "reeval-suport")), tmp_path, "place")
 
 
@@ -203,7 +203,7 @@ def test_what_is_wrong_with_a_study_is_said_before_the_server_starts(
     with pytest.raises(WrongInput, match=f"set {CODE}"):
         start_server(path, None, show_password=False)
     configured(tmp_path, GOOD.replace("reeval-support", "reeval-suport"))
-    with pytest.raises(ConfigError, match="nobody is asked under this rubric"):
+    with pytest.raises(WrongInput, match="nobody is asked under this rubric"):
         start_server(path, None, show_password=False)
     configured(tmp_path, GOOD)
     monkeypatch.setenv(CODE, "C0DE")

@@ -242,6 +242,18 @@ def test_a_run_that_asked_for_everything_needs_no_second_count() -> None:
     assert "waiting" not in console.export_text()
 
 
+@pytest.mark.parametrize(("arguments", "said"), [([], "Usage: touchstone"), (["--version"], "touchstone 0.")])
+def test_the_bare_command_prints_its_help_and_a_version_is_to_be_had(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
+    monkeypatch.setattr(sys, "argv", ["touchstone", *arguments])
+    cli.main()
+    printed = capsys.readouterr()
+    assert printed.out.strip().startswith(said)
+    assert not printed.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from flows.construct.verification import VerifyContext
-from flows.families.refutebench import FAMILY, ready
+from flows.families.refutebench import FAMILY, problems
 from flows.families.refutebench.conversation import focus_of, strong_of
 from flows.families.refutebench.prompts import (
     REFUTE,
@@ -27,7 +27,6 @@ from flows.llm.model import Invalid, InvalidAnswer, Out, Prompt, Text, Usage
 from flows.project.output_files import write_output_files
 from flows.project.project import Project
 from schemas.base import Record
-from schemas.errors import WrongInput
 from schemas.refutebench import FOCUSES, Rating, RefutationDialogue, Seed
 from tests.builds import write_config
 from tests.toy import run_all
@@ -357,10 +356,11 @@ def test_the_rules_do_not_refute_in_a_style() -> None:
             return {"provider": "rules"}
 
     source = {"translation": [{"format": "jsonl", "path": "s.jsonl"}]}
-    with pytest.raises(WrongInput, match=r"style: the rules refute in plain words alone; set style: \[\]"):
-        ready(RefuteBenchSettings.model_validate({"sources": source}), {"refuter": ByRules()})  # type: ignore[dict-item]
-    with pytest.raises(WrongInput, match="sources: is empty"):
-        ready(RefuteBenchSettings(), {"refuter": Speaker()})
+    settings = RefuteBenchSettings.model_validate({"sources": source})
+    (told,) = problems(settings, {"refuter": ByRules()})  # type: ignore[dict-item]
+    assert told.startswith("style: the rules refute in plain words alone; set style: []")
+    (told,) = problems(RefuteBenchSettings(), {"refuter": Speaker()})
+    assert told.startswith("sources: is empty")
 
 
 # ---- the evaluated model ----

@@ -107,7 +107,7 @@ def test_a_folder_that_is_copied_or_moved_has_the_same_stages_and_an_edited_sour
 @pytest.mark.usefixtures("saying")
 def test_a_family_without_a_source_says_where_to_name_one(tmp_path: Path) -> None:
     project = Project(write_config(tmp_path, families={"saying": {}}), tmp_path / "out")
-    with pytest.raises(ConfigError, match=r"families\.saying\.sources, families\.saying\.words: no source is named"):
+    with pytest.raises(ConfigError, match=r"families\.saying\.sources or words: no source is named; name one"):
         _ = project.build
 
 

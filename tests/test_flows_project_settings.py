@@ -65,7 +65,10 @@ def test_a_release_and_a_schedule_are_typed_and_sources_lie_beside_the_file(tmp_
         ("release: {held_out: 1}", "release.held_out: input should be less than 1"),
         ("release: {licence: 3}", "release.licence: expected a licence such as CC-BY-SA-4.0"),
         ("release: {licence: {a: ''}}", "release.licence: expected a licence"),
-        ("release: {contamination: [{format: squad, paht: x}]}", "release.contamination.0.path: is missing"),
+        (
+            "release: {contamination: [{format: squad, paht: x}]}",
+            'release.contamination.0.paht: unknown key; did you mean "path"?',
+        ),
         ("schedule: {cron: monthly}", "schedule.cron: expected five fields"),
         ("schedule: {cron: '* * * * *', every: 3}", "schedule.every: unknown key"),
         ("schedule: {max_changed_items: -1}", "schedule.max_changed_items: input should be greater"),

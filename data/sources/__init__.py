@@ -94,7 +94,7 @@ MAPPED = frozenset({"jsonl", "csv", "parquet", "hub"})
 
 
 def check_source(spec: SourceSpec, shape: type) -> None:
-    """Raise `SourceError` if name and format show that the source cannot be read as `shape`."""
+    """Raise `SourceError` if name, format and, in a table, the first row show that it cannot be read as `shape`."""
     _reader(spec, shape)
     if spec.revision is not None and not spec.is_remote:
         raise SourceError(f"{spec.path}: revision: only a data set on the Hub or a URL has one; leave it out")
@@ -103,6 +103,9 @@ def check_source(spec: SourceSpec, shape: type) -> None:
         touchstone.parts(spec.path)
     elif spec.format != "hub" and not Path(spec.path).is_file():
         raise SourceError(f"{spec.path}: no such file; paths are relative to the configuration file")
+    elif spec.format in MAPPED and spec.format != "hub":
+        with _naming_the_url(spec):
+            next(_reader(spec, shape)(spec), None)
 
 
 def read_source(spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], None]) -> Iterator[S]:

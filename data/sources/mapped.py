@@ -6,7 +6,7 @@ from typing import Any
 from data.sources.dialogues import distractors
 from data.sources.spec import Entry, Reader, Row, SourceError, SourceSpec, shortened, turns
 from schemas.charpeval import DISTRACTOR_TYPES
-from schemas.errors import nearest
+from schemas.errors import alike, nearest
 from schemas.source import Assignment, Passage, QASource, Statement
 
 STATEMENT_FIELDS = ("text", "topic", "id")
@@ -44,7 +44,7 @@ def readers(
 def statements(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
     """Yield a statement for each row: `text`, and `topic` and `id` if the source has them."""
     fields = _Fields(spec, STATEMENT_FIELDS, required=("text",))
-    for row in rows:
+    for row in fields.in_all(rows):
         text = row.text(fields.name("text"))
         yield Entry(fields.id(row), {"text": text.strip(), "topic": fields.optional(row, "topic")}, evidence=text)
 
@@ -54,8 +54,8 @@ def passages(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
 
     In a table of questions, which has no `text`, the passage is the `evidence`.
     """
-    fields = _Fields(spec, (*PASSAGE_FIELDS, *QUESTION_FIELDS), required=())
-    for row in rows:
+    fields = _Fields(spec, (*PASSAGE_FIELDS, *QUESTION_FIELDS), required=("text",), instead="question")
+    for row in fields.in_all(rows):
         text = fields.optional(row, "evidence") if fields.present(row, "question") else row.text(fields.name("text"))
         text = text or ""
         yield Entry(fields.id(row), {"text": text, "title": fields.title(row)}, evidence=shortened(text))
@@ -64,7 +64,7 @@ def passages(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
 def questions(spec: SourceSpec, rows: Iterable[Row], allowed: Sequence[str] = QUESTION_FIELDS) -> Iterator[Entry]:
     """Yield a question for each row: `question`, `answers` (a string or a list), and more of the `allowed`."""
     fields = _Fields(spec, allowed, required=("question", "answers"))
-    for row in rows:
+    for row in fields.in_all(rows):
         question, answers = row.text(fields.name("question")), fields.texts(row, "answers")
         evidence = fields.optional(row, "evidence")
         values: dict[str, Any] = {"question": question.strip(), "answers": answers, "evidence": evidence}
@@ -82,7 +82,7 @@ def questions(spec: SourceSpec, rows: Iterable[Row], allowed: Sequence[str] = QU
 def dialogues(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
     """Yield a dialogue for each row: `history`, `knowledge`, `response`, and other fields if present."""
     fields = _Fields(spec, DIALOGUE_FIELDS, required=("history", "knowledge", "response"))
-    for row in rows:
+    for row in fields.in_all(rows):
         utterances = {
             name: (fields.optional(row, name) or "").strip()
             for name in ("last_utterance", "hard_utterance", "easy_utterance")
@@ -115,7 +115,7 @@ def assignments(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
             f"{spec.name}: fields: expected one of {', '.join(GIVEN_FIELDS)}, found {' and '.join(named)}; name one, "
             "and the other in a source of its own"
         )
-    for row in rows:
+    for row in fields.in_all(rows):
         present = named or [name for name in GIVEN_FIELDS if fields.present(row, name)]
         if len(present) != 1:
             raise row.error(
@@ -132,12 +132,36 @@ def assignments(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
 class _Fields:
     """The map of one source. A field that the map names must exist; all others have our names."""
 
-    def __init__(self, spec: SourceSpec, allowed: Sequence[str], required: Sequence[str]) -> None:
+    def __init__(self, spec: SourceSpec, allowed: Sequence[str], required: Sequence[str], instead: str = "") -> None:
+        """A row that has the field `instead` needs none of the `required`."""
         self._map = spec.fields or {}
-        self._required = required
+        self._allowed, self._required, self._instead = allowed, required, instead
         for name in self._map:
             if name not in allowed:
                 raise SourceError(f'{spec.name}: fields: unknown field "{name}"; {nearest(name, allowed)}')
+
+    def in_all(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield the rows. Raises `SourceError` with all the fields that the first one lacks."""
+        for number, row in enumerate(rows):
+            if number == 0:
+                self._check(row)
+            yield row
+
+    def _check(self, row: Row) -> None:
+        required = () if self._instead and self.name(self._instead) in row.values else self._required
+        missing = [ours for ours in dict.fromkeys((*required, *self._map)) if self.name(ours) not in row.values]
+        if not missing:
+            return
+        names = " and ".join(f'"{self.name(ours)}"' for ours in missing)
+        if self._instead and required and required[0] in missing:
+            names += f' or "{self.name(self._instead)}"'
+        found = ", ".join(row.values) or "none"
+        meant = ", ".join(f"{ours}: {next(iter(alike(self.name(ours), [*row.values])), '...')}" for ours in missing)
+        advice = f"say which are meant, as in fields: {{{meant}}}"
+        if also := [ours for ours in dict.fromkeys(self._allowed) if ours not in missing and ours not in self._map]:
+            advice += f"; fields may also name {', '.join(also)}"
+        what = f"{'a field' if len(missing) == 1 else 'the fields'} {names}"
+        raise row.error(f"expected {what}, found {found}", advice)
 
     def name(self, ours: str) -> str:
         return self._map.get(ours, ours)

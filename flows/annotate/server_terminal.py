@@ -15,10 +15,10 @@ from annotation.label_studio.strangers import Study, check_own_study, open_study
 from flows.annotate.first_queues import open_queues
 from flows.annotate.server import server_folder
 from flows.project.annotation_settings import LOCAL
+from flows.project.config_checks import study_problems
 from flows.project.console import make_console
-from flows.project.project import check_strangers
 from flows.project.settings import Config, load_config, sample_path
-from schemas.errors import WrongInput
+from schemas.errors import WrongInput, raise_all
 
 CODE, SCREENED_OUT_CODE = "TOUCHSTONE_COMPLETION_CODE", "TOUCHSTONE_SCREENED_OUT_CODE"
 SHA_DIGITS = 12
@@ -82,7 +82,7 @@ def _study(config: Config, folder: Path, place: str) -> Study | None:
     settings = config.annotation.strangers
     if settings is None:
         return None
-    check_strangers(config, place)
+    raise_all([f"{place}.{problem}" for problem in study_problems(config)])
     check_own_study(folder, config.name)
     try:
         text = Path(settings.consent).read_text(encoding="utf-8")

@@ -363,8 +363,8 @@ class Family:
     reads: str
     """The part whose records a person would read first."""
     folder: Path
-    ready: Callable[..., None] | None = None
-    """`ready(settings, models)` is called before anything is read; it raises `WrongInput` if they cannot work."""
+    problems: Callable[..., Iterable[str]] | None = None
+    """`problems(settings, models)` yields why they cannot work, each with its place; called before anything is read."""
     view: Callable[[Record], View] | None = None
     """An item of one of the parts laid out for a reader; None shows its fields."""
     rules_advice: str = ""

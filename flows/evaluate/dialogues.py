@@ -12,6 +12,7 @@ from flows.evaluate.rows import evaluated_rows
 from flows.llm.model import BudgetSpent, Model, NoAnswer, Out, Prompt, Usage
 from flows.project.project import Project
 from flows.run.in_process import runner_here
+from schemas.errors import raise_all
 
 
 def build_with(project: Project, family: Family, name: str, limit: int | None) -> Build:
@@ -25,8 +26,8 @@ def build_with(project: Project, family: Family, name: str, limit: int | None) -
     built = project.build.families[family.name]
     settings = built.settings.model_copy(update={held.models: (name,)})
     models = {**project.models.of(family, settings), name: project.models.model(name, family)}
-    if family.ready is not None:
-        family.ready(settings, models)
+    if family.problems is not None:
+        raise_all([f"families.{family.name}.{problem}" for problem in family.problems(settings, models)])
     return _beside_build(project, FamilyBuild(family, settings, built.prompts, models), held, limit)
 
 

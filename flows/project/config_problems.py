@@ -1,11 +1,11 @@
 """The problems of a configuration, each in one line and in YAML's terms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from schemas.errors import in_short, nearest
+from schemas.errors import alike, in_short, nearest
 
 SECRETIVE = frozenset({"model", "models", "base_url", "api_key_env", "cache", "store", "annotation"})
 """Keys whose value, or a mistake for it, can hold a password or a pasted key. It is never repeated."""
@@ -21,30 +21,65 @@ NUMBERS = frozenset(("int_type", "float_type", "greater_than", "greater_than_equ
 """Pydantic's problems with numbers."""
 
 
-def first_config_problem(error: ValidationError, model: type[BaseModel], prefix: tuple[str, ...] = ()) -> str:
-    """Return the first problem as "key: problem"; for an unknown key, with the nearest known one."""
-    problem = error.errors()[0]
-    where = [part for part in problem["loc"] if part not in ("rules", "endpoint", "local")]
-    path = ".".join(str(part) for part in (*prefix, *where))
-    if problem["type"] == "extra_forbidden":
-        return f"{path}: unknown key; {nearest(str(where[-1]), sorted(_keys_at(model, where[:-1])))}"
+def config_problems(
+    error: ValidationError, raw: Any, model: type[BaseModel], prefix: tuple[str, ...] = ()
+) -> Sequence[str]:
+    """Return each problem of the `raw` values as "key: problem"; for an unknown key, with the nearest known one.
+
+    A key is not told to be missing if an unknown one beside it is probably meant for it.
+    """
+    placed = [(_place(problem, raw), problem) for problem in error.errors()]
+    known = {place: sorted(_keys_at(model, place[:-1])) for place, problem in placed if _is_unknown(problem)}
+    meant = {(*place[:-1], match) for place, keys in known.items() for match in alike(str(place[-1]), keys)}
+    told: dict[tuple[Any, ...], str] = {}
+    for place, problem in placed:
+        if problem["type"] != "missing" or place not in meant:
+            told.setdefault(place, _worded(problem, (*prefix, *place), known.get(place, ())))
+    # Of a value that may have several shapes, what is wrong inside it tells more than that it has another shape.
+    return [line for place, line in told.items() if not any(_is_inside(other, place) for other in told)]
+
+
+def _place(problem: Any, raw: Any) -> tuple[Any, ...]:
+    """Return the keys that lead to a problem, without the names that pydantic gives to the shapes of a value."""
+    place = []
+    for part in problem["loc"]:
+        if (isinstance(raw, dict) and part in raw) or (isinstance(raw, list) and isinstance(part, int)):
+            raw = raw[part]
+            place.append(part)
+    return (*place, problem["loc"][-1]) if problem["type"] == "missing" else tuple(place)
+
+
+def _is_unknown(problem: Any) -> bool:
+    return bool(problem["type"] == "extra_forbidden")
+
+
+def _is_inside(place: tuple[Any, ...], outer: tuple[Any, ...]) -> bool:
+    return len(place) > len(outer) and place[: len(outer)] == outer
+
+
+def _worded(problem: Any, place: tuple[Any, ...], known: Sequence[str]) -> str:
+    path = ".".join(map(str, place))
+    if _is_unknown(problem):
+        return f"{path}: unknown key; {nearest(str(place[-1]), known)}"
     if problem["type"] == "missing":
         return f"{path}: is missing; it is required"
     value = problem.get("input")
     if isinstance(value, bool) and problem["type"] in NUMBERS:
         return f"{path}: {NO_NUMBER}"
     is_shown = isinstance(value, int | float) or (
-        isinstance(value, str) and not SECRETIVE.intersection(map(str, where))
+        isinstance(value, str) and not SECRETIVE.intersection(map(str, place))
     )
     shown = f" (found {value!r})" if is_shown else ""
     message = EXPECTED.get(problem["type"]) or in_short(problem["msg"])
     return f"{path or 'configuration'}: {message[:1].lower()}{message[1:]}{shown}"
 
 
-def boolean_as_number(raw: Any, typed: Any) -> tuple[str, ...] | None:
-    """Return the first place where YAML has true or false and the settings a number: nobody means 1 by `yes`."""
+def booleans_as_numbers(raw: Any, typed: Any) -> Iterator[tuple[str, ...]]:
+    """Yield each place where YAML has true or false and the settings a number: nobody means 1 by `yes`."""
     if isinstance(raw, bool):
-        return () if isinstance(typed, int | float) and not isinstance(typed, bool) else None
+        if isinstance(typed, int | float) and not isinstance(typed, bool):
+            yield ()
+        return
     triples: list[tuple[str, Any, Any]] = []
     if isinstance(raw, dict):
         fields = dict(typed) if isinstance(typed, Mapping | BaseModel) else {}
@@ -52,9 +87,7 @@ def boolean_as_number(raw: Any, typed: Any) -> tuple[str, ...] | None:
     elif isinstance(raw, list) and isinstance(typed, list | tuple) and len(raw) == len(typed):
         triples = [(str(place), *pair) for place, pair in enumerate(zip(raw, typed, strict=True))]
     for key, value, known_value in triples:
-        if (place := boolean_as_number(value, known_value)) is not None:
-            return (key, *place)
-    return None
+        yield from ((key, *place) for place in booleans_as_numbers(value, known_value))
 
 
 def _keys_at(model: type[BaseModel], where: Sequence[Any]) -> set[str]:

@@ -23,11 +23,12 @@ from flows.construct.engine import Family, Part
 from flows.construct.files_step import FilesStep
 from flows.construct.reviewed import reviewed_keys
 from flows.construct.verification import VerifyContext
+from flows.project.config_checks import study_problems
 from flows.project.locks import one_output
-from flows.project.project import Project, check_strangers
+from flows.project.project import Project
 from flows.project.settings import load_config
 from schemas.base import Dropped, Frozen
-from schemas.errors import Failed, WrongInput, first_problem
+from schemas.errors import Failed, WrongInput, first_problem, raise_all
 from schemas.manifest import BuildManifest, FileManifest, PartManifest
 
 MANIFEST = "manifest.json"
@@ -226,7 +227,8 @@ def open_for_people(out: Path | None) -> Project:
     would be emptied.
     """
     project = open_built(out)
-    check_strangers(load_config(project.config_path), f"{project.config_path}: annotation.strangers")
+    path = project.config_path
+    raise_all([f"{path}: annotation.strangers.{problem}" for problem in study_problems(load_config(path))])
     return project
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from data.sources import check_source
 from data.sources.files import json_lines
 from data.sources.pins import Pins, lock_of, with_sources
 from data.sources.spec import SourceError, SourceSpec
@@ -24,6 +23,7 @@ from flows.construct.stages import Build, FamilyBuild
 from flows.llm.limits import Share
 from flows.llm.model import BudgetSpent, Prompt, with_templates
 from flows.llm.paid import DRAIN_S
+from flows.project.config_checks import check_config
 from flows.project.model_loop import ModelLoop
 from flows.project.models import Models
 from flows.project.released import released_stages
@@ -143,11 +143,8 @@ class Project:
     @cached_property
     def build(self) -> Build:
         """The build's stages."""
-        if self.built is None and self.config.prompts is not None:
-            _check_templates(self.config, f"{self.config_path}: prompts")
         if self.built is None:
-            _check_surveys(self.config, f"{self.config_path}: annotation.surveys")
-            check_strangers(self.config, f"{self.config_path}: annotation.strangers")
+            check_config(self.config, self.models, self.config_path)
         chosen = [
             FamilyBuild(
                 family,
@@ -157,7 +154,7 @@ class Project:
             )
             for family, settings in self.config.chosen()
         ]
-        build = Build(
+        return Build(
             chosen,
             store=self.store,
             seed=self.config.seed,
@@ -167,9 +164,6 @@ class Project:
             built=self.built,
             history=self.history,
         )
-        if self.built is None:
-            self._check_before_all(build)
-        return build
 
     def _prompts_of(self, family: Family) -> dict[str, Prompt[Any]]:
         """Return the family's prompts by name, with the user's templates in place of ours."""
@@ -178,26 +172,6 @@ class Project:
             prompt.name: with_templates(prompt, Path(folder), family.name) if folder else prompt
             for prompt in family.prompts
         }
-
-    def _check_before_all(self, build: Build) -> None:
-        """Raise errors that would otherwise come later, after other things were built and paid for."""
-        for chosen in build.families.values():
-            if chosen.family.ready is not None:
-                chosen.family.ready(chosen.settings, chosen.models)
-            self._check_some_source(build, chosen)
-        for family, part in build.parts():
-            for setting, spec in build.named_sources(family, part):
-                try:
-                    check_source(spec, part.source)  # type: ignore[arg-type]
-                except WrongInput as error:
-                    raise ConfigError(f"{self.config_path}: families.{family.name}.{setting}: {error}") from error
-
-    def _check_some_source(self, build: Build, chosen: FamilyBuild) -> None:
-        family = chosen.family
-        reading = [part for part in family.wanted(chosen.settings) if not family.makers(part)]
-        if not any(part.planned or any(build.named_sources(family, part)) for part in reading):
-            names = dict.fromkeys(f"families.{family.name}.{name}" for part in reading for name in part.sources)
-            raise ConfigError(f"{self.config_path}: {', '.join(names)}: no source is named; name one")
 
     def verdicts(self, family: str, part: str) -> Mapping[str, Verdict]:
         """Return the verdicts of `verdicts/<family>-<part>.jsonl` by key."""
@@ -240,43 +214,6 @@ class Project:
             "and the next call may cost more than the rest; raise budget_usd and run again: what was answered is kept, "
             "and costs nothing again"
         )
-
-
-def _check_templates(config: Config, place: str) -> None:
-    """Refuse a folder of templates that does not exist, and a template that belongs to no prompt."""
-    folder = Path(str(config.prompts))
-    if not folder.is_dir():
-        raise ConfigError(f"{place}: {folder}: no such folder; it holds templates such as FAMILY/PROMPT.j2")
-    prompt_names = {
-        name
-        for family, _ in config.chosen()
-        for prompt in family.prompts
-        for name in (f"{prompt.name}.j2", f"{family.name}/{prompt.name}.j2")
-    }
-    for path in sorted(folder.rglob("*.j2")):
-        name = path.relative_to(folder).as_posix()
-        if name not in prompt_names:
-            raise ConfigError(f"{place}: {path}: no prompt has this name; {nearest(name, sorted(prompt_names))}")
-
-
-def _check_surveys(config: Config, place: str) -> None:
-    """Refuse a questionnaire on a rubric that no part of the configured families asks people under."""
-    for name in config.annotation.surveys:
-        if name not in (asking := config.asking()):
-            raise ConfigError(f"{place}.{name}: nobody is asked under this rubric; {nearest(name, sorted(asking))}")
-
-
-def check_strangers(config: Config, place: str) -> None:
-    """Refuse a study on a rubric that nobody is asked under, and on one whose authors get their work back."""
-    study = config.annotation.strangers
-    if study is None:
-        return
-    asking = config.asking()
-    if study.rubric not in asking:
-        raise ConfigError(f"{place}.rubric: nobody is asked under this rubric; {nearest(study.rubric, sorted(asking))}")
-    _, people = asking[study.rubric]
-    if people.review is not None:
-        raise ConfigError(f"{place}.rubric: its work is reviewed, and may go back to whoever has left; name another")
 
 
 _opened: dict[str, Project] = {}

@@ -2,7 +2,7 @@
 
 import importlib.resources
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,9 +19,9 @@ from flows.llm.local import LocalSettings
 from flows.llm.rules import RulesSettings
 from flows.project.annotation_settings import PRINTABLE, AnnotationSettings
 from flows.project.config_paths import with_absolute_paths
-from flows.project.config_problems import NO_NUMBER, boolean_as_number, first_config_problem
+from flows.project.config_problems import NO_NUMBER, booleans_as_numbers, config_problems
 from schemas.base import Frozen, odd_character
-from schemas.errors import WrongInput, nearest
+from schemas.errors import WrongInputs, alike, nearest
 
 SAMPLE = "sample.yaml"
 MODEL_NAME = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$"
@@ -31,8 +31,8 @@ REPOSITORY = r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$"
 CRON_FIELDS = 5
 
 
-class ConfigError(WrongInput):
-    """The configuration is wrong: one line that names the file, the key and what to do."""
+class ConfigError(WrongInputs):
+    """The configuration is wrong: for each problem, a line that names the file, the key and what to do."""
 
 
 ModelSettings = Annotated[RulesSettings | EndpointSettings | LocalSettings, Field(discriminator="provider")]
@@ -224,37 +224,53 @@ def load_config(path: Path) -> Config:
 
 
 def parse_config(raw: dict[str, Any], name: str) -> Config:
-    """Return the configuration in parsed YAML; `name` is the file's, for messages. Raises `ConfigError`."""
+    """Return the configuration in parsed YAML; `name` is the file's, for messages.
+
+    Raises `ConfigError` with all problems.
+    """
+    problems: list[str] = []
     families = raw.get("families")
     if not isinstance(families, dict) or not families:
-        raise ConfigError(f"{name}: families: expected at least one family (there are: {', '.join(family_names())})")
+        if not any(alike(str(key), ["families"]) for key in raw.keys() - Config.model_fields.keys()):
+            problems.append(f"families: expected at least one family (there are: {', '.join(family_names())})")
+        families = {}
     typed: dict[str, FamilySettings] = {}
     for family, settings in families.items():
-        if family not in family_names():
-            raise ConfigError(f"{name}: families.{family}: unknown family; {nearest(str(family), family_names())}")
-        kind = load_family(family).settings
         try:
-            typed[family] = kind.model_validate({} if settings is None else settings)
-        except ValidationError as error:
-            raise ConfigError(f"{name}: {first_config_problem(error, kind, ('families', family))}") from error
-        part_names = [part.name for part in load_family(family).parts]
-        for part in typed[family].parts or ():
-            if part not in part_names:
-                raise ConfigError(
-                    f"{name}: families.{family}.parts: unknown part {part!r}; {nearest(part, part_names)}"
-                )
+            typed[family] = _family_settings(str(family), settings)
+        except ConfigError as error:
+            problems += error.problems
     try:
         config = Config.model_validate({**raw, "families": typed})
     except ValidationError as error:
-        raise ConfigError(f"{name}: {first_config_problem(error, Config)}") from error
-    if (place := boolean_as_number(raw, config)) is not None:
-        raise ConfigError(f"{name}: {'.'.join(place)}: {NO_NUMBER}")
-    _check_limits(config, name)
+        problems += config_problems(error, raw, Config)
+    else:
+        problems += _limits_of_no_prompt(config)
+        problems += [f"{'.'.join(place)}: {NO_NUMBER}" for place in booleans_as_numbers(raw, config)]
+    if problems:
+        raise ConfigError(*(f"{name}: {problem}" for problem in problems))
     return config
 
 
-def _check_limits(config: Config, name: str) -> None:
-    """Refuse a token limit for a prompt that no configured family has."""
+def _family_settings(name: str, raw: Any) -> FamilySettings:
+    """Return the typed settings of a family. Raises `ConfigError` with all problems, which name no file."""
+    if name not in family_names():
+        raise ConfigError(f"families.{name}: unknown family; {nearest(name, family_names())}")
+    family = load_family(name)
+    try:
+        settings: FamilySettings = family.settings.model_validate({} if raw is None else raw)
+    except ValidationError as error:
+        raise ConfigError(*config_problems(error, raw, family.settings, ("families", name))) from error
+    parts = [part.name for part in family.parts]
+    unknown = [part for part in settings.parts or () if part not in parts]
+    if unknown:
+        place = f"families.{name}.parts"
+        raise ConfigError(*(f"{place}: unknown part {part!r}; {nearest(part, parts)}" for part in unknown))
+    return settings
+
+
+def _limits_of_no_prompt(config: Config) -> Iterator[str]:
+    """Yield a problem for each token limit for a prompt that no configured family has."""
     prompt_names = {
         prompt.name for family, _ in config.chosen() for prompt in (*family.prompts, *family.evaluation.prompts)
     }
@@ -262,6 +278,4 @@ def _check_limits(config: Config, name: str) -> None:
     for place, settings in models.items():
         for prompt in settings.max_tokens if isinstance(settings, EndpointSettings) else ():
             if prompt not in prompt_names:
-                raise ConfigError(
-                    f"{name}: {place}.max_tokens: no prompt {prompt!r}; {nearest(prompt, sorted(prompt_names))}"
-                )
+                yield f"{place}.max_tokens: no prompt {prompt!r}; {nearest(prompt, sorted(prompt_names))}"

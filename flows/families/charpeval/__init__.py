@@ -7,7 +7,7 @@ from flows.construct.estimates import Expected
 from flows.construct.release import Released
 from flows.families.charpeval import charts, method, prompts, rubric, verify
 from flows.families.charpeval.evaluation import EVALUATION
-from flows.families.charpeval.settings import CharpEvalSettings, ready
+from flows.families.charpeval.settings import CharpEvalSettings, problems
 from flows.families.charpeval.view import view
 from schemas.charpeval import SUBSETS, Authored, CharpEvalItem, UtterancePair
 from schemas.source import Dialogue
@@ -21,7 +21,7 @@ FAMILY = Family(
         authors="Ghaddar et al.",
     ),
     settings=CharpEvalSettings,
-    ready=ready,
+    problems=problems,
     prompts=prompts.PROMPTS,
     parts=(
         Part(

@@ -1,6 +1,6 @@
 """CHARPEval's block of the configuration, and what a build needs before it can start."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from pydantic import Field, field_validator
@@ -8,7 +8,6 @@ from pydantic import Field, field_validator
 from data.sources import SourceSpec
 from flows.construct.settings import FamilySettings
 from flows.llm.model import Model
-from schemas.errors import WrongInput
 
 Shots = Literal[0, 3]
 """Appendix A: "We set the number of in-context examples to 3"."""
@@ -30,13 +29,13 @@ class CharpEvalSettings(FamilySettings):
         return value
 
 
-def ready(settings: CharpEvalSettings, models: Mapping[str, Model]) -> None:
-    """Raise `WrongInput` if there is no source, or one in another language than English."""
+def problems(settings: CharpEvalSettings, models: Mapping[str, Model]) -> Iterator[str]:
+    """Yield a problem if there is no source, and for each in another language than English."""
     if not settings.sources:
-        raise WrongInput("families.charpeval.sources: is empty; name dialogues with knowledge")
-    for spec in settings.sources:
+        yield "sources: is empty; name dialogues with knowledge"
+    for place, spec in enumerate(settings.sources):
         if spec.language != "en":
-            raise WrongInput(
-                f"families.charpeval: {spec.name}: language {spec.language}: CHARPEval reads English; correct the "
+            yield (
+                f"sources[{place}]: {spec.name}: language {spec.language}: CHARPEval reads English; correct the "
                 "source's language, or leave it out"
             )

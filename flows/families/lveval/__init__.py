@@ -15,7 +15,7 @@ from flows.families.lveval.candidates import dataset_texts
 from flows.families.lveval.confusing_facts import CHANGES
 from flows.families.lveval.datasets import BY_NAME, Dataset
 from flows.families.lveval.evaluation import ANSWERS, EVALUATION
-from flows.families.lveval.settings import LVEvalSettings, mixed_sources, ready
+from flows.families.lveval.settings import LVEvalSettings, mixed_sources, problems
 from flows.families.lveval.verify import contexts, origins, parts
 from flows.families.lveval.view import view
 from flows.language.keywords import undo
@@ -49,7 +49,7 @@ FAMILY = Family(
         authors="Yuan, Ning, Zhou, Yang, Li, Zhuang, Tan, Yao, Lin, Li, Dai, Yan, Wang",
     ),
     settings=LVEvalSettings,
-    ready=ready,
+    problems=problems,
     prompts=(*prompts.BUILDER_PROMPTS, *ANSWERS),
     parts=(
         Part(

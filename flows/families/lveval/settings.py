@@ -1,6 +1,6 @@
 """LV-Eval's block of the configuration."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
@@ -11,7 +11,6 @@ from flows.families.lveval.datasets import BY_NAME, BY_RELEASED, LEVELS, Ablatio
 from flows.llm.model import Model
 from flows.llm.rules import Rules
 from schemas.base import Frozen, odd_character
-from schemas.errors import WrongInput
 from schemas.lveval import FactRecord
 
 MOST_RULES = 8
@@ -96,12 +95,26 @@ class LVEvalSettings(FamilySettings):
     @property
     def pair_sources(self) -> Mapping[str, SourceSpec]:
         """The sources of questions by their place in the settings, each once."""
-        return _each_once(self._placed("sources", recalls_fact=False))
+        return dict(_each_once(self._placed("sources", recalls_fact=False)).values())
 
     @property
     def document_sources(self) -> Mapping[str, SourceSpec]:
         """The sources of documents by their place in the settings, each once."""
-        return _each_once([*self._placed("sources"), *self._placed("distractors")])
+        return dict(_each_once(self._all_placed()).values())
+
+    def read_in_two_ways(self) -> Iterator[str]:
+        """Yield a problem for each source whose file is read in another way elsewhere."""
+        first = _each_once(self._all_placed())
+        for place, spec in self._all_placed():
+            first_place, first_spec = first[spec.format, spec.path]
+            if spec != first_spec:
+                yield (
+                    f"{place}: {spec.name} is read here in another way than under {first_place} (language, fields, "
+                    "limit or licence); let all datasets read a file alike"
+                )
+
+    def _all_placed(self) -> list[tuple[str, SourceSpec]]:
+        return [*self._placed("sources"), *self._placed("distractors")]
 
     def _placed(self, field: str, *, recalls_fact: bool | None = None) -> list[tuple[str, SourceSpec]]:
         return [
@@ -118,40 +131,33 @@ def mixed_sources(settings: LVEvalSettings, kind: Mapping[str, str]) -> Iterable
     return (*block.sources, *block.distractors)
 
 
-def ready(settings: LVEvalSettings, models: Mapping[str, Model]) -> None:
-    """Raise `WrongInput` if a dataset has no sources, or `prescreen` names a model that cannot answer."""
+def problems(settings: LVEvalSettings, models: Mapping[str, Model]) -> Iterator[str]:
+    """Yield a problem for each dataset without sources, source that does not fit, and model that cannot prescreen."""
     if not settings.datasets:
-        raise WrongInput(
-            f"families.lveval.datasets: is empty; name datasets with their sources (there are {', '.join(BY_NAME)})"
-        )
+        yield f"datasets: is empty; name datasets with their sources (there are {', '.join(BY_NAME)})"
     for name, block in settings.datasets.items():
-        place, dataset = f"families.lveval.datasets.{name}", BY_NAME[name]
+        place, dataset = f"datasets.{name}", BY_NAME[name]
         if not block.sources:
             questions = f"questions with their documents, like {dataset.original}"
-            raise WrongInput(f"{place}.sources: is empty; name {'a book' if dataset.recalls_fact else questions}")
+            yield f"{place}.sources: is empty; name {'a book' if dataset.recalls_fact else questions}"
         for spec in (*block.sources, *block.distractors):
             if spec.language != dataset.language:
-                raise WrongInput(
+                yield (
                     f"{place}: {spec.name}: language {spec.language}, where the dataset is in {dataset.language}; "
                     "correct the source's language, or name another source"
                 )
     for model in settings.prescreen:
         if isinstance(models[model], Rules):
-            raise WrongInput(
-                "families.lveval.prescreen: the rules model does not answer questions; leave it empty, or name an "
-                f"endpoint under models.{model}"
+            yield (
+                "prescreen: the rules model does not answer questions; leave it empty, or name an endpoint under "
+                f"models.{model}"
             )
-    _ = settings.pair_sources, settings.document_sources  # each raises `WrongInput` for a file read in two ways
+    yield from settings.read_in_two_ways()
 
 
-def _each_once(placed: Iterable[tuple[str, SourceSpec]]) -> dict[str, SourceSpec]:
-    """Return the sources, each once. Raises `WrongInput` for a file that is read in two ways."""
-    read: dict[tuple[str, str], tuple[str, SourceSpec]] = {}
+def _each_once(placed: Iterable[tuple[str, SourceSpec]]) -> dict[tuple[str, str], tuple[str, SourceSpec]]:
+    """Return the first source of each file, with its place, by the file's format and path."""
+    first: dict[tuple[str, str], tuple[str, SourceSpec]] = {}
     for place, spec in placed:
-        first = read.setdefault((spec.format, spec.path), (place, spec))
-        if first[1] != spec:
-            raise WrongInput(
-                f"families.lveval.{place}: {spec.name} is read here in another way than under {first[0]} (language, "
-                "fields, limit or licence); let all datasets read a file alike"
-            )
-    return dict(read.values())
+        first.setdefault((spec.format, spec.path), (place, spec))
+    return first

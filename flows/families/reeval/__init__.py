@@ -11,7 +11,7 @@ from flows.construct.release import Released
 from flows.families.reeval import charts, filters, method, passages, prompts, rubric, verify
 from flows.families.reeval.evaluation import EVALUATION
 from flows.families.reeval.inference import ANSWERS, STYLES
-from flows.families.reeval.settings import ReEvalSettings, ready
+from flows.families.reeval.settings import ReEvalSettings, problems
 from flows.families.reeval.view import view
 from flows.llm.model import Prompt, Text
 from schemas.reeval import EnrichedCase, SwapCase
@@ -64,7 +64,7 @@ FAMILY = Family(
         authors="Yu, Cheng, Liu, Roth, Gao",
     ),
     settings=ReEvalSettings,
-    ready=ready,
+    problems=problems,
     prompts=prompts.PROMPTS,
     parts=(
         Part(

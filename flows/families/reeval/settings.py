@@ -1,6 +1,6 @@
 """ReEval's block of the configuration, and what must hold before anything is read."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Literal
 
@@ -8,12 +8,11 @@ from pydantic import Field, field_validator
 
 from data.sources import SourceSpec
 from flows.construct.entailment import DEFAULT_MODEL, Entailment
-from flows.construct.settings import FamilySettings
+from flows.construct.settings import FamilySettings, sources_of
 from flows.families.reeval.filters import LANGUAGES
 from flows.families.reeval.inference import Prompting, Style
 from flows.llm.model import Model
 from flows.llm.rules import Rules
-from schemas.errors import WrongInput
 
 MATRIX_SEEDS = 500  # section 4.4, "we randomly sample 500 examples"
 SHOTS: tuple[Literal[0, 5], ...] = (0, 5)  # section 4.1, "5 static demonstration examples are used"
@@ -59,32 +58,33 @@ class ReEvalSettings(FamilySettings):
         return "off" if value is False else value
 
 
-def ready(settings: ReEvalSettings, models: Mapping[str, Model]) -> None:
-    """Raise `WrongInput` if the pivot cannot select the seeds, or a source is in no language of ours."""
+def problems(settings: ReEvalSettings, models: Mapping[str, Model]) -> Iterator[str]:
+    """Yield a problem if the pivot cannot select the seeds, and for each source that is in no language of ours."""
     if not settings.sources:
-        raise WrongInput("families.reeval.sources: is empty; name question answering data to perturb")
-    for spec in (*settings.sources, *settings.passages):
+        yield "sources: is empty; name question answering data to perturb"
+    for place, spec in sources_of(settings, ("sources", "passages")):
         if spec.language not in LANGUAGES:
-            raise WrongInput(
-                f"families.reeval: {spec.name}: language {spec.language}: ReEval reads "
-                f"{' and '.join(LANGUAGES)}; correct the source's language, or leave it out"
+            yield (
+                f"{place}: {spec.name}: language {spec.language}: ReEval reads {' and '.join(LANGUAGES)}; correct the "
+                "source's language, or leave it out"
             )
     if settings.seeds == "all":
         return
     for pivot in settings.pivots:
         if isinstance(models[pivot], Rules):
-            raise WrongInput(
-                "families.reeval.seeds: the rules model does not answer questions; write `seeds: all`, or name an "
-                f"endpoint for the role {pivot} (models.{pivot})"
+            yield (
+                "seeds: the rules model does not answer questions; write `seeds: all`, or name an endpoint for the "
+                f"role {pivot} (models.{pivot})"
             )
     if settings.right == "em":
         return
     if settings.entailment == "off":
-        raise WrongInput(
-            f"families.reeval.right: {settings.right} needs an entailment model, which is off; write `right: em`, or "
-            "name one under entailment"
+        yield (
+            f"right: {settings.right} needs an entailment model, which is off; write `right: em`, or name one under "
+            "entailment"
         )
-    entailment_model(settings.entailment).load()
+    else:
+        entailment_model(settings.entailment).load()
 
 
 @cache

@@ -14,7 +14,7 @@ from flows.families.refutebench import charts, method, plan, prompts, rubric, ve
 from flows.families.refutebench.cases import cases
 from flows.families.refutebench.score import tables
 from flows.families.refutebench.selected_ratings import select_ratings
-from flows.families.refutebench.settings import RefuteBenchSettings, ready
+from flows.families.refutebench.settings import RefuteBenchSettings, problems
 from flows.families.refutebench.view import view
 from schemas.refutebench import ProtocolSettings, Rating, RefutationDialogue, Seed
 from schemas.source import Assignment
@@ -34,7 +34,7 @@ FAMILY = Family(
         authors="Yan, Luo, Zhang",
     ),
     settings=RefuteBenchSettings,
-    ready=ready,
+    problems=problems,
     prompts=prompts.PROMPTS,
     parts=(
         Part(

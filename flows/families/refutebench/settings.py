@@ -1,6 +1,6 @@
 """RefuteBench's block of the configuration, and what a build needs before it can start."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
@@ -9,7 +9,6 @@ from data.sources import SourceSpec
 from flows.construct.settings import FamilySettings
 from flows.families.refutebench.prompts import REFUTER
 from flows.llm.model import Model
-from schemas.errors import WrongInput
 from schemas.refutebench import Refuter, SeedTask
 
 Name = Annotated[str, Field(min_length=1)]
@@ -72,15 +71,10 @@ class RefuteBenchSettings(FamilySettings):
         return value
 
 
-def ready(settings: RefuteBenchSettings, models: Mapping[str, Model]) -> None:
-    """Raise `WrongInput` if there is no source, or the rules should refute in a style."""
+def problems(settings: RefuteBenchSettings, models: Mapping[str, Model]) -> Iterator[str]:
+    """Yield a problem if there is no source, and if the rules should refute in a style."""
     if not any(settings.sources.values()):
-        raise WrongInput(
-            "families.refutebench.sources: is empty; name sources under translation, summarisation, writing"
-        )
+        yield "sources: is empty; name sources under translation, summarisation, writing"
     by_rules = models[REFUTER].identity().get("provider") == "rules"
     if by_rules and settings.style and "agent" in settings.refuters:
-        raise WrongInput(
-            "families.refutebench.style: the rules refute in plain words alone; set style: [], or name a model for the "
-            "role refuter"
-        )
+        yield "style: the rules refute in plain words alone; set style: [], or name a model for the role refuter"

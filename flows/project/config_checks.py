@@ -1,0 +1,86 @@
+"""What is wrong with a configuration beyond its text: all of it at once, before anything is started or paid for."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from data.sources import check_source
+from flows.construct.engine import Family
+from flows.construct.settings import FamilySettings, sources_of
+from flows.llm.model import Model
+from flows.project.models import Models
+from flows.project.settings import Config, ConfigError
+from schemas.errors import WrongInput, WrongInputs, nearest
+
+
+def check_config(config: Config, models: Models, path: Path) -> None:
+    """Raise `ConfigError` with the problems of templates, rubrics, models and sources; `path` is the configuration."""
+    problems = [
+        *_unused_templates(config),
+        *_unasked_surveys(config),
+        *(f"annotation.strangers.{problem}" for problem in study_problems(config)),
+    ]
+    lines = [f"{path}: {problem}" for problem in problems]
+    for family, settings in config.chosen():
+        try:
+            named = models.of(family, settings)
+        except WrongInput as error:
+            lines += error.problems if isinstance(error, WrongInputs) else [str(error)]
+            named = None
+        lines += (f"{path}: families.{family.name}.{problem}" for problem in _problems(family, settings, named))
+    if lines:
+        raise ConfigError(*dict.fromkeys(lines))
+
+
+def _unused_templates(config: Config) -> Iterator[str]:
+    """Yield a problem if the folder of templates does not exist, and for each template that belongs to no prompt."""
+    if config.prompts is None:
+        return
+    folder = Path(config.prompts)
+    if not folder.is_dir():
+        yield f"prompts: {folder}: no such folder; it holds templates such as FAMILY/PROMPT.j2"
+    prompt_names = {
+        name
+        for family, _ in config.chosen()
+        for prompt in family.prompts
+        for name in (f"{prompt.name}.j2", f"{family.name}/{prompt.name}.j2")
+    }
+    for path in sorted(folder.rglob("*.j2")):
+        name = path.relative_to(folder).as_posix()
+        if name not in prompt_names:
+            yield f"prompts: {path}: no prompt has this name; {nearest(name, sorted(prompt_names))}"
+
+
+def _unasked_surveys(config: Config) -> Iterator[str]:
+    """Yield a problem for each questionnaire on a rubric that no part of the families asks people under."""
+    for name in config.annotation.surveys:
+        if name not in (asking := config.asking()):
+            yield f"annotation.surveys.{name}: nobody is asked under this rubric; {nearest(name, sorted(asking))}"
+
+
+def study_problems(config: Config) -> Iterator[str]:
+    """Yield a problem if the study for strangers has a rubric that nobody is asked under, or whose work may go back."""
+    study = config.annotation.strangers
+    if study is None:
+        return
+    asking = config.asking()
+    if study.rubric not in asking:
+        yield f"rubric: nobody is asked under this rubric; {nearest(study.rubric, sorted(asking))}"
+    elif asking[study.rubric][1].review is not None:
+        yield "rubric: its work is reviewed, and may go back to whoever has left; name another"
+
+
+def _problems(family: Family, settings: FamilySettings, models: dict[str, Model] | None) -> Iterator[str]:
+    """Yield what keeps a family from being built, with its place in the settings; without models, what shows so far."""
+    own = list(family.problems(settings, models)) if family.problems is not None and models is not None else []
+    yield from own
+    wanted = family.wanted(settings)
+    reading = [part for part in wanted if not family.makers(part)]
+    named = [(part, setting, spec) for part in reading for setting, spec in sources_of(settings, part.sources)]
+    if not named and not own and not any(part.planned for part in reading):
+        settings_of_sources = dict.fromkeys(name for part in reading for name in part.sources)
+        yield f"{' or '.join(settings_of_sources)}: no source is named; name one"
+    for part, setting, spec in named:
+        try:
+            check_source(spec, part.source)  # type: ignore[arg-type]
+        except WrongInput as error:
+            yield f"{setting}: {error}"

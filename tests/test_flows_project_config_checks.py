@@ -1,0 +1,103 @@
+"""All that is wrong with a configuration is told at once, before anything is started."""
+
+from pathlib import Path
+
+import pytest
+
+from flows.project.settings import ConfigError, load_config
+from flows.run import terminal
+
+TEXT = """
+name: mine
+sed: 3
+famlies: {}
+release: {rep: a/b, held_out: 2}
+embedder: {nam: x}
+models: {builder: {provider: endpoint, name: m, temperature: yes, concurency: 3}}
+families:
+  urak: {}
+  reeval: {sources: [{formt: csv}, {format: csv, pth: q.csv}], parts: [cases]}
+  charpeval: {shots: [1, no], parts: [item]}
+  lveval: {parts: [contexts, pair, keyword]}
+"""
+"""Mistakes in the text alone."""
+
+SOURCES = """
+name: mine
+prompts: templates
+annotation: {people: {a1: ann@example.org}, surveys: {reeval-suport: {writes: [{name: change, title: Change what}]}}}
+models: {pivot: {provider: endpoint, name: m, api_key_env: NO_SUCH_KEY}}
+families:
+  reeval: {sources: [{format: csv, path: q.csv}, {format: csv, path: none.csv}]}
+  uraq: {prescreen: [other], statements_from: {format: csv, path: q.csv, fields: {text: txt, topic: thema}}}
+  refutebench: {}
+  lveval:
+    datasets:
+      cmrc-mixup: {}
+      multifieldqa-en-mixup: {sources: [{format: csv, path: q.csv, fields: {question: frage}}]}
+"""
+"""Mistakes that show only beside the files and the environment."""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "mine.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_every_mistake_in_the_text_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path, TEXT)
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert [problem.removeprefix(f"{path}: ").partition(";")[0] for problem in caught.value.problems] == [
+        "families.urak: unknown family",
+        "families.reeval.sources.0.path: is missing",
+        "families.reeval.sources.0.formt: unknown key",
+        "families.reeval.sources.1.pth: unknown key",
+        "families.charpeval.shots.0: input should be 0 or 3 (found 1)",
+        "families.lveval.parts: unknown part 'pair'",
+        "families.lveval.parts: unknown part 'keyword'",
+        "models.builder.concurency: unknown key",
+        "embedder.nam: unknown key",
+        "release.held_out: input should be less than 1 (found 2)",
+        "release.rep: unknown key",
+        "sed: unknown key",
+        "famlies: unknown key",
+    ]
+    assert 'did you mean "format"?' in str(caught.value)
+
+
+def test_what_stands_beside_the_files_is_told_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "q.csv").write_text("frage,antwort,text\nWho?,Ann,Ann came.\n", encoding="utf-8")
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates" / "ask_qestion.j2").write_text("Ask.", encoding="utf-8")
+    monkeypatch.setattr(terminal, "begin_prefect", lambda state: pytest.fail("the engine was started"))
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    path = written(tmp_path, SOURCES)
+    with pytest.raises(ConfigError) as caught:
+        terminal.run_in_terminal(path, tmp_path / "out", None)
+    found = "found frage, antwort, text; say which are meant, as in fields:"
+    more = "evidence, title, other_answer, other_evidence, sides, id"
+    template, table = tmp_path / "templates" / "ask_qestion.j2", tmp_path / "q.csv"
+    told = [problem.removeprefix(f"{path}: ") for problem in caught.value.problems]
+    assert told == [
+        f'prompts: {template}: no prompt has this name; did you mean "ask_question.j2"?',
+        'annotation.surveys.reeval-suport: nobody is asked under this rubric; did you mean "reeval-support"?',
+        "the environment variable NO_SUCH_KEY (api_key_env) holds no key; set it, or remove api_key_env for a server "
+        "without keys",
+        f"families.reeval.sources[1]: {tmp_path / 'none.csv'}: no such file; paths are relative to the configuration "
+        "file",
+        f'families.reeval.sources[0]: {table}: row 1: expected the fields "question" and "answers", {found} '
+        f"{{question: ..., answers: antwort}}; fields may also name {more}",
+        "models.other: is missing; families.uraq asks a model of that name",
+        f'families.uraq.statements_from: {table}: row 1: expected the fields "txt" and "thema", {found} '
+        "{text: text, topic: ...}; fields may also name id",
+        "families.refutebench.sources: is empty; name sources under translation, summarisation, writing",
+        "families.refutebench.style: the rules refute in plain words alone; set style: [], or name a model for "
+        "the role refuter",
+        "families.lveval.datasets.cmrc-mixup.sources: is empty; name questions with their documents, like CMRC 2018",
+        f'families.lveval.datasets.multifieldqa-en-mixup.sources[0]: {table}: row 1: expected a field "answers", '
+        f"{found} {{answers: antwort}}; fields may also name {more}",
+    ]
