@@ -24,7 +24,8 @@ def agreement_of(
 
     - a choice: percent agreement, Cohen's and Fleiss' kappa, nominal alpha;
     - a choice on a scale: percent agreement, ordinal alpha, Pearson's and Spearman's correlation;
-    - a text: the share of pairs who wrote the same, since two texts can both be right; notes are left out;
+    - a text: the share of pairs who wrote the same, since two texts can both be right; notes are left out, and boxes
+      that somebody left empty, but for those with a field of the record, where nothing written corrects nothing;
     - a mark: the mean F1 of the marked tokens.
 
     Intervals are bootstrapped over the items, seeded, with `draws` samples; with 0 there are none.
@@ -37,7 +38,10 @@ def agreement_of(
             used = measures.of_one_size(answers) if measure == "Fleiss' kappa" else answers
             rows.append(_row(ask.name, measure, used, function, seed, draws))
     for write in (write for write in rubric.writes if not write.note):
-        texts = _items({place: " ".join(work.answers.get(write.name, "").split()) for place, work in last.items()})
+        empty = "" if write.corrects else None
+        texts = _items(
+            {place: " ".join(work.answers.get(write.name, "").split()) or empty for place, work in last.items()}
+        )
         rows.append(_row(write.name, "identical texts", texts, measures.percent_agreement, seed, draws))
     for mark in rubric.marks:
         spans = _items({place: work.marks.get(mark.name, ()) for place, work in last.items()})

@@ -171,6 +171,17 @@ def test_each_question_has_the_measures_that_suit_it() -> None:
     assert {(row.items, row.people) for row in rows.values()} == {(3, ("a", "b"))}
 
 
+def test_boxes_left_empty_are_no_texts_that_agree() -> None:
+    works = [done("t1", "a", "no", "1", ""), done("t1", "b", "no", "1", " "), done("t2", "a", "yes", "1", "It sank.")]
+    (row,) = (row for row in agreement_of(RUBRIC, works, draws=0) if row.measure == "identical texts")
+    assert row.value is None
+    corrects = RUBRIC.model_copy(
+        update={"writes": tuple(part.model_copy(update={"corrects": True}) for part in RUBRIC.writes)}
+    )
+    (row,) = (row for row in agreement_of(corrects, works, draws=0) if row.question == "lie")
+    assert row.value == 1, "both left the record's text as it is"
+
+
 def test_the_order_of_annotations_does_not_matter_and_the_last_of_one_person_counts() -> None:
     earlier = done("t2", "a", "yes", "1", "It sank.")
     rows = agreement_of(RUBRIC, GIVEN, seed=3, draws=50)
