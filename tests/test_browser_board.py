@@ -14,6 +14,7 @@ import httpx
 import pytest
 import uvicorn
 
+from flows.annotate.board.reading import State
 from flows.annotate.board.server import board_app, listen_on
 from flows.project.output_files import remember, write_output_files
 from flows.project.project import Project
@@ -94,6 +95,23 @@ async def test_the_board_renews_itself_and_leaves_filters_and_scroll(browser: An
     assert page.url == f"{address}?person=a2"
     assert {url.partition("?")[0] for url in asked if not url.startswith("data:")} == {address, f"{address}board.js"}
     assert problems == []
+
+
+async def test_a_board_that_was_opened_before_its_first_reading_gets_its_title_and_filters(
+    browser: Any, served: tuple[Any, ...]
+) -> None:
+    _, board, address = served
+    read, board.state = board.state, State()
+    page = await browser.new_page(viewport=SIZES[0])
+    await page.goto(address)
+    assert await page.inner_text("h1") == "The board: annotation board"
+    assert await page.locator("select[name=person] option").all_inner_texts() == ["all"]
+    board.state = read
+    await page.wait_for_selector("#toy-words")
+    assert await page.inner_text("h1") == "toys: annotation board"
+    assert await page.title() == "toys: annotation board"
+    people = await page.locator("select[name=person] option").all_inner_texts()
+    assert people == ["all", "a1", "a2", "a3", "a4"]
 
 
 async def test_the_board_renews_itself_after_a_skip_to_it_and_a_step_back(

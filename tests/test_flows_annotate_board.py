@@ -6,6 +6,7 @@ import re
 import socket
 import threading
 import time
+from dataclasses import replace
 from datetime import timedelta
 from html import unescape
 from pathlib import Path
@@ -276,6 +277,18 @@ def test_before_the_first_pull_and_the_first_reading_the_page_says_so(tmp_path: 
     assert client.get("/hours.csv").status_code == 404
     board.renew()
     assert "Last pull never" in read(client.get("/").text)
+
+
+def test_a_rubric_without_tasks_is_not_on_the_page(tmp_path: Path) -> None:
+    board = Team(tmp_path, words(1), ["a1"]).board()
+    board.renew()
+    (rubric,) = board.state.rubrics or ()
+    empty = replace(rubric, name="toy-empty", states={}, lines=())
+    page = board_page(replace(board.state, rubrics=(rubric, empty)), Filters())
+    assert "0 of 1 tasks finished" in read(page)
+    assert "toy-empty" not in page, "neither as a section nor in the filters"
+    page = board_page(replace(board.state, rubrics=(empty,)), Filters())
+    assert "This build has no task for people." in read(page)
 
 
 def test_long_lists_are_cut_and_say_so(tmp_path: Path) -> None:

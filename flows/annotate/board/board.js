@@ -17,7 +17,7 @@ function openNow() {
 function show(text) {
   const next = new DOMParser().parseFromString(text, "text/html");
   const unfolded = openNow();
-  for (const name of ["main", "read"]) {
+  for (const name of ["title", "read", "main"]) {
     const now = document.getElementById(name);
     const then = next.getElementById(name);
     if (now && then) {

@@ -72,7 +72,7 @@ class Filters:
 
 def board_page(state: State, filters: Filters) -> str:
     """Return the page."""
-    rubrics = state.rubrics or ()
+    rubrics = [rubric for rubric in state.rubrics or () if rubric.states or any(map(_has_work, rubric.lines))]
     wanted = [rubric for rubric in rubrics if filters.rubric in ("", rubric.name)]
     lines = [line.progress for rubric in rubrics for line in rubric.lines]
     hours = [row for row in state.hours if filters.person in ("", row.person)]
