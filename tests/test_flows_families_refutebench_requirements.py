@@ -188,6 +188,7 @@ def test_words_applied_are_met_where_they_stand(text: str, wanted: Requirement) 
 
 
 @given(TEXTS, st.sampled_from([*MANNERS, *EXCHANGES]), st.sampled_from(MANNERS))
+@example("？！", Requirement("questions"), Requirement("exclamation marks"))
 def test_what_is_met_stays_met_when_another_style_is_applied(text: str, one: Requirement, other: Requirement) -> None:
     if conflicts(one, other) or same(one, other):
         return

@@ -94,7 +94,7 @@ FAMILY = Family(
             steps=(
                 expand(
                     method.open_dialogue,
-                    version=4,
+                    version=5,
                     slots=method.dialogue_slots,
                     expected=Expected(slots=plan.dialogues_per_seed),
                     prepare=method.index_seeds,
@@ -102,7 +102,7 @@ FAMILY = Family(
                 ),
                 each(
                     method.hold_dialogue,
-                    version=6,
+                    version=7,
                     prompts=[prompts.RESPOND, prompts.REFUTE, prompts.CHECK_REFUTATION],
                     asks={prompts.RESPOND.role: "evaluated"},
                     settings=["rounds", "style", "lexicon", "forgetting", "ignoring"],

@@ -37,6 +37,8 @@ _CONTRACTED = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile('“[^”]*”|"[^"]*"')
+_ASKING_MARKS = re.compile("[?？][!！?？]*")
+_ASKING = re.compile(rf"{_ASKING_MARKS.pattern}\s*$")
 _QUOTES = re.compile('["“”「」『』]')
 _NUMBER = re.compile(NUMBER_WORDS, re.IGNORECASE)
 
@@ -123,13 +125,13 @@ def _has_figures(text: str) -> bool:
 
 def _asks(sentence: str) -> bool:
     """Return whether a sentence is a question of the writer's own."""
-    return sentence.rstrip().endswith(("?", "？")) and _QUOTES.search(sentence) is None
+    return _ASKING.search(sentence) is not None and _QUOTES.search(sentence) is None
 
 
 def _without_questions(text: str) -> str:
     while any(map(_asks, pieces(text))):
         rest = "".join(sentence for sentence in pieces(text) if not _asks(sentence)).rstrip()
-        text = rest if any(map(str.isalnum, rest)) else re.sub("[?？]+", ".", text)
+        text = rest if any(map(str.isalnum, rest)) else _ASKING_MARKS.sub(".", text)
     return text
 
 
