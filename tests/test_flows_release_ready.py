@@ -146,7 +146,7 @@ def test_the_doctor_tells_what_a_release_of_a_configuration_needs(
     hub: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a repository it asks no network."""
-    (tmp_path / "rows.jsonl").write_text('{"question": "Who?", "answer": "Ada.", "context": "It was Ada."}\n')
+    (tmp_path / "rows.jsonl").write_text('{"question": "Who?", "answers": "Ada.", "evidence": "It was Ada."}\n')
     families = {"uraq": {"statements": 30}}
     plain = write_config(tmp_path, name="plain.yaml", families=families)
     assert check_configuration(plain, tmp_path / "out") is None

@@ -58,8 +58,18 @@ class ReEvalSettings(FamilySettings):
         return "off" if value is False else value
 
 
-def problems(settings: ReEvalSettings, models: Mapping[str, Model]) -> Iterator[str]:
-    """Yield a problem if the pivot cannot select the seeds, and for each source that is in no language of ours."""
+def problems(settings: ReEvalSettings, models: Mapping[str, Model]) -> list[str]:
+    """Return a problem if the pivot cannot select the seeds, and for each source that is in no language of ours.
+
+    If there is none, the entailment model that grades is loaded. Raises `WrongInput` if it cannot be.
+    """
+    shown = list(_shown_problems(settings, models))
+    if not shown and settings.seeds != "all" and settings.right != "em":
+        entailment_model(settings.entailment).load()
+    return shown
+
+
+def _shown_problems(settings: ReEvalSettings, models: Mapping[str, Model]) -> Iterator[str]:
     if not settings.sources:
         yield "sources: is empty; name question answering data to perturb"
     for place, spec in sources_of(settings, ("sources", "passages")):
@@ -76,15 +86,11 @@ def problems(settings: ReEvalSettings, models: Mapping[str, Model]) -> Iterator[
                 "seeds: the rules model does not answer questions; write `seeds: all`, or name an endpoint for the "
                 f"role {pivot} (models.{pivot})"
             )
-    if settings.right == "em":
-        return
-    if settings.entailment == "off":
+    if settings.right != "em" and settings.entailment == "off":
         yield (
             f"right: {settings.right} needs an entailment model, which is off; write `right: em`, or name one under "
             "entailment"
         )
-    else:
-        entailment_model(settings.entailment).load()
 
 
 @cache
