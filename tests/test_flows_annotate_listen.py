@@ -1,8 +1,10 @@
 """While somebody listens, what follows from people's work reaches them by itself, and their texts are checked."""
 
+import socket
+import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -202,3 +204,27 @@ def test_a_page_is_answered_if_it_asks_properly(tmp_path: Path, checks: listen.T
             assert answer(wrong).status_code == 400, wrong
         assert not (tmp_path / "changed").exists(), "no work was reported"
         assert answer(asked).json() == [problem]
+
+
+def test_who_hangs_up_before_the_answer_is_not_in_the_lead_s_terminal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    answering: list[threading.Thread] = []
+    asked, gone = threading.Event(), threading.Event()
+
+    def check(form: str, item: str, answers: Mapping[str, str]) -> list[Finding]:
+        answering.append(threading.current_thread())
+        asked.set()
+        assert gone.wait(SOON_S)
+        return []
+
+    body = b'{"rubric": "toy-words", "item_key": "1", "result": []}'
+    with Listener(tmp_path, check=check) as listener:
+        with socket.create_connection(("127.0.0.1", httpx.URL(listener.url).port or 0)) as page:
+            page.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # the end is known at once
+            head = f"POST /{CHECK} HTTP/1.1\r\n{SECRET_HEADER}: {secret_of(tmp_path)}\r\nContent-Length: {len(body)}"
+            page.sendall(f"{head}\r\n\r\n".encode() + body)
+            assert asked.wait(SOON_S)
+        gone.set()
+        answering[0].join(SOON_S)
+    assert capfd.readouterr() == ("", "")

@@ -8,12 +8,14 @@ import hmac
 import json
 import re
 import secrets
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from annotation.label_studio.accounts import write_private
 from annotation.label_studio.answers import unchecked_answers
@@ -120,7 +122,7 @@ class Listener:
             def log_message(self, format: str, *args: object) -> None:
                 """Stay silent: the library would write each request to the terminal."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self._server = _Server(("127.0.0.1", port), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/"
 
     def __enter__(self) -> "Listener":
@@ -148,6 +150,13 @@ class Listener:
         self._heard.set()
         self._server.shutdown()
         self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Stay silent of whoever hung up: Label Studio does, after a second, and its report is marked by then."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def _checked(body: bytes, check: Check) -> tuple[HTTPStatus, bytes]:
