@@ -160,7 +160,8 @@ def _count(queue: Queue, project: Any, user: Any) -> None:
     """Count a queue's tasks."""
     tasks = Task.objects.filter(project=project)
     mine = Q(annotations__completed_by=user, annotations__was_cancelled=False)
-    for retired, listed in tasks.filter(mine).distinct().values_list(KT(f"data__{RETIRED}"), KT(f"data__{LISTED}")):
+    done = tasks.filter(mine).distinct().values_list("id", KT(f"data__{RETIRED}"), KT(f"data__{LISTED}"))
+    for _, retired, listed in done:  # with the id, as two tasks may be listed alike
         queue.done += 1
         if retired:
             queue.outdated[str(listed).partition(":")[0]] += 1
