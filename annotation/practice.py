@@ -1,7 +1,7 @@
 """The practice set that a person completes before any real task, with feedback on wrong answers."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 
 from annotation.review import same_form
@@ -67,13 +67,18 @@ def practice_for(by: str, practice: Iterable[Task], annotations: Iterable[Annota
 def practice_left(by: str, practice: Sequence[Task], annotations: Iterable[Annotation], rubric: Rubric) -> list[Task]:
     """Return the practice tasks that a person has yet to answer rightly; an answer in another language counts."""
     last = _last_answers(by, annotations, rubric)
-    left = {task.key for task in practice if task.key not in last or _is_wrong(task, last[task.key], rubric)}
+    left = _left(practice, last, rubric)
     return [task for task in practice_for(by, practice, last.values(), rubric) if task.key in left]
 
 
 def passed_practice(by: str, practice: Sequence[Task], annotations: Iterable[Annotation], rubric: Rubric) -> bool:
     """Return whether a person's last answer to each practice task is right; on a scale, a neighbour is right too."""
-    return not practice_left(by, practice, annotations, rubric)
+    return not _left(practice, _last_answers(by, annotations, rubric), rubric)
+
+
+def _left(practice: Iterable[Task], last: Mapping[str, Annotation], rubric: Rubric) -> set[str]:
+    """Return the keys of the practice tasks whose last answers are not right, or that have none."""
+    return {task.key for task in practice if task.key not in last or _is_wrong(task, last[task.key], rubric)}
 
 
 def failed_practice(by: str, practice: Iterable[Task], annotations: Iterable[Annotation], rubric: Rubric) -> bool:

@@ -16,7 +16,7 @@ from flows.rebuild.command import gc, rebuild
 from flows.release.command import diff, doctor, release, verify
 from flows.run.command import explain, run, show
 from flows.serve.command import serve
-from schemas.errors import Conflicts, Failed, WrongInput, WrongInputs
+from schemas.errors import Conflicts, Failed, WrongInput
 
 INTERRUPTED = 130
 STOPPED = "stopped; run the same command again to go on from here"
@@ -101,6 +101,6 @@ def main() -> None:
 
 def _print_error(message: str, error: BaseException | None) -> None:
     """Print a line, or a line for each of several problems."""
-    lines = error.problems if isinstance(error, WrongInputs | Conflicts) and message == str(error) else (message,)
+    lines = error.problems if isinstance(error, WrongInput | Conflicts) and message == str(error) else (message,)
     for line in lines:
         typer.echo(f"touchstone: {' '.join(line.split())}", err=True)

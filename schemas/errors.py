@@ -9,13 +9,19 @@ from pydantic import ValidationError
 class WrongInput(Exception):  # noqa: N818 - names what is wrong
     """The user's input is wrong: a file, a row, a key, a setting. Exit code 2."""
 
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong, each in a line."""
+        return (str(self),)
+
 
 class WrongInputs(WrongInput):
     """Several things are wrong; each has a line of the message."""
 
-    def __init__(self, *problems: str) -> None:
-        super().__init__(*problems)
-        self.problems = problems
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong, each in a line."""
+        return self.args
 
     def __str__(self) -> str:
         return "\n".join(self.problems)

@@ -26,6 +26,7 @@ from flows.annotate.work import (
     collect,
     read_annotations,
     read_excluded,
+    undamaged,
     whole_lines,
     works,
 )
@@ -268,8 +269,7 @@ def _write_verdicts(
     """
     by_task = {task.key: task.item_key for task in work.tasks}
     codes = codes_of(project)
-    path = project.out / "annotations" / f"{work.rubric.name}.jsonl"
-    last = whole_lines(path.read_bytes(), Annotation) if path.exists() else ()
+    last = undamaged(project, work.rubric.name, Annotation)
     touched = {
         by_task[annotation.key]
         for annotation in (*annotations, *last)

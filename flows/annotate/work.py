@@ -375,8 +375,13 @@ def read_annotations(project: Project, rubric: str) -> list[Annotation]:
 
 def read_excluded(project: Project, rubric: str) -> list[Excluded]:
     """Return the annotations that the last pull excluded, without damaged lines."""
-    path = project.out / "annotations" / f"{rubric}{APART}.jsonl"
-    return list(whole_lines(path.read_bytes(), Excluded)) if path.exists() else []
+    return list(undamaged(project, f"{rubric}{APART}", Excluded))
+
+
+def undamaged(project: Project, name: str, model: type[M]) -> Iterator[M]:
+    """Yield the records of a file that the last pull wrote, without damaged lines; none before the first."""
+    path = project.out / "annotations" / f"{name}.jsonl"
+    return whole_lines(path.read_bytes(), model) if path.exists() else iter(())
 
 
 def whole_lines(content: bytes, model: type[M]) -> Iterator[M]:

@@ -9,7 +9,7 @@ from flows.construct.settings import FamilySettings, sources_of
 from flows.llm.model import Model
 from flows.project.models import Models
 from flows.project.settings import Config, ConfigError
-from schemas.errors import WrongInput, WrongInputs, nearest
+from schemas.errors import WrongInput, nearest
 
 
 def check_config(config: Config, models: Models, path: Path) -> None:
@@ -24,7 +24,7 @@ def check_config(config: Config, models: Models, path: Path) -> None:
         try:
             named = models.of(family, settings)
         except WrongInput as error:
-            lines += error.problems if isinstance(error, WrongInputs) else [str(error)]
+            lines += error.problems
             named = None
         lines += (f"{path}: families.{family.name}.{problem}" for problem in _problems(family, settings, named))
     if lines:
@@ -52,8 +52,9 @@ def _unused_templates(config: Config) -> Iterator[str]:
 
 def _unasked_surveys(config: Config) -> Iterator[str]:
     """Yield a problem for each questionnaire on a rubric that no part of the families asks people under."""
+    asking = config.asking() if config.annotation.surveys else {}
     for name in config.annotation.surveys:
-        if name not in (asking := config.asking()):
+        if name not in asking:
             yield f"annotation.surveys.{name}: nobody is asked under this rubric; {nearest(name, sorted(asking))}"
 
 

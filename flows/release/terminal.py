@@ -24,7 +24,7 @@ from flows.project.settings import EmbedderSettings
 from flows.release.private_share import SECRET
 from flows.release.version import AS_BEFORE, PRIVATE, withdrawn_in_words
 from schemas.base import counted, visible
-from schemas.errors import Failed, WrongInput, WrongInputs
+from schemas.errors import Failed, WrongInput
 
 if TYPE_CHECKING:
     from flows.construct.embed import Embedder
@@ -99,7 +99,7 @@ def print_readiness(config: Path, out: Path) -> int:
     try:
         repo = check_configuration(config, out)
     except (WrongInput, Failed) as error:
-        problems = error.problems if isinstance(error, WrongInputs) else [str(error)]
+        problems = error.problems if isinstance(error, WrongInput) else [str(error)]
         for problem in problems:
             console.print(f"[red]✗[/] {escape(problem)}", soft_wrap=True)
         return len(problems)
