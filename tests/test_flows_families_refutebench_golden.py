@@ -11,8 +11,8 @@ GOLDEN = {
     "seeds make_seed": (1, "afda428c0b3c3db0"),
     "seeds choose_seeds": (1, "4f3c3a9b9fe03a1a"),
     "protocol state_protocol": (1, "85a5ea91aa8c7168"),
-    "dialogues open_dialogue": (4, "a514a63aafc43659"),
-    "dialogues hold_dialogue": (6, "125ecf741001f70e"),
+    "dialogues open_dialogue": (5, "a514a63aafc43659"),
+    "dialogues hold_dialogue": (7, "125ecf741001f70e"),
     "ratings open_rating": (1, "783d920478d04e64"),
     "ratings rate": (1, "3be50dfd38bf96e5"),
 }

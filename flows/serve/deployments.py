@@ -206,7 +206,7 @@ def deploy(path: Path, out: Path, command: str) -> Mapping[str, UUID]:
     """Create or update the deployments of a configuration on the server. Returns flow's name -> deployment.
 
     `command` runs a flow in a process of its own, in the current folder. Only rebuilds, which include every step, are
-    on a schedule; the others run on demand. Earlier scheduled runs that have not started are removed.
+    on a schedule; the others run on demand. Runs that were planned for later are planned anew.
     """
     config = load_config(path)
     schedule = schedule_of(config, path)

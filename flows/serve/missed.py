@@ -43,22 +43,19 @@ class Missed:
     """Parameters of the run."""
 
 
-def missed_rebuild(config: Config) -> Missed | None:
-    """Return what was missed; None if nothing was. Call it after `clear`, before `deploy` removes planned runs."""
+def missed_rebuild(config: Config, now: datetime) -> Missed | None:
+    """Return what was missed until `now`; None if nothing was. Call it after `clear`."""
     with get_client(sync_client=True) as client:
-        last = _rebuilds(client, config, FINAL, FlowRunSort.END_TIME_DESC)[:1]
-        planned = _rebuilds(client, config, (StateType.SCHEDULED,), FlowRunSort.EXPECTED_START_TIME_DESC)
+        last = _rebuilds(client, config, now, FINAL, FlowRunSort.END_TIME_DESC)[:1]
+        due = _due(client, config, now)
     for run in last:
         if run.state is not None and run.state.is_crashed():
             began = run.start_time or run.expected_start_time
             return Missed(f"the rebuild of {_time(began)} was cut off", f"again-{run.id}", run.parameters)
-    if config.schedule.cron is None:
+    if config.schedule.cron is None or not due:
         return None
-    for run in planned:
-        if run.auto_scheduled and run.run_count == 0 and run.state_name != WAITS:
-            due = _time(run.expected_start_time)
-            return Missed(f"a rebuild was due at {due}, when nothing served it", f"due-{due}", run.parameters)
-    return None
+    when = _time(due[0].expected_start_time)
+    return Missed(f"a rebuild was due at {when}, when nothing served it", f"due-{when}", due[0].parameters)
 
 
 def make_up(deployment: UUID, missed: Missed) -> None:
@@ -70,11 +67,25 @@ def make_up(deployment: UUID, missed: Missed) -> None:
         )
 
 
+def forget_due(config: Config, now: datetime) -> None:
+    """Delete the runs that were due until `now`: a worker would begin each of them. Call it before there is one."""
+    with get_client(sync_client=True) as client:
+        while due := _due(client, config, now):
+            for run in due:
+                client.delete_flow_run(run.id)
+
+
+def _due(client: SyncPrefectClient, config: Config, now: datetime) -> list[FlowRun]:
+    """Return planned rebuilds that were to start by now and have not, the latest first."""
+    planned = _rebuilds(client, config, now, (StateType.SCHEDULED,), FlowRunSort.EXPECTED_START_TIME_DESC)
+    return [run for run in planned if run.auto_scheduled and run.run_count == 0 and run.state_name != WAITS]
+
+
 def _rebuilds(
-    client: SyncPrefectClient, config: Config, states: tuple[StateType, ...], sort: FlowRunSort
+    client: SyncPrefectClient, config: Config, now: datetime, states: tuple[StateType, ...], sort: FlowRunSort
 ) -> list[FlowRun]:
     """Return rebuilds of the dataset that were to start by now."""
-    by_now = FlowRunFilterExpectedStartTime(before_=datetime.now(UTC))
+    by_now = FlowRunFilterExpectedStartTime(before_=now)
     return client.read_flow_runs(
         flow_filter=FlowFilter(name=FlowFilterName(any_=[REBUILD])),
         deployment_filter=DeploymentFilter(name=DeploymentFilterName(any_=[deployed_name(config)])),

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -47,7 +48,7 @@ def _serve(path: Path, out: Path, port: int) -> None:
     os.environ[API] = api  # read when Prefect is imported
     quieten_prefect(config.state)
     from flows.serve import deployments as deploy
-    from flows.serve.missed import make_up, missed_rebuild
+    from flows.serve.missed import forget_due, make_up, missed_rebuild
 
     deploy.schedule_of(config, path)
     with contextlib.ExitStack() as stack:
@@ -57,17 +58,19 @@ def _serve(path: Path, out: Path, port: int) -> None:
             deploy.reach(_shown(api))
             pool = deploy.open_pool(config)
             crashed = deploy.clear(config)
-            missed = missed_rebuild(config)
+            now = datetime.now(UTC)
+            missed = missed_rebuild(config, now)
             deployed = deploy.deploy(path, out, f"{sys.executable} -m prefect.engine")
             deploy.notify(config, notice)
+            reported = {run.id for run in deploy.ended(deployed)}
+            if missed is not None:
+                make_up(deployed["rebuild"], missed)
+            forget_due(config, now)
             stack.callback(_clear, config)
             worker = serve.worker(folder, pool, deploy.worker_of(config), environment)
             processes = [*local, stack.enter_context(worker)]
             stack.callback(_ignore_signals)
             _wait_for_schedule(config, deployed["rebuild"], folder, processes)
-            reported = {run.id for run in deploy.ended(deployed)}
-            if missed is not None:
-                make_up(deployed["rebuild"], missed)
         console.print(f"[green]✓[/] {escape(config.name)} is served: {', '.join(deploy.flows_of(path, out))}")
         console.print(f"  at        {escape(_shown(api).removesuffix('/api'))}", soft_wrap=True)
         _print_schedule(console, config, deployed["rebuild"])
