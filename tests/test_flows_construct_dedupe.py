@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.construct.centroid_lists import _Centroids
-from flows.construct.cosine_space import TILE, Space, Tile, _in_16_bits
+from flows.construct.cosine_space import TILE, Pairs, Space, Tile, _in_16_bits
 from flows.construct.dedupe import (
     Dedupe,
     NearDuplicate,
     Rule,
+    _first_neighbours,
     deduplicate,
 )
 from flows.construct.embed import FloatMatrix, SentenceBert
@@ -120,6 +121,29 @@ def test_the_rule_is_fewest_neighbours_first_then_id(vectors: FloatMatrix) -> No
     result = deduplicate(ids, vectors)
     assert result.kept == tuple(sorted(ids[row] for row in kept))
     assert deduplicate(ids, vectors, **BY_BLOCKS) == result
+
+
+@pytest.mark.parametrize("each", [1, 2, 5])
+def test_where_pairs_are_too_many_the_first_neighbours_of_each_row_are_held(each: int) -> None:
+    random = np.random.default_rng(each)
+    size = 50
+    rank = random.permutation(size)
+    pairs = [
+        (a, b) if random.random() < 0.5 else (b, a) for a in range(size) for b in range(a) if random.random() < 0.5
+    ]
+    random.shuffle(pairs)
+    chunks = [
+        Pairs(*np.array(pairs[start : start + 7], np.int32).T, np.zeros(len(pairs[start : start + 7]), np.float32))
+        for start in range(0, len(pairs), 7)
+    ]
+    held = _first_neighbours(iter(chunks), rank, 2 * size * each)
+    neighbours: dict[int, list[int]] = {row: [] for row in range(size)}
+    for a, b in pairs:
+        neighbours[max(a, b, key=lambda row: rank[row])].append(min(a, b, key=lambda row: rank[row]))
+    first = {
+        (row, other) for row, near in neighbours.items() for other in sorted(near, key=lambda row: rank[row])[:each]
+    }
+    assert sorted(zip(held.left.tolist(), held.right.tolist(), strict=True)) == sorted(first)
 
 
 @settings(deadline=None, max_examples=40)

@@ -72,6 +72,11 @@ class Pairs:
     def every(self, stride: int) -> "Pairs":
         return self.where(np.arange(len(self)) % stride == 0)
 
+    def turned(self, where: NDArray[np.bool_]) -> "Pairs":
+        """Return the pairs, left and right exchanged `where` it says."""
+        left, right = np.where(where, self.right, self.left), np.where(where, self.left, self.right)
+        return Pairs(left, right, self.cosines)
+
     def both_ways(self) -> "Pairs":
         return joined([self, Pairs(self.right, self.left, self.cosines)])
 

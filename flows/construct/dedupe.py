@@ -18,7 +18,8 @@ Cosines are decided exactly (`flows/construct/cosine_space.py`).
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -92,9 +93,10 @@ def deduplicate(
     `most_pairs`.
 
     Memory, in addition to `vectors`: the pairs of one tile, `most_pairs` pairs, and if the comparison is approximate 4
-    bytes for each statement and probe. No neighbour is left out: if there are more pairs, survivors are chosen block
-    by block, if every pair was compared with the same result. Time: the comparison of survivors grows with the square
-    of their number (`flows/construct/centroid_lists.py` says why).
+    bytes for each statement and probe. If there are more pairs, all count as neighbours. Survivors are then chosen
+    block by block if every pair was compared, with the same result; by lists, they are chosen first by those pairs of
+    each statement that decide most likely, and the lists are compared three times. Time: the comparison of survivors
+    grows with the square of their number (`flows/construct/centroid_lists.py` says why).
 
     Raises `Failed` if the recall stays low, and ValueError for repeated ids, vectors that are not of unit length or not
     one for each id, and a threshold outside (0, 1).
@@ -112,12 +114,12 @@ def deduplicate(
     if rule == "paper":
         removed = _most_similar_of_all(space, most_pairs)
     elif len(space) <= exact_up_to:
-        removed = _independent_set(space, came, all_pairs(space), most_pairs, exact=True)
+        removed = _independent_set(space, came, lambda: all_pairs(space), most_pairs, exact=True)
     else:
         ends = np.flatnonzero(np.diff(came, append=came[-1] + 1)) + 1  # the rows of each release and those before it
         exact = int(ends[ends <= exact_up_to].max(initial=0))
         lists, recall = centroid_lists(space, int(ends[ends > exact].min()), most_probes)
-        removed = _independent_set(space, came, proposed_pairs(space, lists, exact), most_pairs, exact=False)
+        removed = _independent_set(space, came, lambda: proposed_pairs(space, lists, exact), most_pairs, exact=False)
     return _unfold(ids, groups, removed, rule, recall)
 
 
@@ -180,12 +182,17 @@ def _unfold(
     return Dedupe(tuple(kept), tuple(sorted(removed, key=lambda duplicate: duplicate.id)), recall)
 
 
-def _independent_set(space: Space, came: Rows, proposed: Iterator[Pairs], most_pairs: int, *, exact: bool) -> Removed:
-    """Return the removed rows, given all pairs, or most of them if not `exact`; `came` is the release of each row."""
+def _independent_set(
+    space: Space, came: Rows, propose: Callable[[], Iterator[Pairs]], most_pairs: int, *, exact: bool
+) -> Removed:
+    """Return the removed rows; `came` is the release of each row.
+
+    `propose` yields all pairs, or most of them if not `exact`, in the same order at each call.
+    """
     neighbours = np.zeros(len(space), np.int64)
     held: list[Pairs] = []
     total = 0
-    for pairs in proposed:
+    for pairs in propose():
         np.add.at(neighbours, pairs.left, came[pairs.right] <= came[pairs.left])
         np.add.at(neighbours, pairs.right, came[pairs.left] <= came[pairs.right])
         total += len(pairs)
@@ -193,28 +200,53 @@ def _independent_set(space: Space, came: Rows, proposed: Iterator[Pairs], most_p
         if total > most_pairs:
             held.clear()
     order = np.lexsort((neighbours, came))
-    nearest = _Nearest(space, most_pairs)
-    if total > most_pairs:
+    rank = np.empty(len(space), np.int64)
+    rank[order] = np.arange(len(space))
+    fits = total <= most_pairs
+    if exact and not fits:
         kept = _mask(space, _survivors(space, order, []))
     else:
-        pairs = joined(held)
+        deciding = joined(held) if fits else _first_neighbours(propose(), rank, most_pairs)
         held.clear()
-        rank = np.empty(len(space), np.int64)
-        rank[order] = np.arange(len(space))
-        kept = _first_come(len(space), rank[pairs.left], rank[pairs.right])[rank]
+        kept = _first_come(len(space), rank[deciding.left], rank[deciding.right])[rank]
         if not exact:
-            kept = _compared(space, order, came, kept, pairs)
-        pairs = pairs.where(kept[pairs.left] != kept[pairs.right])
-        turned = kept[pairs.left]
-        nearest.add(
-            Pairs(np.where(turned, pairs.right, pairs.left), np.where(turned, pairs.left, pairs.right), pairs.cosines)
-        )
+            kept = _compared(space, order, came, kept, deciding)
+    nearest = _Nearest(space, most_pairs)
+    for pairs in [deciding] if fits else [] if exact else propose():
+        between = pairs.where(kept[pairs.left] != kept[pairs.right])
+        nearest.add(between.turned(kept[between.left]))
     unnamed = ~kept
     unnamed[nearest.named()] = False
     for rows in space.tiles(np.flatnonzero(unnamed)):
         for members in space.tiles(np.flatnonzero(kept)):
             nearest.add(Tile(space, members).pairs(rows))
     return nearest.removed()
+
+
+def _first_neighbours(proposed: Iterable[Pairs], rank: Rows, most_pairs: int) -> Pairs:
+    """Return of each row the pairs with those neighbours that are taken first, as many as fit `most_pairs`, or one.
+
+    These are the neighbours most likely to survive, and so to remove the row without a comparison.
+    """
+    each = max(1, most_pairs // (2 * len(rank)))
+    last = np.full(len(rank), len(rank))  # the rank beyond which a neighbour is not among the row's first
+    held = joined([])
+    waiting: list[Pairs] = []
+    for pairs in itertools.chain(proposed, [None]):
+        if pairs is not None:
+            later = pairs.turned(rank[pairs.left] < rank[pairs.right])
+            waiting.append(later.where(rank[later.right] <= last[later.left]))
+        if pairs is None or sum(map(len, waiting)) > max(most_pairs // 2, len(rank)):
+            held = joined([held, *waiting])
+            waiting.clear()
+            by_row = np.lexsort((rank[held.right], held.left))
+            starts = np.flatnonzero(np.diff(held.left[by_row], prepend=-1))
+            place = np.empty(len(held), np.int64)
+            place[by_row] = np.arange(len(held)) - np.repeat(starts, np.diff(starts, append=len(held)))
+            filled = place == each - 1
+            last[held.left[filled]] = rank[held.right[filled]]
+            held = held.where(place < each)
+    return held
 
 
 def _compared(space: Space, order: Rows, came: Rows, proposed: NDArray[np.bool_], pairs: Pairs) -> NDArray[np.bool_]:
