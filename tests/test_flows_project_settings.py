@@ -237,6 +237,15 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     assert config.families["uraq"].qa_sources[0].path == "acme/qa"
 
 
+def test_the_store_lies_beside_the_configuration_wherever_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    config = load_config(written(tmp_path, MINIMAL))
+    assert (Path(config.store), config.state) == (tmp_path / ".touchstone", tmp_path / ".touchstone")
+
+
 def test_of_a_packaged_file_only_what_is_written_lies_where_the_user_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

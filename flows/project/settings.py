@@ -24,6 +24,8 @@ from schemas.base import Frozen, odd_character
 from schemas.errors import WrongInputs, alike, nearest
 
 SAMPLE = "sample.yaml"
+STORE = ".touchstone"
+"""The folder of the stage files beside the configuration, where it names no other store."""
 MODEL_NAME = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$"
 """Files of predictions have this name."""
 WEB = r"^https?://[^\s<>\x00-\x1f]+$"
@@ -135,7 +137,7 @@ class Config(BaseModel):
     prompts: str | None = Field(None, description="A folder of prompt templates that replace the packaged ones")
     embedder: Literal["packaged"] | EmbedderSettings = "packaged"
     runner: Literal["threads", "dask"] = "threads"
-    store: str = Field(".touchstone", pattern=PRINTABLE, description="Folder or fsspec URL for the stage files")
+    store: str = Field(STORE, pattern=PRINTABLE, description="Folder or fsspec URL for the stage files")
     cache: str | None = Field(
         None, pattern=PRINTABLE, description="Database URL of the completion cache; SQLite in the store by default"
     )
@@ -167,7 +169,7 @@ class Config(BaseModel):
     @property
     def state(self) -> Path:
         """The local folder for databases: the store itself, if it is a folder."""
-        return Path(".touchstone") if "://" in self.store else Path(self.store)
+        return Path(STORE) if "://" in self.store else Path(self.store)
 
     def chosen(self) -> list[tuple[Family, FamilySettings]]:
         """Return the configured families with their settings."""
@@ -220,7 +222,7 @@ def load_config(path: Path) -> Config:
     folder = path.parent.resolve()
     # A packaged configuration writes to the current folder, not to the one where Python keeps its packages.
     writes_to = Path.cwd() if folder == sample_path().parent.resolve() else folder
-    return parse_config(with_absolute_paths(raw, folder, writes_to), str(path))
+    return parse_config(with_absolute_paths({"store": STORE, **raw}, folder, writes_to), str(path))
 
 
 def parse_config(raw: dict[str, Any], name: str) -> Config:
