@@ -74,7 +74,7 @@ def explain_record(name: str, out: Path | None) -> None:
     for id_, passed in stages.items():
         for place, (family, ref, record) in enumerate(passed):
             if isinstance(record, Dropped):
-                _explain_dropped(console, project, ref, record)
+                _explain_dropped(console, project, ref, record, told=place > 0)
             else:
                 _explain_kept(console, project, family, ref, record, told=place > 0)
         for ref, number in made_of[id_].items():
@@ -140,7 +140,8 @@ def _explain_kept(
         console.print(as_lines(f"  {_text_of(parent)}"), markup=False)
 
 
-def _explain_dropped(console: Console, project: Project, ref: StageRef, dropped: Dropped) -> None:
+def _explain_dropped(console: Console, project: Project, ref: StageRef, dropped: Dropped, *, told: bool) -> None:
+    """Print why a stage dropped a record, and what it was unless that was `told`."""
     console.print(Rule(f"{ref} · dropped", style="red", align="left"))
     console.print(f"id {dropped.item_id} · key {dropped.key}")
     measured = "" if dropped.value is None else f" ({round(dropped.value, 3):.10g})"
@@ -152,6 +153,8 @@ def _explain_dropped(console: Console, project: Project, ref: StageRef, dropped:
         console.print(as_lines(f"evidence: {dropped.evidence}"), markup=False)
     for related in _parents(project, [dropped.related_id] if dropped.related_id else []):
         console.print(as_lines(f"related: {related.id} {_text_of(related)}"), markup=False)
+    if told:
+        return
     arrived = (project.build.read(before).mentioning([dropped.item_id]) for before in project.build.before(ref))
     before = next((record for records in arrived for record in records if record.id == dropped.item_id), None)
     if before is not None:
