@@ -10,6 +10,7 @@ import pytest
 
 from data.publish.check import damage_of, faults_of, others_in
 from data.publish.folder import read_release, write_manifest
+from schemas.errors import WrongInput
 from schemas.release import ReleaseManifest
 from tests.releases import CANARY, note, release
 
@@ -69,6 +70,17 @@ def test_bytes_that_are_others(folder: Path) -> None:
     (folder / TOY).write_bytes(content[:-100])
     assert any(line.startswith(f"{TOY}: ") and "bytes, expected" in line for line in faults(folder))
     assert any("cannot be read" in line for line in faults(folder))
+
+
+def test_a_column_whose_name_is_no_text(folder: Path) -> None:
+    (folder / TOY).write_bytes((folder / TOY).read_bytes().replace(b"reviewed", b"\xffeviewed"))
+    assert any(line.startswith(f"{folder / TOY}: cannot be read") for line in faults(folder))
+
+
+def test_a_number_that_is_too_long(folder: Path) -> None:
+    replace(folder, "manifest.json", '"seed": 7', f'"seed": {10**30}')
+    with pytest.raises(WrongInput, match=r"manifest\.json: damaged manifest \(Integer exceeds 64-bit range\)"):
+        read_release(folder)
 
 
 def test_files_that_are_missing_or_more(folder: Path) -> None:
@@ -225,6 +237,8 @@ def test_damage_is_told_without_reading_rows(tmp_path: Path) -> None:
     assert list(damage_of(made)) == []
     (made.folder / TOY).write_bytes(b"no rows")
     assert any(line.startswith(TOY) for line in damage_of(made))
+    (made.folder / "README.md").unlink()
+    assert "README.md: missing" in damage_of(made)
 
 
 def test_hostile_names_stay_on_their_line(folder: Path) -> None:

@@ -50,7 +50,10 @@ def damage_of(release: Release) -> Iterator[str]:
     number = release.manifest.version
     if release.folder.name != number:
         yield f"{MANIFEST}: version {number}, in a folder that is called {release.folder.name}"
-    if claims_of(release.manifest) not in (release.folder / CARD).read_text(encoding="utf-8", errors="replace"):
+    card = release.folder / CARD
+    if not card.is_file():
+        yield f"{CARD}: missing"
+    elif claims_of(release.manifest) not in card.read_text(encoding="utf-8", errors="replace"):
         yield f"{MANIFEST}: not as it was when {CARD} was written"
     yield from _files(release, but={CARD, *release.manifest.touched})
 

@@ -49,8 +49,9 @@ def read_manifest(content: bytes, name: str) -> ReleaseManifest:
     """Return the manifest, whose paths all stay inside its folder. Raises `WrongInput`, which shows `name`."""
     try:
         manifest = ReleaseManifest.model_validate_json(content)
-    except ValidationError as error:
-        problem = first_problem(error, "manifest")
+        claims_of(manifest)
+    except (ValidationError, TypeError) as error:  # a number may be too long to be hashed
+        problem = first_problem(error, "manifest") if isinstance(error, ValidationError) else str(error)
         raise WrongInput(f"{name}: damaged manifest ({problem}); download it again, or release again") from error
     named = [*(file.path for file in manifest.files), *(path for config in manifest.configs for path in config.files)]
     if outside := [path for path in named if not is_inside(path)]:

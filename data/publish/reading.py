@@ -59,8 +59,10 @@ def read_batches(path: Path, columns: Sequence[str] | None = None) -> Iterator[B
 def opened(path: Path) -> pq.ParquetFile:
     """Open a Parquet file whose page checksums are verified as they are read. Raises `Failed`."""
     try:
-        return pq.ParquetFile(path, page_checksum_verification=True)
-    except (OSError, pa.ArrowException) as error:
+        file = pq.ParquetFile(path, page_checksum_verification=True)
+        _ = file.schema_arrow  # read here, where a damaged one can be told
+        return file
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise unreadable(path, error) from error
 
 
