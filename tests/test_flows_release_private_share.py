@@ -261,11 +261,43 @@ def test_without_the_folder_of_the_private_rows_nothing_is_released(tmp_path: Pa
     kept = tmp_path / "releases" / "private"
     kept.rename(tmp_path / "elsewhere")
     with pytest.raises(
-        WrongInput, match=rf"private/1\.0\.0: no such folder, but version 1\.0\.0 kept {2 * len(private)} rows private"
+        WrongInput,
+        match=rf"private/1\.0\.0/data/saying-lines: holds 0 rows, but version 1\.0\.0 kept {len(private)} private there",
     ):
         sides(tmp_path, [*lines, "one more line"], 0.3)
     shutil.rmtree(tmp_path / "elsewhere")
     assert sides(tmp_path, lines, 0.0) == (set(), set(lines))
+
+
+@pytest.mark.parametrize("share", [0.3, 0.001, 0.0])
+@pytest.mark.parametrize("lost", ["1.0.0", "1.0.0/data/saying-lines", "1.1.0/data/saying-lines/test.parquet"])
+def test_without_some_of_the_private_rows_nothing_is_released(tmp_path: Path, lost: str, share: float) -> None:
+    lines = [f"line number {n}" for n in range(60)]
+    private, _ = sides(tmp_path, lines, 0.3)
+    gone = min(private)
+    sides(tmp_path, ["a new line", *(line for line in lines if line != gone)], 0.3)
+    kept = tmp_path / "releases" / "private" / lost
+    kept.rename(tmp_path / "elsewhere")
+    with pytest.raises(WrongInput, match=r"/saying-lines: holds 0 rows, but version 1\.[01]\.0 kept \d+ private there"):
+        sides(tmp_path, lines, share)
+    (tmp_path / "elsewhere").rename(kept)
+    assert gone in sides(tmp_path, lines, share)[0]
+
+
+def test_what_an_earlier_version_kept_private_stays_so_where_its_public_folder_is_gone(tmp_path: Path) -> None:
+    lines = [f"line number {n}" for n in range(60)]
+    private, _ = sides(tmp_path, lines, 0.3)
+    gone = min(private)
+    sides(tmp_path, ["a new line", *(line for line in lines if line != gone)], 0.3)
+    shutil.rmtree(tmp_path / "releases" / "1.0.0")
+    assert sides(tmp_path, lines, 0.001)[0] == private
+
+
+def test_a_secret_may_have_bytes_that_are_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SECRET, OURS + "\udcff")
+    lines = [f"line number {n}" for n in range(60)]
+    private, _ = sides(tmp_path, lines, 0.3)
+    assert private == {text for text in lines if is_drawn(OURS + "\udcff", text, 0.3)}
 
 
 def test_a_preview_knows_what_was_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

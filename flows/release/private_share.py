@@ -28,6 +28,7 @@ from pydantic import SecretStr
 
 from data.publish.folder import DATA, Release
 from data.publish.reading import opened, read_batches
+from data.publish.version_number import is_version, parsed_version
 from data.seen import Hashes, are_in, sorted_hashes
 from data.whole_file import write_whole
 from flows.construct.overlap import tokens
@@ -66,7 +67,8 @@ def fingerprint(secret: str) -> str:
 
 
 def _mac(secret: str, purpose: str, text: str) -> bytes:
-    return hmac.digest(secret.encode(), f"{purpose}\0{text}".encode(), "sha256")
+    # A variable of the environment may have bytes that are no UTF-8.
+    return hmac.digest(secret.encode(errors="surrogateescape"), f"{purpose}\0{text}".encode(), "sha256")
 
 
 class _Row(NamedTuple):
@@ -152,28 +154,41 @@ class PrivateShare:
     def opened(cls, share: float, folder: Path, versions: Sequence[Release]) -> "PrivateShare":
         """Return the private share of the version after these.
 
-        Raises `WrongInput` if a share is to be drawn and the secret is missing or another one than before, or the
-        private rows of the newest version are not at hand.
+        Raises `WrongInput` if a share is to be drawn and the secret is missing or another one than before, or private
+        rows of an earlier version are not at hand. Without a share and without a folder, what was private is published.
         """
         secret = _secret() if share else None
         opened = cls(share, folder, versions, secret)
-        if secret is not None and versions:
-            opened._check_newest(versions[-1], secret)
+        if secret is not None or folder.is_dir():
+            opened._check_rows()
+        if secret is not None:
+            opened._check_secret(secret)
         return opened
 
-    def _check_newest(self, newest: Release, secret: SecretStr) -> None:
-        version, kept = newest.manifest.version, self.folder / newest.manifest.version
-        count = sum(config.held_out for config in newest.manifest.configs)
-        if count and not (kept / DATA).is_dir():
-            raise WrongInput(
-                f"{kept}: no such folder, but version {version} kept {counted(count, 'row')} private there; bring it "
-                "here: without it what is private could be published"
-            )
+    def _check_rows(self) -> None:
+        """Check that the private rows of all versions are here, back to one that has none."""
+        for _, manifest in reversed(self.versions):
+            if not any(config.held_out for config in manifest.configs):
+                return  # rows that were private before may have been published with it
+            for config in manifest.configs:
+                kept = self.folder / manifest.version / DATA / config.name
+                rows = sum(_number_of_rows(path) for path in kept.glob("*.parquet"))
+                if rows != config.held_out:
+                    raise WrongInput(
+                        f"{kept}: holds {counted(rows, 'row')}, but version {manifest.version} kept "
+                        f"{config.held_out:,} private there; bring that folder here as it was: without it what is "
+                        "private could be published"
+                    )
+
+    def _check_secret(self, secret: SecretStr) -> None:
+        """Check that the secret drew the private rows of the newest version."""
         drawn_by = self._drawn_by()
         if drawn_by is not None and drawn_by != fingerprint(secret.get_secret_value()):
+            version = self.versions[-1].manifest.version
             raise WrongInput(
                 f"{SECRET}: another secret drew the private share of version {version}; set that one. If it is lost, "
-                f"remove {kept / DRAWN_BY}: earlier rows stay where they are, and this secret draws new ones"
+                f"remove {self.folder / version / DRAWN_BY}: earlier rows stay where they are, and this secret draws "
+                "new ones"
             )
 
     def write_fingerprint(self, folder: Path) -> None:
@@ -217,14 +232,25 @@ class PrivateShare:
     def _earlier(self) -> tuple[_Side, _Side]:
         """Return the public side and the private side of all earlier versions."""
         public, private = _Side(), _Side()
+        known: dict[str, tuple[str, Released | None]] = {}
         for folder, manifest in self.versions:
             for config in manifest.configs:
-                released = _declaration(config.family, config.part)
+                family, released = known[config.name] = config.family, _declaration(config.family, config.part)
                 for path in config.files:
-                    public.add(_Rows.of(_rows(folder / path, config.family, released)))
-                for kept in sorted((self.folder / manifest.version / DATA / config.name).glob("*.parquet")):
-                    private.add(_Rows.of(_rows(kept, config.family, released)))
+                    public.add(_Rows.of(_rows(folder / path, family, released)))
+        for kept in self._private_files():
+            private.add(_Rows.of(_rows(kept, *known.get(kept.parent.name, (ANY, None)))))
         return public, private
+
+    def _private_files(self) -> Iterator[Path]:
+        """Yield the private rows up to the newest version, also of versions whose public folder is not here.
+
+        What a killed release of a later version left there counts for nothing.
+        """
+        newest = parsed_version(self.versions[-1].manifest.version) if self.versions else ()
+        for version in sorted(path for path in self.folder.glob("*.*.*") if is_version(path.name)):
+            if parsed_version(version.name) <= newest:
+                yield from sorted((version / DATA).glob("*/*.parquet"))
 
 
 def _rests_on_private(rows: _Rows, public: _Side, private: _Side) -> NDArray[np.bool_]:
@@ -280,6 +306,11 @@ def _rows(path: Path, family: str, released: Released | None) -> Iterator[_Row]:
             text = released.rests_on(*(row[name] for name in origin)) if released is not None and origin else ""
             parents = row["provenance"]["parents"] if "provenance" in row else ()
             yield _Row(row["key"], row["id"], family, text, parents)
+
+
+def _number_of_rows(path: Path) -> int:
+    with opened(path) as file:
+        return int(file.metadata.num_rows)
 
 
 def _words(text: str) -> str:
