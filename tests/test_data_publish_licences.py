@@ -50,7 +50,7 @@ def test_configurations_have_a_licence_each() -> None:
         (refs(one="CC BY-SA 3.0", two="CC BY-SA 4.0"), "one.jsonl (CC-BY-SA-3.0), two.jsonl (CC-BY-SA-4.0)"),
         (refs(one="MIT", two=None), "one.jsonl (MIT), two.jsonl (none stated)"),
         (refs(one=" "), "one.jsonl (none stated)"),
-        ([], "it has none"),
+        ([], "it has no sources"),
         (refs(one="CC0-1.0", two=None), "one.jsonl (CC0-1.0), two.jsonl (none stated)"),
     ],
 )

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from data.publish import hub_repository
+from data.publish.folder import read_release
 from flows.project.project import Project
 from flows.release.ready import check_configuration, check_rebuild, check_release
 from schemas.errors import Failed, WrongInput, WrongInputs
 from tests.builds import touchstone, write_config
 from tests.hub import HubServer
 from tests.releasing import REPO, run
-from tests.saying import SECRET, build, decide
+from tests.saying import SECRET, build, decide, released
 
 SOURCE = {"format": "jsonl", "path": "rows.jsonl"}
 
@@ -123,6 +124,46 @@ def test_before_a_build_the_configuration_tells_its_licences(
     check_rebuild(Project(path, tmp_path / "out"), None, tmp_path / "releases")
 
 
+def test_a_licence_of_no_configuration_is_told_before_any_work(tmp_path: Path) -> None:
+    project = build(tmp_path, words=["brave"], release={"licence": {"saying-line": "MIT"}})
+    assert problems(project) == [
+        'release.licence.saying-line: there is no such configuration; did you mean "saying-lines"?'
+    ]
+    declared = {"uraq-item": "MIT", "lveval-contexts": "MIT", "lveval-hotpotwikiqa_mixup_1k": "MIT"}
+    (tmp_path / "rows.jsonl").write_text("")
+    datasets = {"hotpotwikiqa-mixup": {"pairs": 1, "sources": [SOURCE]}}
+    families = {"uraq": {"statements": 30}, "lveval": {"datasets": datasets}}
+    path = write_config(tmp_path, families=families, release={"licence": declared})
+    with pytest.raises(WrongInputs) as refused:
+        check_rebuild(Project(path, tmp_path / "new"), None, tmp_path / "new" / "releases")
+    assert of(list(refused.value.problems)) == ["release.licence.uraq-item", "release.licence.lveval-contexts"]
+
+
+def test_a_licence_may_be_declared_for_a_configuration_that_has_no_rows_yet(tmp_path: Path) -> None:
+    declared = {"saying-lines": "MIT", "saying-once": "MIT", "saying-twice": "MIT"}
+    project = build(tmp_path, ["mute"], ["brave"], licence=None, release={"licence": declared})
+    assert problems(project) == []
+    version = read_release(released(project, allow_unreviewed=True).folder)
+    assert {one.name for one in version.manifest.configs} == {"saying-once", "saying-twice"}
+
+
+def test_where_the_names_come_with_the_build_one_licence_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text("")
+    datasets = {"multifieldqa-en-mixup": {"pairs": 1, "sources": [SOURCE]}}
+    path = write_config(tmp_path, families={"lveval": {"datasets": datasets}})
+    with pytest.raises(WrongInput, match=r"declare one for all: release: \{licence: \.\.\.\}$"):
+        check_configuration(path, tmp_path / "out")
+
+
+def test_the_versions_of_another_dataset_are_told_before_any_work(tmp_path: Path) -> None:
+    released(build(tmp_path))
+    config = (tmp_path / "config.yaml").read_text(encoding="utf-8")
+    (tmp_path / "config.yaml").write_text(config.replace('"sayings"', '"renamed"'), encoding="utf-8")
+    project = Project(tmp_path / "config.yaml", tmp_path / "out")
+    with pytest.raises(WrongInput, match="has versions of sayings, but this build is of renamed"):
+        check_rebuild(project, None, tmp_path / "releases")
+
+
 @pytest.mark.slow
 def test_a_rebuild_that_cannot_publish_builds_nothing_and_says_all_that_is_wrong(tmp_path: Path) -> None:
     config = {"families": {"uraq": {"statements": 10, "context_counts": [1]}}, "release": {"repo": "other/sample"}}
@@ -148,8 +189,12 @@ def test_the_doctor_tells_what_a_release_of_a_configuration_needs(
     """Without a repository it asks no network."""
     (tmp_path / "rows.jsonl").write_text('{"question": "Who?", "answers": "Ada.", "evidence": "It was Ada."}\n')
     families = {"uraq": {"statements": 30}}
-    plain = write_config(tmp_path, name="plain.yaml", families=families)
+    plain = write_config(tmp_path, name="plain.yaml", families=families, release={"licence": "MIT"})
     assert check_configuration(plain, tmp_path / "out") is None
+    undeclared = write_config(tmp_path, name="undeclared.yaml", families=families)
+    with pytest.raises(WrongInputs) as raised:
+        check_configuration(undeclared, tmp_path / "out")
+    assert of(list(raised.value.problems)) == ["uraq-items", "uraq-evaluation"]
     assert hub.requests == []
     published = write_config(
         tmp_path,
@@ -175,7 +220,8 @@ def test_the_doctor_prints_a_line_for_each_problem_of_a_configuration(tmp_path: 
         f"✗ {SECRET}", "✗ HF_TOKEN"
     ]  # fmt: skip
     assert "2 of the checks above failed" in done.stderr
-    plain = write_config(tmp_path, name="plain.yaml", families={"uraq": {"statements": 30}})
+    licence = {"licence": "Apache-2.0"}
+    plain = write_config(tmp_path, name="plain.yaml", families={"uraq": {"statements": 30}}, release=licence)
     done = touchstone("doctor", plain, folder=tmp_path)
     assert done.returncode == 0
     assert f"✓ {plain}: nothing is missing to be released to a folder" in done.stdout

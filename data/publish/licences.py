@@ -1,7 +1,7 @@
 """The licence of a configuration's rows, if those of its sources leave no doubt. Licences are never combined."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from schemas.base import SourceRef
 from schemas.errors import nearest, raise_all
@@ -71,8 +71,7 @@ def licences_of(
     if isinstance(declared, str):
         return dict.fromkeys(sources, normalised(declared))
     declared = declared or {}
-    strange = [name for name in declared if name not in sources]
-    raise_all([f"release.licence.{name}: there is no such configuration; {nearest(name, sources)}" for name in strange])
+    raise_all(unknown(declared, sources))
     raise_all([*undetermined(sources, declared).values()])
     return {
         name: normalised(declared[name]) if name in declared else _only(_stated(refs)) or ""
@@ -80,14 +79,29 @@ def licences_of(
     }
 
 
+def unknown(declared: Iterable[str], names: Collection[str]) -> Sequence[str]:
+    """Return a line for each configuration that a licence is declared for and that is not among the names."""
+    strange = [name for name in declared if name not in names]
+    return [f"release.licence.{name}: there is no such configuration; {nearest(name, names)}" for name in strange]
+
+
 def undetermined(
-    sources: Mapping[str, Iterable[SourceRef]], declared: str | Mapping[str, str] | None
+    sources: Mapping[str, Iterable[SourceRef]],
+    declared: str | Mapping[str, str] | None,
+    unnamed: Collection[str] = (),
 ) -> Mapping[str, str]:
-    """Return the configurations whose licence nothing determines, each with a line that says so."""
+    """Return the configurations whose licence nothing determines, each with a line that says so.
+
+    The `unnamed` are parts of several configurations, whose names are not known before they are built.
+    """
     if isinstance(declared, str):
         return {}
     stated = {name: _stated(refs) for name, refs in sources.items() if name not in (declared or {})}
-    return {name: _problem(name, statements) for name, statements in stated.items() if _only(statements) is None}
+    return {
+        name: _problem(name, statements, named=name not in unnamed)
+        for name, statements in stated.items()
+        if _only(statements) is None
+    }
 
 
 _Statement = tuple[str, str | None]
@@ -109,14 +123,16 @@ def _only(statements: Iterable[_Statement]) -> str | None:
     return (*binding, *stated)[0] if stated and None not in licences and len(binding) <= 1 else None
 
 
-def _problem(name: str, statements: Iterable[_Statement]) -> str:
+def _problem(name: str, statements: Iterable[_Statement], *, named: bool) -> str:
     sources = ", ".join(
         f"{_cut(source)} ({_cut(licence) if licence else 'none stated'})"
         for source, licence in sorted(statements, key=lambda pair: (pair[0], pair[1] or ""))
     )
+    one_for_all = "one for all: release: {licence: ...}"
+    declare = f"it: release: {{licence: {{{name}: ...}}}}, or one for all" if named else one_for_all
     return (
-        f"{name}: its sources do not determine the licence of its rows: {sources or 'it has none'}; "
-        f"declare it: release: {{licence: {{{name}: ...}}}}, or one for all"
+        f"{name}: its sources do not determine the licence of its rows: {sources or 'it has no sources'}; "
+        f"declare {declare}"
     )
 
 

@@ -48,7 +48,7 @@ from flows.project.project import Project
 from flows.project.settings import sample_path
 from flows.release.contamination import RowTexts, contamination_of
 from flows.release.gate import Gated
-from flows.release.rows import GatheredConfig, line_sources
+from flows.release.rows import GatheredConfig, line_sources, single_configs
 from flows.report.plots import agreement_plot, plots_of
 from flows.report.records import charts_of
 from schemas.errors import WrongInput
@@ -73,7 +73,7 @@ def card_facts(
     """Return everything that the card says, with the manifest but for its version, inputs and files."""
     built = project.manifest
     settings = project.config.release
-    licences = _licences(configs, settings.licence)
+    licences = _licences(project, configs)
     collected = last_pull(project) if (project.out / "annotations").is_dir() else []
     reviews = list(_reviews(project, built, collected, configs))
     plots = list(_draw(project, folder, configs, reviews))
@@ -240,11 +240,13 @@ def _released_config(project: Project, config: GatheredConfig, licence: str) -> 
     )  # fmt: skip
 
 
-def _licences(configs: Sequence[GatheredConfig], declared: str | Mapping[str, str] | None) -> Mapping[str, str]:
+def _licences(project: Project, configs: Sequence[GatheredConfig]) -> Mapping[str, str]:
     """Return configuration -> licence; empty for configurations without rows."""
+    declared = project.config.release.licence
     empty = {config.rows.name for config in configs if not config.rows.rows}
     if isinstance(declared, Mapping):
-        declared = {name: licence for name, licence in declared.items() if name not in empty}
+        without = empty | (single_configs(project) - {config.rows.name for config in configs})
+        declared = {name: licence for name, licence in declared.items() if name not in without}
     sources = {config.rows.name: [*config.sources, *config.mixed] for config in configs if config.rows.rows}
     return {**dict.fromkeys(empty, ""), **licences_of(sources, declared)}
 

@@ -4,11 +4,11 @@ Everything else takes minutes of proving, or hours of building, before it can be
 """
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from data.publish.folder import read_release
-from data.publish.licences import undetermined
+from data.publish.licences import undetermined, unknown
 from data.publish.reading import read_batches
 from data.sources.pins import Pins, lock_of
 from flows.project.output_files import accepted_files
@@ -16,8 +16,15 @@ from flows.project.project import COPIES, Project
 from flows.project.settings import load_config
 from flows.release.gate import needs_people
 from flows.release.private_share import PrivateShare
-from flows.release.rows import config_name, line_sources, mixed_sources, source_refs, sources_named
-from flows.release.version import PRIVATE, RELEASES, is_as_before, newest, versions_in
+from flows.release.rows import (
+    config_name,
+    line_sources,
+    mixed_sources,
+    single_configs,
+    source_refs,
+    sources_named,
+)
+from flows.release.version import PRIVATE, RELEASES, is_as_before, newest, refuse_another_dataset, versions_in
 from schemas.base import SourceRef
 from schemas.errors import Failed, WrongInput, raise_all
 
@@ -30,20 +37,19 @@ def check_release(project: Project, repo: str | None, to: Path, *, allow_unrevie
     """
     allowed = bool(allow_unreviewed or is_as_before(newest(to), allow_unreviewed))
     licences = _licences_of_rows(project, allow_unreviewed=allowed)
-    _check([*licences, *_secret(project, to)], repo)
+    _check([*_another_dataset(project, to), *licences, *_secret(project, to)], repo)
 
 
 def check_rebuild(project: Project, repo: str | None, to: Path) -> None:
     """Check, before a build, what the configuration alone tells about its release. Raises as `check_release` does.
 
-    Licences count if the rows will be published: a build for people alone may not have them yet.
+    Sources without a licence count if the rows will be published: a build for people alone may not have them yet.
     """
-    licences = _licences_of_sources(project) if repo is not None else ()
-    _check([*licences, *_secret(project, to)], repo)
+    _check_before_build(project, repo, to, licences=repo is not None)
 
 
 def check_configuration(path: Path, out: Path) -> str | None:
-    """Check what `check_rebuild` checks, and the Hub only if the configuration names a repository there.
+    """Check what `check_rebuild` checks, and licences too; the Hub only if the configuration names a repository there.
 
     Returns that repository. A URL that no build has fetched is fetched to a folder that is removed again. Raises as
     `check_release` does.
@@ -53,10 +59,16 @@ def check_configuration(path: Path, out: Path) -> str | None:
         pins = Pins(lock_of(path), settings.state / COPIES, scratch=Path(scratch))
         project = Project(path, out, pins=pins)
         try:
-            check_rebuild(project, settings.release.repo, out / RELEASES)
+            _check_before_build(project, settings.release.repo, out / RELEASES, licences=True)
         finally:
             project.close()
     return settings.release.repo
+
+
+def _check_before_build(project: Project, repo: str | None, to: Path, *, licences: bool) -> None:
+    undecided = _licences_of_sources(project) if licences else ()
+    problems = [*_another_dataset(project, to), *_unknown_before_build(project), *undecided, *_secret(project, to)]
+    _check(problems, repo)
 
 
 def _check(problems: Sequence[str], repo: str | None) -> None:
@@ -67,6 +79,15 @@ def _check(problems: Sequence[str], repo: str | None) -> None:
             raise
         access = [str(error)]
     raise_all([*problems, *access])
+
+
+def _another_dataset(project: Project, to: Path) -> Sequence[str]:
+    """Return what is wrong with the name of the dataset."""
+    try:
+        refuse_another_dataset(project.config.name, to, newest(to))
+    except WrongInput as error:
+        return [str(error)]
+    return ()
 
 
 def _secret(project: Project, to: Path) -> Sequence[str]:
@@ -87,7 +108,10 @@ def _access_problems(repo: str | None) -> Sequence[str]:
 
 
 def _licences_of_rows(project: Project, *, allow_unreviewed: bool) -> Sequence[str]:
-    """Return the problems of all configurations with accepted rows; none while review holds back all these rows."""
+    """Return the problems of all configurations with accepted rows; none while review holds back all these rows.
+
+    A licence that is declared for a configuration that there is not is a problem all the same.
+    """
     sources: dict[str, set[SourceRef]] = {}
     may_go_out: set[str] = set()
     for family, part in project.build.parts():
@@ -104,7 +128,25 @@ def _licences_of_rows(project: Project, *, allow_unreviewed: bool) -> Sequence[s
             if row["reviewed"] or not waits:
                 may_go_out.add(config)
     problems = undetermined(sources, project.config.release.licence)
-    return () if may_go_out.isdisjoint(problems) else [*problems.values()]
+    strange = unknown(_declared(project), sorted({*sources, *single_configs(project)}))
+    return [*strange, *(() if may_go_out.isdisjoint(problems) else problems.values())]
+
+
+def _unknown_before_build(project: Project) -> Sequence[str]:
+    """Return the declared licences of configurations that a build cannot have.
+
+    The names that a part of several configurations gives them are not known: any of its family may be one.
+    """
+    parts = {f"{family.name}-{part.name}" for family, part in project.build.parts()}
+    several = [f"{family.name}-" for family, part in project.build.parts() if part.released and part.released.configs]
+    certain = [name for name in _declared(project) if name in parts or not name.startswith(tuple(several))]
+    return unknown(certain, sorted(single_configs(project)))
+
+
+def _declared(project: Project) -> Mapping[str, str]:
+    """Return configuration -> declared licence; empty if one is declared for all, or none."""
+    declared = project.config.release.licence
+    return declared if isinstance(declared, Mapping) else {}
 
 
 def _licences_of_sources(project: Project) -> Sequence[str]:
@@ -115,9 +157,12 @@ def _licences_of_sources(project: Project) -> Sequence[str]:
     """
     declared = project.config.release.licence
     sources: dict[str, list[SourceRef]] = {}
+    unnamed: set[str] = set()
     for family, part in project.build.parts():
         if part.released is None:
             continue
+        if part.released.configs:
+            unnamed.add(f"{family.name}-{part.name}")
         refs = source_refs(line_sources(project, family, part))
         if part.released.configs or part.released.mixes is not None:
             named = [name for name in declared or () if name.startswith(f"{family.name}-")]
@@ -125,4 +170,4 @@ def _licences_of_sources(project: Project) -> Sequence[str]:
                 sources[f"{family.name}-{part.name}"] = refs
         else:
             sources[f"{family.name}-{part.name}"] = refs
-    return [*undetermined(sources, declared).values()]
+    return [*undetermined(sources, declared, unnamed).values()]

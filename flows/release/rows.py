@@ -97,6 +97,15 @@ def config_name(family: Family, part: Part, row: Mapping[str, Any]) -> str:
     return "-".join([family.name, *(kinds or [part.name])])
 
 
+def single_configs(project: Project) -> frozenset[str]:
+    """Return the names of configurations that are all of a released part, whether or not they have rows."""
+    return frozenset(
+        f"{family.name}-{part.name}"
+        for family, part in project.build.parts()
+        if part.released is not None and not part.released.configs
+    )
+
+
 def _rule(gated: Gated, held_out: Hashes) -> Callable[[Mapping[str, Any]], Ruling]:
     """Return the rule for the part's accepted rows, to be asked about each in order."""
     judgements = iter(gated)

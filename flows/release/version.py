@@ -155,7 +155,7 @@ def _prepare(
 ) -> Prepared:
     earlier = [read_release(path) for path in versions_in(to)]
     before = earlier[-1] if earlier else None
-    _refuse_another_dataset(project, to, before)
+    refuse_another_dataset(project.manifest.name, to, before)
     as_before = is_as_before(before, allow_unreviewed)
     allowed = bool(allow_unreviewed or as_before)
     private = PrivateShare.opened(project.config.release.held_out, to / PRIVATE, earlier)
@@ -200,8 +200,8 @@ def is_as_before(before: Release | None, allow_unreviewed: bool | None) -> bool:
     return allow_unreviewed is None and before is not None and before.manifest.allowed_unreviewed
 
 
-def _refuse_another_dataset(project: Project, to: Path, before: Release | None) -> None:
-    name = project.manifest.name
+def refuse_another_dataset(name: str, to: Path, before: Release | None) -> None:
+    """Raise `WrongInput` if the folder `to` has versions of a dataset of another name."""
     if before is not None and before.manifest.name != name:
         raise WrongInput(
             f"{to}: has versions of {before.manifest.name}, but this build is of {name}; name another folder "
