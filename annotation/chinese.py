@@ -8,10 +8,12 @@ CHINESE = {
     "{} {}": "{}{}",
     ", ": "、",
     # ---- the form ----
-    "* required · saved as you type · Enter submits, in a box Ctrl+Enter · Backspace: the task before":
-        "* 必填 · 文字边写边存 · Enter 提交，在文本框内用 Ctrl+Enter · Backspace 回到上一题",
-    "* required · Shift+Enter in a box saves a draft · Ctrl+Enter outside submits · guideline: Instructions":
-        "* 必填 · 在文本框内按 Shift+Enter 保存草稿 · 在文本框外按 Ctrl+Enter 提交 · 指南见 Instructions",
+    "* required · saved as you type": "* 必填 · 文字边写边存",
+    "· Enter submits, in a box Ctrl+Enter · Backspace: the task before":
+        "· Enter 提交，在文本框内用 Ctrl+Enter · Backspace 回到上一题",
+    "* required · guideline: Instructions": "* 必填 · 指南见 Instructions",
+    "· Shift+Enter in a box saves a draft · Ctrl+Enter outside submits":
+        "· 在文本框内按 Shift+Enter 保存草稿 · 在文本框外按 Ctrl+Enter 提交",
     "Submits · Esc keeps the task open, Backspace takes the answer back":
         "即将提交 · 按 Esc 留在此题，按 Backspace 收回回答",
     "This would come back: {}": "提交后会退回：{}",
@@ -51,8 +53,8 @@ CHINESE = {
     "Go back to the task before": "回到上一题",
     """
 <p class="kept">Your texts are saved as you type. To ask the engineer and go on: write your question, then skip.</p>
-<p class="kept">With keys alone: if nothing is left to write, the last answer submits by itself after a moment. Until
-then <kbd>Esc</kbd> keeps the task open, <kbd>Backspace</kbd> takes the answer back, and another key changes it.
+<p class="kept keys">With keys alone: if nothing is left to write, the last answer submits by itself after a moment.
+Until then <kbd>Esc</kbd> keeps the task open, <kbd>Backspace</kbd> takes the answer back, and another key changes it.
 Afterwards, <kbd>Backspace</kbd> goes back to the task. If there is something to write, you are in its box, and
 <kbd>Tab</kbd> leads to the next. Typing replaces a suggestion; <kbd>↑</kbd> in the empty box brings it back.</p>
 <p class="unkept">Your texts are saved when you submit. If you leave the page or skip the task before, a text is lost
@@ -61,7 +63,7 @@ press <kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip.</p>
 <p>A skipped task comes back to you, with its boxes as they were at first.</p>
 """: """
 <p class="kept">您写的文字会自动保存。想问工程师、先做下一题：写好问题，再跳过此题。</p>
-<p class="kept">只用键盘：如果没有要写的，最后一个回答片刻后自动提交。提交前按 <kbd>Esc</kbd> 留在此题，\
+<p class="kept keys">只用键盘：如果没有要写的，最后一个回答片刻后自动提交。提交前按 <kbd>Esc</kbd> 留在此题，\
 按 <kbd>Backspace</kbd> 收回回答，按别的键改回答；提交后按 <kbd>Backspace</kbd> 回到上一题。\
 如果有要写的，光标已在文本框内，按 <kbd>Tab</kbd> 到下一个文本框。\
 直接写就会替换建议；在空文本框内按 <kbd>↑</kbd> 恢复建议。</p>

@@ -27,6 +27,7 @@ from tests.label_studio import Served, copy_seed, make_seed, served
 from tests.rubrics import rubrics
 
 PAGE = {"width": 1366, "height": 768}
+PHONE = {"width": 390, "height": 844}
 FLAGS = ("no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
          "disable-component-update", "disable-sync")  # fmt: skip
 

@@ -8,7 +8,7 @@ import pytest
 
 from annotation.label_studio.config import HELP, QUESTION
 from annotation.label_studio.task_data import SUGGESTED
-from tests.forms import AUTHORING, FORMS, PAGE, WRITTEN, Form, changed, close_guideline, log_in, make, open_form
+from tests.forms import AUTHORING, FORMS, PAGE, PHONE, WRITTEN, Form, changed, close_guideline, log_in, make, open_form
 from tests.label_studio import Served
 from tests.legible import LEGIBLE, contrasts, set_theme
 
@@ -26,9 +26,9 @@ class Desk:
         page.on("dialog", self._accept)
 
     @classmethod
-    async def at(cls, server: Served, browser: Any, form: Form) -> "Desk":
-        """Open a task of the form."""
-        page = await browser.new_page(viewport=PAGE)
+    async def at(cls, server: Served, browser: Any, form: Form, **device: Any) -> "Desk":
+        """Open a task of the form, on a laptop or another device."""
+        page = await browser.new_page(**{"viewport": PAGE, **device})
         await log_in(page, server)
         desk = cls(page, server, make(server, form))
         await desk.open()
@@ -178,8 +178,8 @@ async def test_texts_that_cannot_be_saved_warn_and_can_be_submitted(label_studio
 async def test_another_server_says_how_a_text_is_kept_there(label_studio: Served, browser: Any) -> None:
     desk = await Desk.at(label_studio, browser, FORMS[AUTHORING.name])
     instructions = desk.page.get_by_role("button", name="Instructions")
-    assert HELP["kept"] in await desk.page.inner_text(".form-asked")
-    assert HELP["unkept"] not in await desk.page.inner_text(".form-asked")
+    assert HELP["kept"][0] in await desk.page.inner_text(".form-asked")
+    assert HELP["unkept"][1] not in await desk.page.inner_text(".form-asked")
     await instructions.click()
     assert "Your texts are saved as you type." in await desk.page.inner_text(".guideline")
     assert "Ctrl + Enter outside a box" not in await desk.page.inner_text(".guideline")
@@ -194,8 +194,8 @@ async def test_another_server_says_how_a_text_is_kept_there(label_studio: Served
 
     await desk.page.route(f"**/projects/{desk.project}/data*", plain)
     await desk.open()
-    assert HELP["unkept"] in await desk.page.inner_text(".form-asked")
-    assert HELP["kept"] not in await desk.page.inner_text(".form-asked")
+    assert HELP["unkept"][1] in await desk.page.inner_text(".form-asked")
+    assert HELP["kept"][0] not in await desk.page.inner_text(".form-asked")
     await instructions.click()
     guideline = await desk.page.inner_text(".guideline")
     assert "a text is lost unless you" in guideline
@@ -210,6 +210,17 @@ async def test_another_server_says_how_a_text_is_kept_there(label_studio: Served
     await desk.open()
     assert await desk.texts("KGUG", "RECF") == {"KGUG": TEXTS["KGUG"], "RECF": ""}
     assert desk.warnings == []
+
+
+async def test_on_a_phone_nothing_is_said_of_keys(label_studio: Served, browser: Any) -> None:
+    desk = await Desk.at(label_studio, browser, FORMS[AUTHORING.name], viewport=PHONE, is_mobile=True, has_touch=True)
+    form = await desk.page.inner_text(".form-asked")
+    assert HELP["kept"][0] in form
+    assert not re.search(r"Enter|Backspace|\[\d\]", form)
+    await desk.page.get_by_role("button", name="Instructions").click()
+    guideline = await desk.page.inner_text(".guideline")
+    assert "Your texts are saved as you type." in guideline
+    assert not re.search(r"Keys|Enter|Backspace", guideline)
 
 
 # ---- what is read is legible ----

@@ -10,13 +10,12 @@ import pytest
 from annotation.label_studio.accounts import accounts
 from annotation.label_studio.sync import KEY, VIEW, QueuedTask, projects_of, push_queue
 from annotation.label_studio.task_data import LISTED, NEWS, task_data
-from tests.forms import FORMS, PAGE, changed, close_guideline, log_in, queue_of
+from tests.forms import FORMS, PAGE, PHONE, changed, close_guideline, log_in, queue_of
 from tests.label_studio import Served
 from tests.legible import LEGIBLE, contrasts, set_theme
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 PEOPLE = {"a1": "anna@example.org", "a2": "ben@example.org"}
-PHONE = {"width": 390, "height": 844}
 SEEN = """async () => [(await (await fetch('/api/projects/counts/')).json()).count,
   (await (await fetch('/api/projects/')).json()).count]"""
 """How many projects a person sees."""

@@ -47,7 +47,7 @@ from flows.project.annotation_settings import AnnotationSettings, StrangersSetti
 from flows.project.settings import ConfigError, load_config
 from schemas.errors import Failed, WrongInput
 from tests.builds import ROOT
-from tests.forms import close_guideline
+from tests.forms import PHONE, close_guideline
 from tests.label_studio import Served
 from tests.legible import LEGIBLE, contrasts, set_theme
 from tests.test_annotation_assign import CHECKED, KNOWN, tasks
@@ -65,7 +65,6 @@ OFFER = Study(
 )
 ASKED = StrangersSettings(study=OFFER.study, rubric=JUDGED.name, consent="consent.md", most_people=3, most_tasks=4)
 FIRST, SECOND, THIRD, FOURTH, FIFTH = (f"5f00000000000000000000a{number}" for number in range(5))
-PHONE = {"width": 390, "height": 844}
 PAGE = {"width": 1366, "height": 768}
 
 

@@ -17,11 +17,10 @@ from xml.etree import ElementTree
 
 import httpx
 
-from tests.forms import PAGE
+from tests.forms import PAGE, PHONE
 from tests.label_studio import Served
 from tests.week_plan import FORMS, ON_A_PHONE, Does, intention
 
-PHONE = {"width": 390, "height": 844}
 SOON_S = 600.0
 """What a busy machine is given for a page, and for what follows from people's work."""
 LOOK_S = 2.0

@@ -45,8 +45,8 @@ GUIDELINE_STYLE = Path(__file__).with_name("guideline.css").read_text(encoding="
 # own server saves texts as well (`page/`): its pages show what has the class `kept`, all others what has `unkept`.
 SAVING = """
 <p class="kept">Your texts are saved as you type. To ask the engineer and go on: write your question, then skip.</p>
-<p class="kept">With keys alone: if nothing is left to write, the last answer submits by itself after a moment. Until
-then <kbd>Esc</kbd> keeps the task open, <kbd>Backspace</kbd> takes the answer back, and another key changes it.
+<p class="kept keys">With keys alone: if nothing is left to write, the last answer submits by itself after a moment.
+Until then <kbd>Esc</kbd> keeps the task open, <kbd>Backspace</kbd> takes the answer back, and another key changes it.
 Afterwards, <kbd>Backspace</kbd> goes back to the task. If there is something to write, you are in its box, and
 <kbd>Tab</kbd> leads to the next. Typing replaces a suggestion; <kbd>↑</kbd> in the empty box brings it back.</p>
 <p class="unkept">Your texts are saved when you submit. If you leave the page or skip the task before, a text is lost
@@ -63,9 +63,13 @@ SAID_BY_PAGES = {
 }
 """What our pages' scripts say over a form. They have it in English; a form in another language brings its own."""
 HELP = {
-    "kept": "* required · saved as you type · Enter submits, in a box Ctrl+Enter · Backspace: the task before",
-    "unkept": "* required · Shift+Enter in a box saves a draft · Ctrl+Enter outside submits · guideline: Instructions",
+    "kept": ("* required · saved as you type", "· Enter submits, in a box Ctrl+Enter · Backspace: the task before"),
+    "unkept": (
+        "* required · guideline: Instructions",
+        "· Shift+Enter in a box saves a draft · Ctrl+Enter outside submits",
+    ),
 }
+"""What stands over the questions, and what of it is about keys: a phone has none."""
 
 
 def hotkeys(rubric: Rubric) -> dict[tuple[str, str], str]:
@@ -132,8 +136,10 @@ class _Form:
         for text in rubric.shows:
             if text.beside is None:
                 self._show(shown, text)
-        for when, line in HELP.items():
-            _note(_view(asked, when), self._say(line))
+        for when, (line, keys) in HELP.items():
+            row = _view(_view(asked, when), "row")
+            _note(row, self._say(line))
+            _note(_view(row, "keys"), self._say(keys))
         if rubric.for_all:
             self._ask_for_all(asked)
         for ask in rubric.asks:
@@ -372,4 +378,5 @@ def _keys(rubric: Rubric) -> str:
         if how
     )
     # Label Studio adds a table body if there is none, and the next push would see a changed guideline.
-    return f"<h2>{in_words('Keys')}</h2><table><tbody>{cells}</tbody></table>{in_words(SAVING)}"
+    table = f'<h2 class="keys">{in_words("Keys")}</h2><table class="keys"><tbody>{cells}</tbody></table>'
+    return f"{table}{in_words(SAVING)}"
