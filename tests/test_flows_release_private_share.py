@@ -262,7 +262,7 @@ def test_without_the_folder_of_the_private_rows_nothing_is_released(tmp_path: Pa
     kept.rename(tmp_path / "elsewhere")
     with pytest.raises(
         WrongInput,
-        match=rf"private/1\.0\.0/data/saying-lines: holds 0 rows, but version 1\.0\.0 kept {len(private)} private there",
+        match=rf"1\.0\.0/data/saying-lines: holds 0 rows, but version 1\.0\.0 kept {len(private)} private there",
     ):
         sides(tmp_path, [*lines, "one more line"], 0.3)
     shutil.rmtree(tmp_path / "elsewhere")
