@@ -123,7 +123,11 @@ def test_another_secret_than_before_is_refused_and_a_lost_one_replaced(
     more = [*lines, *(f"line number {n}" for n in range(60, 120))]
     with pytest.raises(WrongInput, match=r"another secret drew the private share of version 1\.0\.0; set that one"):
         sides(tmp_path, more, 0.3)
-    (tmp_path / "releases" / "private" / "1.0.0" / "secret.fingerprint").unlink()
+    drawn_by = tmp_path / "releases" / "private" / "1.0.0" / "secret.fingerprint"
+    drawn_by.write_bytes(b"\xff damaged")
+    with pytest.raises(WrongInput, match=r"another secret drew the private share of version 1\.0\.0; set that one"):
+        sides(tmp_path, more, 0.3)
+    drawn_by.unlink()
     now_private, now_public = sides(tmp_path, more, 0.3)
     assert (private < now_private, public < now_public) == (True, True)
     assert {text for text in more[60:] if is_drawn(OTHER, text, 0.3)} == now_private - private
@@ -290,6 +294,9 @@ def test_what_an_earlier_version_kept_private_stays_so_where_its_public_folder_i
     gone = min(private)
     sides(tmp_path, ["a new line", *(line for line in lines if line != gone)], 0.3)
     shutil.rmtree(tmp_path / "releases" / "1.0.0")
+    assert sides(tmp_path, lines, 0.001)[0] == private
+    for version in ("1.1.0", "2.0.0"):
+        shutil.rmtree(tmp_path / "releases" / version, ignore_errors=True)
     assert sides(tmp_path, lines, 0.001)[0] == private
 
 

@@ -28,7 +28,6 @@ from pydantic import SecretStr
 
 from data.publish.folder import DATA, Release
 from data.publish.reading import opened, read_batches
-from data.publish.version_number import is_version, parsed_version
 from data.seen import Hashes, are_in, sorted_hashes
 from data.whole_file import write_whole
 from flows.construct.overlap import tokens
@@ -201,7 +200,9 @@ class PrivateShare:
     def _drawn_by(self) -> str | None:
         """Return the fingerprint of the secret that drew the newest version's private share; None if none did."""
         path = self.folder / self.versions[-1].manifest.version / DRAWN_BY if self.versions else None
-        return path.read_text(encoding="utf-8").strip() if path is not None and path.is_file() else None
+        return (
+            path.read_text(encoding="utf-8", errors="replace").strip() if path is not None and path.is_file() else None
+        )
 
     def rows(self, project: Project) -> Hashes:
         """Return the keys of the build's accepted rows that are private. Raises `Failed`."""
@@ -238,19 +239,9 @@ class PrivateShare:
                 family, released = known[config.name] = config.family, _declaration(config.family, config.part)
                 for path in config.files:
                     public.add(_Rows.of(_rows(folder / path, family, released)))
-        for kept in self._private_files():
+        for kept in sorted(self.folder.glob(f"*.*.*/{DATA}/*/*.parquet")):  # also where the public folder is gone
             private.add(_Rows.of(_rows(kept, *known.get(kept.parent.name, (ANY, None)))))
         return public, private
-
-    def _private_files(self) -> Iterator[Path]:
-        """Yield the private rows up to the newest version, also of versions whose public folder is not here.
-
-        What a killed release of a later version left there counts for nothing.
-        """
-        newest = parsed_version(self.versions[-1].manifest.version) if self.versions else ()
-        for version in sorted(path for path in self.folder.glob("*.*.*") if is_version(path.name)):
-            if parsed_version(version.name) <= newest:
-                yield from sorted((version / DATA).glob("*/*.parquet"))
 
 
 def _rests_on_private(rows: _Rows, public: _Side, private: _Side) -> NDArray[np.bool_]:
