@@ -60,13 +60,27 @@ def test_metadata_is_merged_key_by_key_in_the_order_of_the_new_version() -> None
     assert list(merged) == ["pretty_name", "size_categories", "tags", "task_categories", "extra_gated_prompt"]
 
 
-def test_lists_that_only_grew_grow_by_both() -> None:
-    merged = merge_metadata({"tags": ["a"]}, {"tags": ["legal", "a"]}, {"tags": ["a", "reeval"]}, WITH_VERSION)
-    assert merged == ({"tags": ["a", "reeval", "legal"]}, {})
-    merged, conflicts = merge_metadata({"tags": ["a"]}, {"tags": ["b"]}, {"tags": ["a", "c"]}, BOTH_BY_HAND)
+@pytest.mark.parametrize(
+    ("last", "theirs", "new", "merged"),
+    [
+        (["a"], ["legal", "a"], ["a", "reeval"], ["a", "reeval", "legal"]),
+        (["a", "lveval"], ["a", "lveval", "legal"], ["a"], ["a", "legal"]),  # a release withdraws a family
+        (["a", "b"], ["a"], ["a", "b", "reeval"], ["a", "reeval"]),
+        (["a", "b", "c"], ["a", "b"], ["b", "c"], ["b"]),
+        (["a"], ["b"], ["a", "c"], ["c", "b"]),
+        (["a", "b"], ["c"], ["a"], ["c"]),
+        (None, ["legal"], ["reeval"], ["reeval", "legal"]),
+    ],
+)  # fmt: skip
+def test_lists_are_merged_by_their_items(last: Any, theirs: Any, new: Any, merged: list[str]) -> None:
+    assert merge_metadata({"tags": last}, {"tags": theirs}, {"tags": new}, WITH_VERSION) == ({"tags": merged}, {})
+
+
+def test_items_that_both_sides_replaced_are_a_conflict() -> None:
+    merged, conflicts = merge_metadata({"tags": ["a"]}, {"tags": ["b"]}, {"tags": ["c"]}, BOTH_BY_HAND)
     assert merged == {"tags": ["b"]}, "what people wrote stands"
     assert conflicts["tags"] == (
-        'README.md: `tags` was ["a"], is now ["b"] on the Hub and ["a", "c"] in the folder of the last version; write '
+        'README.md: `tags` was ["a"], is now ["b"] on the Hub and ["c"] in the folder of the last version; write '
         "the same value in both"
     )
 

@@ -150,7 +150,7 @@ def merge_metadata(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the merged metadata, and key -> a line on its conflict; what people wrote (`theirs`) stands there.
 
-    Of two lists that only grew, the merged one has what was added to either.
+    Lists are merged by their items: what either side added is there, and what either took out is not.
     """
     merged, conflicts = dict[str, Any](), dict[str, str]()
     for key in dict.fromkeys((*new, *theirs)):
@@ -169,13 +169,24 @@ def _merge_value(key: str, last: Any, theirs: Any, new: Any, sides: Sides) -> An
         return merge(last, theirs, new)
     except Conflict:
         lists = (last or [], theirs, new)
-        if all(isinstance(value, list) for value in lists) and all(item in theirs and item in new for item in lists[0]):
-            return [*new, *(item for item in theirs if item not in new)]
+        if all(isinstance(value, list) for value in lists) and not _replaced_alike(*lists):
+            return _merge_items(*lists)
         theirs_by, new_by, advice = sides
         raise Conflict(
             f"{CARD}: `{visible(key)}` was {_shown(last)}, is now {_shown(theirs)} {theirs_by} and "
             f"{_shown(new)} {new_by}; {advice}"
         ) from None
+
+
+def _replaced_alike(last: Sequence[Any], theirs: Sequence[Any], new: Sequence[Any]) -> bool:
+    """Return whether both sides took an item out and put others in: each may have put them in its place."""
+    taken_out_twice = any(item not in theirs and item not in new for item in last)
+    return taken_out_twice and all(any(item not in last for item in side) for side in (theirs, new))
+
+
+def _merge_items(last: Sequence[Any], theirs: Sequence[Any], new: Sequence[Any]) -> list[Any]:
+    kept = [item for item in new if item in theirs or item not in last]
+    return [*kept, *(item for item in theirs if item not in new and item not in last)]
 
 
 def merge_words(last: bytes | None, theirs: bytes | None, new: bytes | None) -> bytes | None:
