@@ -8,7 +8,6 @@ The token is the client's own (`HF_TOKEN`, or a login); no error shows it. `HF_E
 """
 
 import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -74,8 +73,8 @@ def publish(folder: Path, repo: str, version: str, *, message: str, private: boo
 def look(repo: str, to: Path) -> Branch | None:
     """Return the branch of the dataset `repo` (OWNER/NAME); None if there is no such dataset.
 
-    The last version on it, which another machine may have released, is fetched to `to` if it is not there. Raises
-    `Failed` if another version with its number is there, and otherwise as `publish` does.
+    The last version on it, which another machine may have released, is fetched to `to` if it is not there. Let one
+    process at a time look for a folder. Raises `Failed` if another version with its number is there, and otherwise as `publish` does.
     """
     hub = Repository(repo)
     if hub.is_private() is None:
@@ -151,14 +150,16 @@ def fetch(repo: str, version: str, to: Path) -> None:
 
 
 def _fetch(hub: Repository, commit: str, manifest: ReleaseManifest, to: Path) -> None:
-    to.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=to.parent, prefix=f".{to.name}-") as name:
-        whole = Path(name) / "files"
-        whole.mkdir()
+    whole = to.with_name(f".{to.name}")  # always the same name, so that the next run removes what a killed one left
+    shutil.rmtree(whole, ignore_errors=True)
+    whole.mkdir(parents=True)
+    try:
         for path in (MANIFEST, *(file.path for file in manifest.files)):
             hub.download(commit, path, whole)
         shutil.rmtree(whole / ".cache", ignore_errors=True)  # the client's notes
         whole.replace(to)
+    finally:
+        shutil.rmtree(whole, ignore_errors=True)
 
 
 def _branch(hub: Repository, head: str, tags: Mapping[str, str]) -> Branch:

@@ -104,12 +104,16 @@ def newest(to: Path) -> Release | None:
 
 
 def look_at(repo: str | None, to: Path) -> Branch | None:
-    """Return the Hub's branch of a dataset, whose last version is then in `to` as well; None if there is none."""
+    """Return the Hub's branch of a dataset, whose last version is then in `to` as well; None if there is none.
+
+    Raises `Failed` if another release is running in `to`.
+    """
     if repo is None:
         return None
     from data.publish.hub import look
 
-    return look(repo, to)
+    with locked(to / LOCK, AT_WORK):
+        return look(repo, to)
 
 
 def prepare(
