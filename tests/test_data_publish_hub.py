@@ -611,15 +611,14 @@ def test_what_a_killed_fetch_left_is_gone_after_the_next(hub: HubServer, one: Pa
     first(one)
     to = tmp_path / "there"
     code = f"import sys; from pathlib import Path; from data.publish.hub import look; look({REPO!r}, Path(sys.argv[1]))"
-    processes: list[subprocess.Popen[str]] = []
-    hub.faults.append(Fault("GET /storage/", cut=True, before=lambda: processes[0].kill()))
-    processes.append(publisher(hub, to, tmp_path / "home", code=code))
-    processes[0].communicate(timeout=120)
-    assert processes[0].returncode == -signal.SIGKILL
+    hub.faults.append(Fault("GET /storage/", cut=True, before=lambda: process.kill()))  # noqa: PLW0108 - begun below
+    process = publisher(hub, to, tmp_path / "home", code=code)
+    process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGKILL
     assert list(to.iterdir())
     hub.faults.clear()
     look(REPO, to)
-    assert os.listdir(to) == ["1.0.0"]
+    assert [path.name for path in to.iterdir()] == ["1.0.0"]
     assert contents(to / "1.0.0") == contents(one)
 
 

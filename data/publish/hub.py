@@ -73,8 +73,9 @@ def publish(folder: Path, repo: str, version: str, *, message: str, private: boo
 def look(repo: str, to: Path) -> Branch | None:
     """Return the branch of the dataset `repo` (OWNER/NAME); None if there is no such dataset.
 
-    The last version on it, which another machine may have released, is fetched to `to` if it is not there. Let one
-    process at a time look for a folder. Raises `Failed` if another version with its number is there, and otherwise as `publish` does.
+    The last version on it, which another machine may have released, is fetched to `to` if it is not there; no other
+    process may do so at the same time. Raises `Failed` if another version with its number is there, and otherwise as
+    `publish` does.
     """
     hub = Repository(repo)
     if hub.is_private() is None:
