@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from data.publish.folder import write_manifest
 from schemas.release import Change
 from tests.releases import note, release
 from tests.test_flows_cli import Outcome
@@ -41,3 +42,13 @@ def test_wrong_folders_are_one_line(tmp_path: Path) -> None:
     assert done.code == 1
     assert len(str(done.error).splitlines()) == 1
     assert "test.parquet: cannot be read" in str(done.error)
+
+
+def test_a_manifest_of_strangers_neither_runs_in_a_terminal_nor_ends_in_an_unexpected_error(tmp_path: Path) -> None:
+    made = release(tmp_path / "1.0.0", {"toy": [note("a", "one")]})
+    write_manifest(made.folder, made.manifest.model_copy(update={"version": "1.0.0\x1b[2J"}))
+    assert Outcome("diff", str(made.folder), str(made.folder)).output.startswith("## 1.0.0\\x1b[2J\n")
+    write_manifest(made.folder, made.manifest.model_copy(update={"settings": {"embedder": 5}}))
+    done = Outcome("verify", "release", str(made.folder))
+    assert done.code == 2
+    assert f"{made.folder}/manifest.json: settings.embedder: whole: Input should be" in str(done.error)

@@ -99,7 +99,7 @@ def _listed(names: Sequence[str], most: int) -> str:
 
 
 def _lines(difference: Difference, version: str) -> Iterator[str]:
-    yield f"## {version}"
+    yield f"## {visible(version)}"
     yield ""
     yield summary(difference)
     differing = [config for config in difference.configs if not config.is_same]

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
@@ -15,7 +16,7 @@ from rich.table import Table
 from data.publish.changelog import section, summary
 from data.publish.check import damage_of, others_in
 from data.publish.diff import compare, next_version
-from data.publish.folder import CARD, Release, read_release
+from data.publish.folder import CARD, MANIFEST, Release, read_release
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LEFT, make_console
 from flows.project.output_files import LAST, open_build
@@ -24,7 +25,7 @@ from flows.project.settings import EmbedderSettings
 from flows.release.private_share import SECRET
 from flows.release.version import AS_BEFORE, PRIVATE, withdrawn_in_words
 from schemas.base import counted, visible
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Failed, WrongInput, first_problem
 
 if TYPE_CHECKING:
     from flows.construct.embed import Embedder
@@ -168,7 +169,11 @@ def _print_faults(
     if chosen == "packaged":
         bert = SentenceBert()
     else:
-        settings = EmbedderSettings.model_validate(chosen)
+        try:
+            settings = EmbedderSettings.model_validate(chosen)
+        except ValidationError as error:
+            problem = first_problem(error, "whole")
+            raise WrongInput(f"{folder / MANIFEST}: settings.embedder: {problem}; download it again") from error
         bert = SentenceBert(settings.name, languages=settings.languages)
     with tempfile.TemporaryDirectory() as temporary, console.status(f"proving {counted(rows, 'row')} ..."):
         # Many rows have the same contexts; if they were built here, their vectors are known already.
