@@ -1,10 +1,9 @@
 """A week of three annotators and their lead on a real Label Studio, while `listen` and `board` run.
 
 What everybody means is written down in `tests/week_plan.py`, and what the files, the board and the rows have at the end
-must be that. Nobody pulls or pushes by hand. People hand in by the server's API, with what its forms would send; in
-Chromium they look at each kind of form, at their start page and at the board. Label Studio stamps work by its own
-clock: a night goes by when all times in its database move back by a day, or by several for a weekend. The days are a
-week apart in all, so that the work lies in two ISO weeks whenever the test runs.
+must be that. Nobody pulls or pushes by hand. People work in Chromium, one of them on a phone. Label Studio stamps work
+by its own clock: a night goes by when all times in its database move back by a day, or by several for a weekend. The
+days are a week apart in all, so that the work lies in two ISO weeks whenever the test runs.
 """
 
 import contextlib

@@ -1,6 +1,7 @@
 """People at a real Label Studio: they look for their queues, do the tasks in them, and know what they handed in.
 
-They hand in by the server's API, as its forms do; Chromium opens the forms and the pages that they look at.
+They work in Chromium: by keys where a laptop's form needs no text, else with the mouse, on a phone by taps. A form is
+open for seconds only, so that what its page says of the time is put in.
 """
 
 import asyncio
@@ -13,7 +14,6 @@ from datetime import datetime, timedelta
 from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
 import httpx
 
@@ -31,6 +31,18 @@ QUEUE = r'<h2><a href="/projects/(\d+)/data\?labeling=1"[^>]*>(.*?)</a></h2>'
 AT_A_TASK = """() => window.Htx && Htx.task && !Htx.isLoading
     && document.querySelector("textarea[name=question-to-engineer]")"""
 """Whether a form shows a task."""
+NEXT_TASK = """(last) => {
+    if (document.querySelector(".ant-result-success")) return "0";
+    const shown = window.Htx?.task && !Htx.isLoading && !Htx.isSubmitting && document.querySelector(".form-asked");
+    return shown && Htx.task.id !== last ? String(Htx.task.id) : null;
+}"""
+"""The number of the next task once its form is there; 0 if there is none."""
+QUESTION = ".form-asked .lsf-choices:not(.form-row *)"
+"""Where one answer is chosen, but for the one for all parts at once."""
+LATER = """const send = window.fetch;
+window.fetch = (url, options) => send(url, /\\/annotations\\?/.test(url) && options?.method === "POST"
+    ? {{...options, body: JSON.stringify({{...JSON.parse(options.body), lead_time: {}}})}} : options);"""
+"""Lets a form say that it was open for so many seconds."""
 BOARD = """() => [...document.querySelectorAll("main > section[id]")].flatMap((rubric) =>
     [...rubric.querySelectorAll(".people tbody")].flatMap((form) =>
         [...form.querySelectorAll("tr:not(.form)")].map((row) => [
@@ -41,12 +53,12 @@ BOARD = """() => [...document.querySelectorAll("main > section[id]")].flatMap((r
 """Rubric, form and person of each line, and its numbers."""
 
 
-async def until(happened: Callable[[], Any], what: Callable[[], str]) -> None:
+async def until(happened: Callable[[], Any], what: Callable[[], str], every: float = LOOK_S) -> None:
     """Wait for something to happen by itself; `what` says what is there instead."""
     end = time.monotonic() + SOON_S
     while not (await now if inspect.isawaitable(now := happened()) else now):
         assert time.monotonic() < end, what()
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(every)
 
 
 class Submission(NamedTuple):
@@ -139,62 +151,53 @@ class Person:
         left = [*rows]
         while left:
             await until(lambda: title in self.queues(), lambda: f"{self.by} was not asked about {left}")
-            number = self.queues()[title]
-            while left and (task := self._next(number)) is not None:
+            page = await self._opened(self.queues()[title], title)
+            last = None
+            while left and (last := await _task_on(page, last)):
+                task = self.client.get(f"/api/tasks/{last}").raise_for_status().json()
                 text = "\n".join(texts_in(task["data"]))
                 (row,) = {row for row in left if row in text}
-                await self._looks_at(number, title, row)
+                assert row in await page.inner_text(".form-columns"), f"{self.by}, {title}"
                 does = intention(self.by, title, text, self._met[title, row])
-                self._hands_in(number, title, task, does, row)
+                await self._hands_in(page, title, last, does, row)
                 if does.skips:
                     break
                 left.remove(row)
+            await page.context.close()
 
-    def _next(self, number: int) -> Any:
-        """Return the task that a form would show; None if none is left."""
-        answer = self.client.get(f"/api/projects/{number}/next")
-        return None if answer.status_code == httpx.codes.NOT_FOUND else answer.raise_for_status().json()
+    async def _opened(self, project: int, title: str) -> Any:
+        """Open a queue, close its guideline, and photograph both if that is wanted."""
+        page = await self._page(f"/projects/{project}/data?labeling=1", LATER.format(FORMS[title].minutes * 60))
+        await page.wait_for_selector(".guideline")
+        await page.wait_for_function(AT_A_TASK)
+        if (guideline := self.wanted.pop(f"Guideline: {title}", None)) is not None:
+            await photograph(page, guideline)
+        await page.keyboard.press("Escape")
+        await page.wait_for_selector(".guideline", state="hidden")
+        await page.wait_for_timeout(300)  # it fades out
+        if (form := self.wanted.pop(title, None)) is not None:
+            await photograph(page, form)
+        return page
 
-    def _hands_in(self, number: int, title: str, task: Any, does: Does, row: str) -> None:
-        """Submit, or skip; boxes that are left alone have what the form puts into them."""
-        form = ElementTree.fromstring(
-            self.client.get(f"/api/projects/{number}").raise_for_status().json()["label_config"]
-        )
-        asks = [ask for ask in form.iter("Choices") if ask.get("name") != "for-all"]
-        result = []
-        for ask, option in zip(asks, does.choices, strict=False):
-            options = [choice.get("alias") or choice.get("value") for choice in ask.iter("Choice")]
-            assert option in options, f"{title}: {options}"
-            result.append(_part(ask, {"choices": [option]}))
-        for box in form.iter("TextArea"):
-            text = does.texts.get(str(box.get("name")), task["data"].get(f"draft_{box.get('name')}", ""))
-            if text:
-                result.append(_part(box, {"text": [text]}))
-        sent = {"result": result, "lead_time": FORMS[title].minutes * 60.0, "was_cancelled": does.skips}
-        made = self.client.post(
-            f"/api/tasks/{task['id']}/annotations/?project={number}", json=sent,
-            headers={"X-CSRFToken": self.client.cookies["csrftoken"], "Referer": str(self.client.base_url)},
-        ).raise_for_status().json()  # fmt: skip
+    async def _hands_in(self, page: Any, title: str, task: int, does: Does, row: str) -> None:
+        """Choose and write, then submit or skip; boxes that are left alone have what the form puts into them."""
+        before = self._annotations(task)
+        if does.texts or self.by == ON_A_PHONE:
+            await _with_the_mouse(page, does)
+        else:
+            await _by_keys(page, does.choices)
+        await until(lambda: self._annotations(task).keys() - before, lambda: f"{self.by} handed nothing in", every=0.2)
+        (made,) = (one for number, one in self._annotations(task).items() if number not in before)
         at = datetime.fromisoformat(made["updated_at"])
-        self.submissions.append(Submission(self.by, title, row, does, made["id"], at, FORMS[title].minutes * 60.0))
+        self.submissions.append(Submission(self.by, title, row, does, made["id"], at, made["lead_time"]))
         self._met[title, row] += 1
 
-    # ---- what Chromium shows ----
+    def _annotations(self, task: int) -> Mapping[int, Any]:
+        """Return what the server has of the task, by its number."""
+        found = self.client.get(f"/api/tasks/{task}").raise_for_status().json()["annotations"]
+        return {one["id"]: one for one in found}
 
-    async def _looks_at(self, number: int, title: str, row: str) -> None:
-        """Photograph the form and its guideline, if that is wanted; the form shows the task."""
-        form, guideline = (self.wanted.pop(name, None) for name in (title, f"Guideline: {title}"))
-        if form is not None:
-            page = await self._page(f"/projects/{number}/data?labeling=1")
-            await page.wait_for_selector(".guideline")
-            await page.wait_for_function(AT_A_TASK)
-            if guideline is not None:
-                await photograph(page, guideline)
-            await page.keyboard.press("Escape")
-            await page.wait_for_selector(".guideline", state="hidden")
-            assert row in await page.inner_text(".form-columns"), f"{self.by}, {title}"
-            await photograph(page, form)
-            await page.context.close()
+    # ---- the browser ----
 
     async def photograph(self, path: Path) -> None:
         """Photograph the start page."""
@@ -203,14 +206,15 @@ class Person:
         await photograph(page, path)
         await page.context.close()
 
-    async def _page(self, path: str) -> Any:
-        """Open a page in Chromium, as the same person."""
+    async def _page(self, path: str, script: str = "") -> Any:
+        """Open a page in Chromium, as the same person, with a script of the test's own."""
         phone = {"viewport": PHONE, "is_mobile": True, "has_touch": True}
         context = await self.browser.new_context(**(phone if self.by == ON_A_PHONE else {"viewport": PAGE}))
         url = str(self.client.base_url)
         await context.add_cookies(
             [{"name": name, "value": value, "url": url} for name, value in self.client.cookies.items()]
         )
+        await context.add_init_script(script)
         page = await context.new_page()
         page.set_default_timeout(SOON_S * 1000)
         await page.goto(f"{url.rstrip('/')}{path}")
@@ -225,10 +229,34 @@ def texts_in(value: Any) -> Sequence[str]:
     return [text for part in parts for text in texts_in(part)]
 
 
-def _part(control: ElementTree.Element, value: Mapping[str, object]) -> Mapping[str, object]:
-    """Return one answer as a form sends it."""
-    kind = "choices" if "choices" in value else "textarea"
-    return {"from_name": control.get("name"), "to_name": control.get("toName"), "type": kind, "value": value}
+async def _task_on(page: Any, last: int | None) -> int | None:
+    """Return the task that the form shows after the last one; None if the queue is empty."""
+    shown = await page.wait_for_function(NEXT_TASK, arg=last)
+    return int(await shown.json_value()) or None
+
+
+def _option(page: Any, place: int, option: str) -> Any:
+    """Return where an option of a question is chosen."""
+    return page.locator(QUESTION).nth(place).locator(f"label:has(input[name='{option}'])")
+
+
+async def _with_the_mouse(page: Any, does: Does) -> None:
+    for place, option in enumerate(does.choices):
+        await _option(page, place, option).click()
+    for name, text in does.texts.items():
+        await page.locator(f"textarea[name='{name}'], textarea[name^='{name}:']").click()
+        await page.keyboard.press("Control+A")
+        await page.keyboard.type(text)
+    submit, skip = page.get_by_test_id("bottombar-submit-button"), page.get_by_role("button", name="Skip")
+    await (skip if does.skips else submit).click()
+
+
+async def _by_keys(page: Any, choices: Sequence[str]) -> None:
+    """Press each answer's key, and look that it is chosen; the last one submits by itself."""
+    for place, option in enumerate(choices):
+        label = _option(page, place, option)
+        await page.keyboard.press((await label.locator(".lsf-hint").inner_text()).strip("[]"))
+        await label.locator("input:checked").wait_for(state="attached")
 
 
 async def photograph(page: Any, path: Path) -> None:
