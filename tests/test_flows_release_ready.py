@@ -151,7 +151,9 @@ def test_where_the_names_come_with_the_build_one_licence_is_asked_for(tmp_path: 
     (tmp_path / "rows.jsonl").write_text("")
     datasets = {"multifieldqa-en-mixup": {"pairs": 1, "sources": [SOURCE]}}
     path = write_config(tmp_path, families={"lveval": {"datasets": datasets}})
-    with pytest.raises(WrongInput, match=r"declare one for all: release: \{licence: \.\.\.\}$"):
+    with pytest.raises(
+        WrongInput, match=r"declare one for all: release: \{licence: \.\.\.\}, or state the licence of each source"
+    ):
         check_configuration(path, tmp_path / "out")
 
 

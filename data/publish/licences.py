@@ -130,9 +130,10 @@ def _problem(name: str, statements: Iterable[_Statement], *, named: bool) -> str
     )
     one_for_all = "one for all: release: {licence: ...}"
     declare = f"it: release: {{licence: {{{name}: ...}}}}, or one for all" if named else one_for_all
+    silent = any(licence is None for _, licence in statements)
     return (
         f"{name}: its sources do not determine the licence of its rows: {sources or 'it has no sources'}; "
-        f"declare {declare}"
+        f"declare {declare}{', or state the licence of each source, and run the build again' if silent else ''}"
     )
 
 

@@ -207,6 +207,9 @@ def load_config(path: Path) -> Config:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
     except RecursionError as error:
         raise ConfigError(f"{path}: an anchor contains itself; write it out") from error
+    except yaml.MarkedYAMLError as error:
+        mark, said = error.problem_mark or error.context_mark, ", ".join(filter(None, (error.context, error.problem)))
+        raise ConfigError(f"{path}: not valid YAML{f' in line {mark.line + 1}' if mark else ''}: {said}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
     except (ValueError, KeyError, AttributeError) as error:  # an invalid date, number or tag
