@@ -102,7 +102,7 @@ def test_a_process_alone_has_few_shards_and_several_share_the_work() -> None:
 
 
 def test_shards_that_wait_for_a_slow_model_keep_it_busy() -> None:
-    assert sizes(cut(500, 5.0, workers=2, asks=True)) == [128, 128, 128, 116]
+    assert sizes(cut(1_000, 5.0, workers=2, asks=True)) == [256, 256, 256, 232]
     assert sizes(cut(124, 5.0, workers=2, asks=True)) == [62, 62]
     assert min(sizes(cut(2_300, 1.0))[:-1]) == LEAST_RECORDS
 

@@ -18,7 +18,9 @@ FIRST_RECORDS: Final = 256
 SHARES: Final = 4
 """A shard is at most one of so many shares of what is left for each worker: costly records may stand together."""
 LEAST_RECORDS: Final = 128
-"""Least records of a shard that asks servers, or is one of a single process: fewer leave a slow model idle."""
+"""Least records of a shard of a single process: fewer leave a slow model idle."""
+ASKING_RECORDS: Final = 256
+"""Least records of a shard that asks servers, if several workers do: as many as a worker can have in work at once."""
 LEAST_S: Final = 0.5
 """Shards begin this many seconds apart or more, once their cost is known: starting a task takes some 20 ms."""
 MOST_S: Final = 20.0
@@ -60,7 +62,8 @@ class Spans:
         """Records that are in no shard yet."""
         self._at_once = at_once
         self._workers = workers
-        self._least = min(LEAST_RECORDS, math.ceil(self.left / workers)) if asks or workers == 1 else 1
+        least = LEAST_RECORDS if workers == 1 else ASKING_RECORDS if asks else 1
+        self._least = min(least, math.ceil(self.left / workers))
         self._clock = clock
         self._began = clock()
         self.measured = 0

@@ -1,13 +1,13 @@
 """Seconds of a build on one and on two Dask workers of this machine, beside what two processes give here at all.
 
     python tests/bench/bench_dask.py [lveval] [endpoint] [--pairs 60] [--levels 16k 32k] [--statements 400]
-                                     [--concurrency 64 512]
+                                     [--concurrency 64 512] [--latency 1]
 
 "lveval" is bound by processor time: the rules make confusing facts, replacements and keywords, and contexts of the
 levels are mixed, from the public questions in TOUCHSTONE_SHARED, which have text for 32k words and more. "endpoint" is
-URAQ against a loopback server that answers after a second. Its concurrency is that of the whole build, whatever the
-number of workers: two gain where a single process cannot keep it busy, and should lose nothing where it can. "busy" is
-the mean number of calls under way, over that concurrency, from the first call to the last.
+URAQ against a loopback server that answers after `--latency` seconds. Its concurrency is that of the whole build,
+whatever the number of workers: two gain where a single process cannot keep it busy, and should lose nothing where it
+can. "busy" is the mean number of calls under way, over that concurrency, from the first call to the last.
 
 The workers have run a small build before, and Prefect's database is there from it: to make that takes several seconds,
 once. Seconds are those of the whole command, with its start. "reference" is the same work in Python by one process and,
@@ -40,7 +40,6 @@ from tests.clusters import Cluster
 SHARED = Path(os.environ.get("TOUCHSTONE_SHARED", ROOT.parent / "shared")) / "data"
 SPIN = 8_000_000
 """Rounds of the reference: about a second of processor time."""
-LATENCY_S = 1.0
 WORKERS = (1, 2)
 
 
@@ -119,50 +118,51 @@ def compare(name: str, config: dict[str, Any], server: "Server | None" = None) -
 class Server:
     """The chat server in a process of its own."""
 
-    def __init__(self, pipe: Connection, concurrency: int) -> None:
+    def __init__(self, pipe: Connection, concurrency: int, latency_s: float) -> None:
         self._pipe = pipe
         self._concurrency = concurrency
+        self._latency_s = latency_s
         self.url: str = pipe.recv()
 
     def report(self) -> str:
         """Describe the calls of the last build."""
         self._pipe.send("report")
         calls, seconds, most = self._pipe.recv()
-        return f"{calls} calls, busy {calls * LATENCY_S / seconds / self._concurrency:.0%}, most at once {most}"
+        return f"{calls} calls, busy {calls * self._latency_s / seconds / self._concurrency:.0%}, most at once {most}"
 
 
-def _serve(pipe: Connection, table: dict[str, str]) -> None:
-    with ChatServer(answer=served(table), model="loopback", faults=Faults(latency_s=(LATENCY_S, LATENCY_S))) as server:
+def _serve(pipe: Connection, table: dict[str, str], latency_s: float) -> None:
+    with ChatServer(answer=served(table), model="loopback", faults=Faults(latency_s=(latency_s, latency_s))) as server:
         pipe.send(server.url)
         while pipe.recv() == "report":
             arrived = [request.arrived for request in server.requests]
-            pipe.send((len(arrived), max(arrived) - min(arrived) + LATENCY_S, server.most_running))
+            pipe.send((len(arrived), max(arrived) - min(arrived) + latency_s, server.most_running))
             server.clear()
             server.most_running = 0
 
 
 @contextmanager
-def serving(table: dict[str, str], concurrency: int) -> Iterator[Server]:
+def serving(table: dict[str, str], concurrency: int, latency_s: float) -> Iterator[Server]:
     """A server that answers from a table."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=_serve, args=(there, table), daemon=True)
+    process = context.Process(target=_serve, args=(there, table, latency_s), daemon=True)
     process.start()
     try:
-        yield Server(here, concurrency)
+        yield Server(here, concurrency, latency_s)
     finally:
         here.send("end")
         process.join(10)
 
 
-def endpoint(statements: int, concurrency: int) -> None:
+def endpoint(statements: int, concurrency: int, latency_s: float) -> None:
     """Compare builds against the server."""
     families = {"uraq": {"statements": statements, "context_counts": [1, 10]}}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         config = write_config(folder, store=str(folder / "store"), families=families)
         table = asyncio.run(scribed(config, folder / "out"))
-    with serving(table, concurrency) as server:
+    with serving(table, concurrency, latency_s) as server:
         model = {"provider": "endpoint", "name": "loopback", "base_url": server.url, "concurrency": concurrency}
         compare(f"endpoint at {concurrency}", {"model": model, "families": families}, server)
 
@@ -175,11 +175,12 @@ def main() -> None:
     parser.add_argument("--levels", nargs="+", default=["16k", "32k"])
     parser.add_argument("--statements", type=int, default=400)
     parser.add_argument("--concurrency", type=int, nargs="+", default=[64, 512])
+    parser.add_argument("--latency", type=float, default=1.0)
     asked = parser.parse_args()
     if "lveval" in asked.builds:
         compare("lveval", {"families": lveval(asked.pairs, *asked.levels)})
     for concurrency in asked.concurrency if "endpoint" in asked.builds else ():
-        endpoint(asked.statements, concurrency)
+        endpoint(asked.statements, concurrency, asked.latency)
 
 
 if __name__ == "__main__":
