@@ -106,7 +106,7 @@ async def test_everything_of_mine_is_in_one_place_in_the_order_to_do_it(label_st
     cards = [" ".join(text.split()) for text in await page.locator(".queues li.card").all_inner_texts()]
     assert "2 tasks, about 4 minutes, at a guess" in cards[0]
     assert "Task seven" not in cards[0], "nothing of it came back"
-    assert "Task six Rejected: 2. KGUG It <answers> the question." in cards[1]
+    assert "Task six Rejected: 2. KGUG · It <answers> the question." in cards[1]
     assert "Task nine A reviewer & a colour" in cards[2]
     assert "Task five" not in cards[3]
     # The median of 1, 1.5 and 30 minutes: a form that was left open does not count in full.

@@ -98,7 +98,7 @@ def test_its_expression_on_bread_is_told_to_the_reviewer_and_not_sent_back(embed
         ("KGUG", "Cats are asleep for most of the day.", "shares no word with the response", False),
         ("KGUG", "You make bread with ingredients.", "says nothing that the knowledge does not say", False),
         ("KGUG", "Well, you need flour, water, yeast and salt for bread.", "is much like the response (", False),
-        ("RECF", "It is a staple in many countries.", "names nothing of the question or the response (bread,", False),
+        ("RECF", "It is a staple in many countries.", "seems to name nothing of the question or the response (", False),
         ("IECF", "What is essential is invisible to the eye.", "names nothing that the knowledge names and", False),
         ("IECF", "Cake!", "has 1 words, where the response has 11", False),
     ],

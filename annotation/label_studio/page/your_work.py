@@ -171,8 +171,9 @@ def _count(queue: Queue, project: Any, user: Any) -> None:
     for listed, news, *whys in undone.values_list(*(KT(f"data__{name}") for name in (LISTED, NEWS, *WHYS))):
         texts = [text for text in whys if text and not text.startswith(NOT_BACK)]
         # What people answered, side by side, is no news of a task.
-        if why := " ".join([*texts, html.unescape(re.sub(r"<table>.*</table>|<[^>]+>", " ", news or ""))]).strip():
-            queue.back.append((str(listed), why))
+        told = html.unescape(re.sub(r"<table>.*</table>|<[^>]+>", " ", news or ""))
+        if lines := [line.strip() for text in (*texts, told) for line in text.splitlines() if line.strip()]:
+            queue.back.append((str(listed), " · ".join(lines)))
 
 
 def _pace(forms: Mapping[int, str], user: Any) -> dict[str, tuple[float, bool]]:

@@ -183,7 +183,7 @@ def _rules(record: Authored, texts: Mapping[DistractorType, str], embedder: Embe
     if text := texts.get("RECF"):
         subjects = [*main_entities(record), *en.entities(record.easy_utterance), *en.entities(record.response)]
         if subjects and not any(en.names(text, subject) for subject in subjects):
-            yield _doubt("RECF", f"names nothing of the question or the response ({_list(subjects)})")
+            yield _doubt("RECF", f"seems to name nothing of the question or the response ({_list(subjects)})")
     if (text := texts.get("IECF")) and (problem := _entity_problem(record, text)):
         yield _doubt("IECF", problem)
     expression = texts.get("COEX", "")
