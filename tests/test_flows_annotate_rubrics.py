@@ -105,7 +105,7 @@ SCALES = {name: shipped for name, shipped in SHIPPED.items() if any(ask.ordered 
 
 
 @pytest.mark.parametrize("shipped", SCALES.values(), ids=list(SCALES))
-def test_ratings_of_the_cases_and_the_worked_examples_are_those_of_the_guidelines_scales(shipped: Shipped) -> None:
+def test_ratings_of_the_worked_examples_are_those_of_the_guidelines_scales(shipped: Shipped) -> None:
     sections = re.split(r"\n## ", shipped.guideline)
     asks = [ask for ask in shipped.rubric.asks if ask.ordered]
     scales = [
@@ -115,13 +115,12 @@ def test_ratings_of_the_cases_and_the_worked_examples_are_those_of_the_guideline
         if re.match(rf"\d\. {re.escape(ask.name.split('_')[0])}", section, re.IGNORECASE)
     ]
     assert [set(scale) for scale in scales] == [set(ask.options) for ask in asks]
-    (cases,) = (table(section) for section in sections if section.startswith("Standard cases"))
-    reasoned = [(row[2].split(", "), row[3].split("; ")) for row in cases[1:]]
+    reasoned = []
     for task in shipped.examples:
         lines = [line.partition(": ") for line in task.why.splitlines()]
         assert [rating for rating, *_ in lines] == [task.right_answers[ask.name] for ask in asks]
         reasoned.append(([rating for rating, *_ in lines], [reason for *_, reason in lines]))
-    assert len(reasoned) > len(shipped.examples) > 2
+    assert len(reasoned) > 2
     for ratings, reasons in reasoned:
         for scale, rating, reason in zip(scales, ratings, reasons, strict=True):
             assert [point for point, words in scale.items() if any(phrase in reason for phrase in words)] == [rating]
