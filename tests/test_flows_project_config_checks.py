@@ -67,6 +67,23 @@ def test_every_mistake_in_the_text_is_told(tmp_path: Path) -> None:
     assert 'did you mean "format"?' in str(caught.value)
 
 
+def test_missing_files_are_told_with_mistakes_in_the_text(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("question,answers\n", encoding="utf-8")
+    sources = "[{format: csv, path: q.csv}, {format: csv, path: none.csv}, {format: csv, path: 'https://a.org/q.csv'}]"
+    mixed = "{cmrc-mixup: {sources: [{format: squad, path: none.json}]}}"
+    path = written(
+        tmp_path,
+        f"name: mine\nfamilies: {{reeval: {{seds: all, sources: {sources}}}, lveval: {{datasets: {mixed}}}}}\n",
+    )
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert [problem.removeprefix(f"{path}: ").partition(";")[0] for problem in caught.value.problems] == [
+        "families.reeval.seds: unknown key",
+        f"families.reeval.sources[1]: {tmp_path / 'none.csv'}: no such file",
+        f"families.lveval.datasets.cmrc-mixup.sources[0]: {tmp_path / 'none.json'}: no such file",
+    ]
+
+
 def test_what_stands_beside_the_files_is_told_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

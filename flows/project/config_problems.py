@@ -1,6 +1,7 @@
 """The problems of a configuration, each in one line and in YAML's terms."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -88,6 +89,24 @@ def booleans_as_numbers(raw: Any, typed: Any) -> Iterator[tuple[str, ...]]:
         triples = [(str(place), *pair) for place, pair in enumerate(zip(raw, typed, strict=True))]
     for key, value, known_value in triples:
         yield from ((key, *place) for place in booleans_as_numbers(value, known_value))
+
+
+def missing_files(raw: Any, place: str) -> Iterator[str]:
+    """Yield "key: problem" for each source below `raw` whose file does not exist."""
+    if isinstance(raw, Mapping):
+        path, format_ = raw.get("path"), raw.get("format", "hub")
+        if (
+            isinstance(path, str)
+            and format_ not in ("hub", "touchstone")
+            and "://" not in path
+            and not Path(path).is_file()
+        ):
+            yield f"{place}: {path}: no such file; paths are relative to the configuration file"
+        inner = [(f".{key}", value) for key, value in raw.items()]
+    else:
+        inner = [(f"[{number}]", value) for number, value in enumerate(raw)] if isinstance(raw, list) else []
+    for key, value in inner:
+        yield from missing_files(value, f"{place}{key}")
 
 
 def _keys_at(model: type[BaseModel], where: Sequence[Any]) -> set[str]:

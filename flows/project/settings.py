@@ -19,7 +19,7 @@ from flows.llm.local import LocalSettings
 from flows.llm.rules import RulesSettings
 from flows.project.annotation_settings import PRINTABLE, AnnotationSettings
 from flows.project.config_paths import with_absolute_paths
-from flows.project.config_problems import NO_NUMBER, booleans_as_numbers, config_problems
+from flows.project.config_problems import NO_NUMBER, booleans_as_numbers, config_problems, missing_files
 from schemas.base import Frozen, odd_character
 from schemas.errors import WrongInputs, alike, nearest
 
@@ -253,6 +253,7 @@ def parse_config(raw: dict[str, Any], name: str) -> Config:
         problems += _limits_of_no_prompt(config)
         problems += [f"{'.'.join(place)}: {NO_NUMBER}" for place in booleans_as_numbers(raw, config)]
     if problems:
+        problems += missing_files(families, "families")
         raise ConfigError(*(f"{name}: {problem}" for problem in problems))
     return config
 
