@@ -171,7 +171,6 @@ def test_a_pair_that_people_complete_goes_on(tmp_path: Path) -> None:
         (TORTOISE | {"RECF": "a TORTOISE may live for more than eighty years"}, "RECF is the same as the response"),
         (TORTOISE | {"COEX": TORTOISE["KGIR"]}, "COEX is the same as KGIR"),
         (TORTOISE | {"IECF": "A tortoise is slow."}, "IECF names nothing"),
-        ({"response": "Another."}, "response is not for people to change"),
     ],
 )
 def test_a_verdict_that_breaks_a_rule_is_refused(tmp_path: Path, changes: dict[str, str], problem: str) -> None:

@@ -1,5 +1,6 @@
 """A project as a worker process opens it: what travels to it, and what it must not mistake for its own."""
 
+import json
 import pickle
 import shutil
 from pathlib import Path
@@ -12,9 +13,9 @@ from flows.llm.cache import Completion
 from flows.llm.limits import Share
 from flows.llm.model import BudgetSpent
 from flows.project import project as compose
-from flows.project.project import Project, hold_share, take_share
+from flows.project.project import Project, hold_share, read_verdicts, take_share
 from flows.project.settings import ConfigError, load_config, sample_path
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Failed, WrongInput, WrongInputs
 from schemas.manifest import BuildManifest
 from tests.builds import write_config
 
@@ -115,11 +116,33 @@ def test_a_file_of_verdicts_that_no_part_reads_is_told(tmp_path: Path) -> None:
     project = Project(write_config(tmp_path, families={"uraq": URAQ}), tmp_path / "out")
     folder = project.out / "verdicts"
     folder.mkdir(parents=True)
-    for name in ("uraq-item.jsonl", "uraq-items.jsonl"):
-        (folder / name).write_text('{"key": "k"}\n{"key": "l"}\n', encoding="utf-8")
+    (folder / "uraq-item.jsonl").write_text('{"key": "k"}\n{"key": "l"}\n', encoding="utf-8")
     (told,) = project.unread_verdicts()
     problem = 'its 2 verdicts do not count: no part is so named; did you mean "uraq-items.jsonl"?'
     assert told == f"{folder / 'uraq-item.jsonl'}: {problem}"
+
+
+def test_of_verdicts_those_that_cannot_count_are_told_with_file_and_line_and_the_others_count(tmp_path: Path) -> None:
+    project = Project(write_config(tmp_path, families={"uraq": URAQ}), tmp_path / "out")
+    path = project.out / "verdicts" / "uraq-items.jsonl"
+    path.parent.mkdir(parents=True)
+    good = {"key": "k", "view_hash": "h", "rubric": "uraq-check", "decision": "reject"}
+    changes = {"decision": "fix", "changes": {"question": "Who?"}}
+    lines = [
+        json.dumps(good), "{", json.dumps({**good, "decision": "rejct"}), json.dumps({**good, "rubric": "other"}),
+        json.dumps({**good, **changes}), json.dumps({**good, "key": "l"}),
+    ]  # fmt: skip
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert project.verdicts("uraq", "items").keys() == {"k", "l"}
+    assert [problem.removeprefix(f"{path}: ").partition(";")[0] for problem in project.unread_verdicts()] == [
+        "line 2: expected JSON, found unexpected end of data at character 1",
+        "line 3: decision: Input should be 'accept', 'fix' or 'reject'",
+        "line 4: its rubric is 'other', where people are asked by 'uraq-check'",
+        "line 5: question is not for people to change",
+    ]
+    with pytest.raises(WrongInputs) as caught:
+        read_verdicts(path)
+    assert len(caught.value.problems) == 2
 
 
 def test_money_of_several_machines_is_counted_in_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,6 +157,15 @@ def test_where_the_names_come_with_the_build_one_licence_is_asked_for(tmp_path: 
         check_configuration(path, tmp_path / "out")
 
 
+def test_a_line_that_is_no_verdict_is_told_before_any_work(tmp_path: Path) -> None:
+    path = write_config(tmp_path, families={"uraq": {"statements": 9}}, release={"licence": "CC0-1.0"})
+    lines = tmp_path / "out" / "verdicts" / "uraq-items.jsonl"
+    lines.parent.mkdir(parents=True)
+    lines.write_text("reject it\n", encoding="utf-8")
+    with pytest.raises(WrongInput, match=r"uraq-items.jsonl: line 1: expected JSON"):
+        check_rebuild(Project(path, tmp_path / "out"), None, tmp_path / "out" / "releases")
+
+
 def test_the_versions_of_another_dataset_are_told_before_any_work(tmp_path: Path) -> None:
     released(build(tmp_path))
     config = (tmp_path / "config.yaml").read_text(encoding="utf-8")

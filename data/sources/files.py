@@ -41,11 +41,25 @@ def opened(path: str) -> Iterator[IO[bytes]]:
 
 def json_lines(path: str) -> Iterator[Row]:
     r"""Yield one row for each line. Lines end with "\n" only, since strings may hold any other separator."""
+    for place, content in _lines(path):
+        yield _row(path, place, _parsed(path, place, content))
+
+
+def json_lines_and_errors(path: str) -> Iterator[Row | SourceError]:
+    """Yield one row for each line, or what is wrong with it."""
+    for place, content in _lines(path):
+        try:
+            yield _row(path, place, _parsed(path, place, content))
+        except SourceError as error:
+            yield error
+
+
+def _lines(path: str) -> Iterator[tuple[str, bytes]]:
     with opened(path) as stream:
         for number, line in enumerate(stream, start=1):
             content = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
             if content.strip():
-                yield _row(path, f"line {number}", _parsed(path, f"line {number}", content))
+                yield f"line {number}", content
 
 
 def json_rows(path: str) -> Iterator[Row]:

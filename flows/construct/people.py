@@ -9,6 +9,7 @@ from flows.construct.records import Records
 from flows.llm.model import Problem
 from schemas.annotation import Annotation, Finding
 from schemas.rubric import Rubric, Task, Turn, task_of
+from schemas.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,17 @@ class People:
     """Returns whether a record waits for people; None if every record does."""
     programs: Callable[[Records[Any], Sequence[Task]], Iterable[Annotation]] = lambda records, tasks: ()
     """(sifted records, their tasks): programs' answers, `by` their names, to compare with people's."""
+
+    def refusal(self, verdict: Verdict) -> str | None:
+        """Return why a verdict cannot be one of these people's; None if it can."""
+        if verdict.rubric != self.rubric.name:
+            return f"its rubric is {verdict.rubric!r}, where people are asked by {self.rubric.name!r}"
+        if {"id", "key", "provenance"}.intersection(verdict.changes):
+            return "id, key and provenance are not for people to change"
+        if other := sorted(set(verdict.changes).difference(self.rubric.corrects)):
+            corrects = ", ".join(sorted(self.rubric.corrects)) or "nothing"
+            return f"{', '.join(other)} is not for people to change; {self.rubric.name} corrects {corrects}"
+        return None
 
 
 def every(

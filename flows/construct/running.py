@@ -25,7 +25,7 @@ from flows.construct.preparing import prepared_step, step_context
 from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
 from flows.llm.model import InvalidAnswer, Usage
 from schemas.base import Dropped, Record, key_of
-from schemas.errors import WrongInput, first_problem
+from schemas.errors import WrongInput, first_problem, raise_all
 from schemas.manifest import ShardManifest, StageManifest, UsageOfPrompt
 from schemas.verdict import Verdict
 
@@ -311,14 +311,10 @@ def run_people(build: Build, ref: StageRef) -> StageManifest:
     inputs = build.inputs(ref)
     stale = 0
     strangers = set(verdicts)
+    problems: list[str] = []
     with writer:
         for record in inputs:
             verdict = verdicts.get(record.key)
-            if verdict is not None and verdict.rubric != people.rubric.name:
-                raise WrongInput(
-                    f"verdict on {record.key}: its rubric is {verdict.rubric!r}, where people are asked by "
-                    f"{people.rubric.name!r}; correct it in verdicts/{ref.family}-{ref.part}.jsonl"
-                )
             if verdict is not None and verdict.view_hash != record.view_hash:
                 stale += 1
                 verdict = None
@@ -327,8 +323,12 @@ def run_people(build: Build, ref: StageRef) -> StageManifest:
             elif verdict.decision == "reject":
                 writer.drop(Drop("rejected by people", verdict.comment).of(record, PEOPLE))
             else:
-                writer.keep(_fixed(record, verdict, people))
+                try:
+                    writer.keep(_fixed(record, verdict, people))
+                except WrongInput as error:
+                    problems.append(f"verdicts/{ref.family}-{ref.part}.jsonl: {error}")
             strangers.discard(record.key)
+        raise_all(problems)
     return finish(
         build,
         ref,
@@ -354,13 +354,6 @@ def _on_no_record(ref: StageRef, verdicts: int, stale: int, strangers: int) -> I
 
 def _fixed(record: Record, verdict: Verdict, people: People) -> Record:
     """Return the record with the texts that people corrected. Raises `WrongInput` if it would not be valid."""
-    if {"id", "key", "provenance"}.intersection(verdict.changes):
-        raise WrongInput(f"verdict on {record.key}: id, key and provenance are not for people to change")
-    if other := sorted(set(verdict.changes).difference(people.rubric.corrects)):
-        raise WrongInput(
-            f"verdict on {record.key}: {', '.join(other)} is not for people to change; {people.rubric.name} corrects "
-            f"{', '.join(sorted(people.rubric.corrects)) or 'nothing'}"
-        )
     try:
         fixed = record.revised(**verdict.changes)
     except ValidationError as error:

@@ -3,14 +3,14 @@
 import asyncio
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from data.sources.files import json_lines
+from data.sources.files import json_lines_and_errors
 from data.sources.pins import Pins, lock_of, with_sources
 from data.sources.spec import SourceError, SourceSpec
 from data.store import Store
@@ -20,6 +20,7 @@ from flows.construct.embedding_cache import CachedEmbedder
 from flows.construct.engine import Family
 from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, FamilyBuild
+from flows.families import load_family
 from flows.llm.limits import Share
 from flows.llm.model import BudgetSpent, Prompt, with_templates
 from flows.llm.paid import DRAIN_S
@@ -28,7 +29,7 @@ from flows.project.model_loop import ModelLoop
 from flows.project.models import Models
 from flows.project.released import released_stages
 from flows.project.settings import Config, ConfigError, load_config, parse_config
-from schemas.errors import WrongInput, first_problem, nearest
+from schemas.errors import WrongInput, first_problem, nearest, raise_all
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
 
@@ -78,7 +79,7 @@ class Project:
         self.models = Models(config, self.config)
         self.loop = ModelLoop()
         """The event loop that all model calls share."""
-        self._verdicts: dict[tuple[str, str], Mapping[str, Verdict]] = {}
+        self._verdicts: dict[tuple[str, str], tuple[Mapping[str, Verdict], Sequence[str]]] = {}
         self.run_id = uuid.uuid4().hex
         """Distinguishes this build from an earlier build of the same file, whose content may have been different."""
         self._closed = False
@@ -174,19 +175,34 @@ class Project:
         }
 
     def verdicts(self, family: str, part: str) -> Mapping[str, Verdict]:
-        """Return the verdicts of `verdicts/<family>-<part>.jsonl` by key."""
+        """Return the verdicts of `verdicts/<family>-<part>.jsonl` by key, without those that cannot count."""
+        return self._verdicts_in(family, part)[0]
+
+    def _verdicts_in(self, family: str, part: str) -> tuple[Mapping[str, Verdict], Sequence[str]]:
         if (family, part) not in self._verdicts:
-            self._verdicts[family, part] = read_verdicts(self.out / "verdicts" / f"{family}-{part}.jsonl")
+            people = load_family(family).part(part).people
+            path = self.out / "verdicts" / f"{family}-{part}.jsonl"
+            self._verdicts[family, part] = verdicts_in(path, people.refusal) if people else ({}, ())
         return self._verdicts[family, part]
 
+    def wrong_verdicts(self) -> Iterator[str]:
+        """Yield a line for each line of verdicts that is none, or that people of its part cannot give."""
+        for family, part in self._decided_parts():
+            yield from self._verdicts_in(family, part)[1]
+
     def unread_verdicts(self) -> Iterator[str]:
-        """Yield a line for each file in `verdicts` that belongs to no part that people decide on."""
-        families = (configured.family for configured in self.build.families.values())
-        names = [f"{family.name}-{part.name}.jsonl" for family in families for part in family.parts if part.people]
+        """Yield a line for each verdict that cannot count, and each file of them that belongs to no part."""
+        for problem in self.wrong_verdicts():
+            yield f"{problem}; it does not count"
+        names = [f"{family}-{part}.jsonl" for family, part in self._decided_parts()]
         for path in sorted((self.out / "verdicts").glob("*.jsonl")):
             if path.name not in names:
                 number = len(path.read_bytes().splitlines())
                 yield f"{path}: its {number:,} verdicts do not count: no part is so named; {nearest(path.name, names)}"
+
+    def _decided_parts(self) -> Sequence[tuple[str, str]]:
+        families = [configured.family for configured in self.build.families.values()]
+        return [(family.name, part.name) for family in families for part in family.parts if part.people]
 
     def family(self, name: str) -> Family:
         """Return a family of the build. Raises `WrongInput` if the build has none of that name."""
@@ -292,13 +308,31 @@ def _with_paths(built: Any, now: Any) -> Any:
 def read_verdicts(path: Path) -> Mapping[str, Verdict]:
     """Return the verdicts of a file by key, the last one for each; none if there is no file.
 
-    Raises `SourceError` for a line that is not a verdict.
+    Raises `WrongInput` with all lines that are no verdicts.
     """
+    verdicts, problems = verdicts_in(path)
+    raise_all(problems)
+    return verdicts
+
+
+def verdicts_in(
+    path: Path, refusal: Callable[[Verdict], str | None] = lambda verdict: None
+) -> tuple[Mapping[str, Verdict], Sequence[str]]:
+    """Return the verdicts of a file by key, and what is wrong with each line that is none or is refused."""
     verdicts: dict[str, Verdict] = {}
-    for row in json_lines(str(path)) if path.exists() else ():
+    problems: list[str] = []
+    for row in json_lines_and_errors(str(path)) if path.exists() else ():
+        if isinstance(row, SourceError):
+            problems.append(str(row))
+            continue
         try:
             verdict = Verdict.model_validate(dict(row.values))
         except ValidationError as error:
-            raise row.error(first_problem(error, "the verdict"), "correct the verdict") from error
-        verdicts[verdict.key] = verdict
-    return verdicts
+            problem: str | None = first_problem(error, "the verdict")
+        else:
+            problem = refusal(verdict)
+            if problem is None:
+                verdicts[verdict.key] = verdict
+        if problem is not None:
+            problems.append(str(row.error(problem, "correct the verdict")))
+    return verdicts, problems

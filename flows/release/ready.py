@@ -37,7 +37,7 @@ def check_release(project: Project, repo: str | None, to: Path, *, allow_unrevie
     """
     allowed = bool(allow_unreviewed or is_as_before(newest(to), allow_unreviewed))
     licences = _licences_of_rows(project, allow_unreviewed=allowed)
-    _check([*_another_dataset(project, to), *licences, *_secret(project, to)], repo)
+    _check([*_another_dataset(project, to), *licences, *_secret(project, to), *project.wrong_verdicts()], repo)
 
 
 def check_rebuild(project: Project, repo: str | None, to: Path) -> None:
@@ -68,7 +68,7 @@ def check_configuration(path: Path, out: Path) -> str | None:
 def _check_before_build(project: Project, repo: str | None, to: Path, *, licences: bool) -> None:
     undecided = _licences_of_sources(project) if licences else ()
     problems = [*_another_dataset(project, to), *_unknown_before_build(project), *undecided, *_secret(project, to)]
-    _check(problems, repo)
+    _check([*problems, *project.wrong_verdicts()], repo)
 
 
 def _check(problems: Sequence[str], repo: str | None) -> None:
