@@ -159,6 +159,14 @@ async def test_an_account_without_a_code_sees_what_is_for_everybody(label_studio
     assert await page.evaluate(SEEN) == [1, 1]
 
 
+async def test_a_new_queue_appears_by_itself_beside_others(label_studio: Served, browser: Any) -> None:
+    desk(label_studio)
+    page = await at_work(browser, label_studio, "a2")
+    assert len(await page.locator(".queues h2").all_inner_texts()) == 1
+    put(label_studio, PRACTICE, "a2", plain("new"))
+    await page.locator(".queues h2").nth(1).wait_for(timeout=60_000)
+
+
 async def test_a_queue_that_is_done_leads_back_to_the_next(label_studio: Served, browser: Any) -> None:
     made = desk(label_studio)
     page = await at_work(browser, label_studio, "a1")

@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
+from annotation.review import judging_of
+from flows.annotate.guidelines import examples_of
 from flows.construct.embed import SentenceBert
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import DECISION, REJECT, USABLE, check, check_utterances, unfit_authored
 from flows.families.charpeval.facts import main_entities, other_entities, unnamed_entities, unused_facts
 from flows.families.charpeval.rubric import AUTHORING, UTTERANCE, WRITE_DISTRACTORS, WRITE_UTTERANCES
+from flows.language import en
 from schemas.annotation import Finding
 from schemas.base import Provenance
 from schemas.charpeval import DISTRACTOR_TYPES, Authored, UtterancePair
@@ -78,6 +81,16 @@ def test_its_expression_on_bread_is_told_to_the_reviewer_and_not_sent_back(embed
     (found,) = findings(embedder, FIGURE_1)
     problem = "names something of the knowledge (bread): could it pass for an answer?"
     assert (found.name, found.problem, found.rejects) == ("COEX", problem, False)
+
+
+def test_practice_calls_no_expression_wrong_for_what_the_guideline_allows() -> None:
+    wrong = [one for one in examples_of(judging_of(AUTHORING), FAMILY.folder) if one.right_answers["COEX_decision"] == "wrong"]
+    assert wrong
+    for one in wrong:
+        expression = str(one.shown["author_COEX"])
+        assert not [
+            named.text for named in en.entities(str(one.shown["knowledge"])) if en.names(expression, named)
+        ], "a name of the knowledge is a doubt for the reviewer, and no fault"
 
 
 # ---- what is said of each ----

@@ -262,7 +262,7 @@ def _loads(collected: Collected, progress: Sequence[QueueProgress], server: OnSe
         for load in loads:
             of_form[load.form] += round(load.items)
         judged = len(settlement.sent_back) + len(settlement.accepted)
-        back = min(MOST_BACK, len(settlement.sent_back) / judged) if judged else 0.0
+        back = min(MOST_BACK, len(settlement.sent_back) / max(judged, LEAST))  # a few reviews are no share yet
         to_come = of_form[forms["work"].name] + of_form[forms["revision"].name]
         again = back / (1 - back) * (to_come + of_form[forms["review"].name])
         not_pushed = max(0, reviews - pushed[forms["review"].name])
