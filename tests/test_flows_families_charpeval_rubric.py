@@ -84,13 +84,14 @@ def test_its_expression_on_bread_is_told_to_the_reviewer_and_not_sent_back(embed
 
 
 def test_practice_calls_no_expression_wrong_for_what_the_guideline_allows() -> None:
-    wrong = [one for one in examples_of(judging_of(AUTHORING), FAMILY.folder) if one.right_answers["COEX_decision"] == "wrong"]
+    examples = examples_of(judging_of(AUTHORING), FAMILY.folder)
+    wrong = [one for one in examples if one.right_answers["COEX_decision"] == "wrong"]
     assert wrong
     for one in wrong:
         expression = str(one.shown["author_COEX"])
-        assert not [
-            named.text for named in en.entities(str(one.shown["knowledge"])) if en.names(expression, named)
-        ], "a name of the knowledge is a doubt for the reviewer, and no fault"
+        assert not [named.text for named in en.entities(str(one.shown["knowledge"])) if en.names(expression, named)], (
+            "a name of the knowledge is a doubt for the reviewer, and no fault"
+        )
 
 
 # ---- what is said of each ----

@@ -182,14 +182,17 @@ def _owner(submission: Submitted) -> str:
     return submission.queue.rpartition("/")[2]
 
 
-def _account(row: Row) -> int:
+def _account(row: Row) -> int | None:
+    """Return the account that submitted; None if somebody deleted it."""
     number = row["completed_by"]
-    return int(number if isinstance(number, int) else number["id"])
+    return int(number["id"]) if isinstance(number, dict) else number
 
 
 def _person(submission: Submitted, codes: Mapping[int, str]) -> str:
     """Return the person's code. Accounts of people who left are unknown; in their own queues their codes are known."""
     number, owner = _account(submission.annotation), _owner(submission)
+    if number is None:  # who was it? Work in a person's own queue stays theirs
+        return owner if owner != ANYBODY else account_name(0)
     has_left = owner != ANYBODY and owner not in codes.values()
     return codes.get(number, owner if has_left else account_name(number))
 
