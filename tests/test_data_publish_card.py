@@ -27,6 +27,7 @@ from data.publish.dataset_info import dataset_info, example_row
 from data.publish.harness import run_command
 from data.publish.markdown import arrow_type, code, fenced, inline, prose
 from data.publish.merge import OWN_BEGIN, OWN_END, own_words
+from data.sources import DATA_SETS
 from flows.families import citation, family_names
 from schemas.annotation import Agreement
 from schemas.errors import WrongInput
@@ -360,8 +361,9 @@ def test_each_source_is_attributed_once_with_its_licence_and_its_rows() -> None:
     )
     assert "which was changed" in card
     assert "- **x**. Licence: not stated. Rests on it: 3 rows." in card
-    own = rendered(configs=(about(sources=({**dev, "in_format_of": "SQuAD", "rows": 1},)),))
-    assert "- **dev.json** (a file in the format of SQuAD; its title is not stated)." in own
+    own = rendered(configs=(about(sources=({**dev, "in_format_of": DATA_SETS["squad"], "rows": 1},)),))
+    squad = "SQuAD (Rajpurkar et al. 2018, https://rajpurkar.github.io/SQuAD-explorer/)"
+    assert f"- **dev.json** (a file in the format of {squad}; its title is not stated)." in own
 
 
 def test_the_dataset_is_cited_with_its_version_and_maintainer() -> None:

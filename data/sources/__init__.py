@@ -78,15 +78,34 @@ FORMATS: Mapping[str, Mapping[type, Reader]] = {
         Assignment: touchstone.assignments,
     },
 }
+_SQUAD = "SQuAD (Rajpurkar et al. 2018, https://rajpurkar.github.io/SQuAD-explorer/)"
+_TIMEQA = "TimeQA (Chen et al. 2021, https://github.com/wenhuchen/Time-Sensitive-QA)"
+_NTREX = "NTREX (Federmann et al. 2022, https://github.com/MicrosoftTranslator/NTREX)"
 DATA_SETS = {
-    "creak": "CREAK", "strategyqa": "StrategyQA", "conflictqa": "ConflictQA", "hotpotqa": "HotpotQA", "squad": "SQuAD",
-    "squad-articles": "SQuAD", "nq-open": "NQ-Open", "timeqa": "TimeQA", "timeqa-pages": "TimeQA",
-    "realtimeqa": "RealTime QA", "charp": "CHARP", "faithdial": "FaithDial", "topical-chat": "Topical-Chat",
-    "begin": "BEGIN", "ntrex": "NTREX", "ntrex-documents": "NTREX", "scitldr": "SciTLDR",
-    "writingbench": "WritingBench", "ifeval": "IFEval", "self-instruct": "Self-Instruct", "mt-bench": "MT-bench",
-}  # fmt: skip
-"""Format -> the data set that it is named after. A file in the format may be of another and have another licence:
-XQuAD and CMRC 2018 have the format of SQuAD."""
+    "creak": "CREAK (Onoe et al. 2021, https://github.com/yasumasaonoe/creak)",
+    "strategyqa": "StrategyQA (Geva et al. 2021, https://github.com/eladsegal/strategyqa)",
+    "conflictqa": "ConflictQA (Xie et al. 2024, https://github.com/OSU-NLP-Group/LLM-Knowledge-Conflict)",
+    "hotpotqa": "HotpotQA (Yang et al. 2018, https://hotpotqa.github.io/)",
+    "squad": _SQUAD,
+    "squad-articles": _SQUAD,
+    "nq-open": "NQ-Open (Lee et al. 2019, https://ai.google.com/research/NaturalQuestions)",
+    "timeqa": _TIMEQA,
+    "timeqa-pages": _TIMEQA,
+    "realtimeqa": "RealTime QA (Kasai et al. 2023, https://realtimeqa.github.io/)",
+    "charp": "CHARP (Ghaddar et al. 2024)",
+    "faithdial": "FaithDial (Dziri et al. 2022, https://github.com/McGill-NLP/FaithDial)",
+    "topical-chat": "Topical-Chat (Gopalakrishnan et al. 2019, https://github.com/alexa/Topical-Chat)",
+    "begin": "BEGIN (Dziri et al. 2022, https://github.com/google/BEGIN-dataset)",
+    "ntrex": _NTREX,
+    "ntrex-documents": _NTREX,
+    "scitldr": "SciTLDR (Cachola et al. 2020, https://github.com/allenai/scitldr)",
+    "writingbench": "WritingBench (Wu et al. 2025, https://github.com/X-PLUG/WritingBench)",
+    "ifeval": "IFEval (Zhou et al. 2023)",
+    "self-instruct": "Self-Instruct (Wang et al. 2023, https://github.com/yizhongw/self-instruct)",
+    "mt-bench": "MT-bench (Zheng et al. 2023, https://github.com/lm-sys/FastChat)",
+}
+"""Format -> the data set that it is named after, whose it is, and where it is. A file in the format may be of another
+and have another licence: XQuAD and CMRC 2018 have the format of SQuAD."""
 AT_ONCE = 256
 """Entries that are read together: their ids and texts are looked up at once."""
 MAPPED = frozenset({"jsonl", "csv", "parquet", "hub"})
