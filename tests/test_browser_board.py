@@ -124,7 +124,7 @@ async def test_the_board_renews_itself_after_a_skip_to_it_and_a_step_back(
     await page.goto(address)
     await page.keyboard.press("Tab")
     await page.keyboard.press("Enter")
-    assert page.url == f"{address}#main"
+    await page.wait_for_url(f"{address}#main")
     before = await page.locator("th[scope=row] ~ td").first.inner_text()
     team.done = [work for work in team.done if work.by != "a1"]
     team.pull()
@@ -133,7 +133,7 @@ async def test_the_board_renews_itself_after_a_skip_to_it_and_a_step_back(
         "(before) => document.querySelector('th[scope=row] ~ td').innerText !== before", arg=before
     )
     await page.go_back()
-    assert page.url == address
+    await page.wait_for_url(address)
     assert loads == [address], "another place on the page is no other page"
     await page.select_option("select[name=person]", "a2")
     await page.wait_for_url("**/?person=a2")
