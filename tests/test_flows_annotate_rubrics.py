@@ -115,6 +115,9 @@ def test_ratings_of_the_worked_examples_are_those_of_the_guidelines_scales(shipp
         if re.match(rf"\d\. {re.escape(ask.name.split('_')[0])}", section, re.IGNORECASE)
     ]
     assert [set(scale) for scale in scales] == [set(ask.options) for ask in asks]
+    for ask, section in zip(asks, sections[1:], strict=False):
+        rated = [row for row in table(section) if row[0] in ask.options and len(row) > 2]
+        assert len(rated) > 1, "examples of several ratings stand beside them"
     reasoned = []
     for task in shipped.examples:
         lines = [line.partition(": ") for line in task.why.splitlines()]

@@ -28,16 +28,13 @@ LOOK_S = 2.0
 
 QUEUE = r'<h2><a href="/projects/(\d+)/data\?labeling=1"[^>]*>(.*?)</a></h2>'
 """A queue on the start page: its project and its title."""
-AT_A_TASK = """() => window.Htx && Htx.task && !Htx.isLoading
-    && document.querySelector("textarea[name=question-to-engineer]")"""
-"""Whether a form shows a task."""
 NEXT_TASK = """(last) => {
     if (document.querySelector(".ant-result-success")) return "0";
     const shown = window.Htx?.task && !Htx.isLoading && !Htx.isSubmitting && document.querySelector(".form-asked");
     return shown && Htx.task.id !== last ? String(Htx.task.id) : null;
 }"""
 """The number of the next task once its form is there; 0 if there is none."""
-QUESTION = ".form-asked .lsf-choices:not(.form-row *)"
+ASK = ".form-asked .lsf-choices:not(.form-row *)"
 """Where one answer is chosen, but for the one for all parts at once."""
 LATER = """const send = window.fetch;
 window.fetch = (url, options) => send(url, /\\/annotations\\?/.test(url) && options?.method === "POST"
@@ -169,7 +166,7 @@ class Person:
         """Open a queue, close its guideline, and photograph both if that is wanted."""
         page = await self._page(f"/projects/{project}/data?labeling=1", LATER.format(FORMS[title].minutes * 60))
         await page.wait_for_selector(".guideline")
-        await page.wait_for_function(AT_A_TASK)
+        await _task_on(page, None)
         if (guideline := self.wanted.pop(f"Guideline: {title}", None)) is not None:
             await photograph(page, guideline)
         await page.keyboard.press("Escape")
@@ -189,7 +186,7 @@ class Person:
         await until(lambda: self._annotations(task).keys() - before, lambda: f"{self.by} handed nothing in", every=0.2)
         (made,) = (one for number, one in self._annotations(task).items() if number not in before)
         at = datetime.fromisoformat(made["updated_at"])
-        self.submissions.append(Submission(self.by, title, row, does, made["id"], at, made["lead_time"]))
+        self.submissions.append(Submission(self.by, title, row, does, made["id"], at, FORMS[title].minutes * 60.0))
         self._met[title, row] += 1
 
     def _annotations(self, task: int) -> Mapping[int, Any]:
@@ -237,7 +234,7 @@ async def _task_on(page: Any, last: int | None) -> int | None:
 
 def _option(page: Any, place: int, option: str) -> Any:
     """Return where an option of a question is chosen."""
-    return page.locator(QUESTION).nth(place).locator(f"label:has(input[name='{option}'])")
+    return page.locator(ASK).nth(place).locator(f"label:has(input[name='{option}'])")
 
 
 async def _with_the_mouse(page: Any, does: Does) -> None:

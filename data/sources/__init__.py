@@ -13,6 +13,7 @@ from data.sources.hub import hub_rows
 from data.sources.mapped import GIVEN_FIELDS
 from data.sources.spec import (
     NO_OFFSET,
+    NO_SUCH_FILE,
     Entry,
     Reader,
     Row,
@@ -121,7 +122,7 @@ def check_source(spec: SourceSpec, shape: type) -> None:
     if spec.format == "touchstone":
         touchstone.parts(spec.path)
     elif spec.format != "hub" and not Path(spec.path).is_file():
-        raise SourceError(f"{spec.path}: no such file; paths are relative to the configuration file")
+        raise SourceError(f"{spec.path}: {NO_SUCH_FILE}")
     elif spec.format in MAPPED and spec.format != "hub":
         with _naming_the_url(spec):
             next(_reader(spec, shape)(spec), None)

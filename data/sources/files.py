@@ -11,7 +11,7 @@ from typing import IO, cast
 
 import orjson
 
-from data.sources.spec import Row, SourceError, SourceSpec
+from data.sources.spec import NO_SUCH_FILE, Row, SourceError, SourceSpec
 from schemas.errors import first_line
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -25,7 +25,7 @@ def opened(path: str) -> Iterator[IO[bytes]]:
     """Open a file, unpacking it if its name ends in `.gz`. Raises `SourceError`."""
     file = Path(path)
     if not file.is_file():
-        raise SourceError(f"{path}: no such file; paths are relative to the configuration file")
+        raise SourceError(f"{path}: {NO_SUCH_FILE}")
     with file.open("rb") as stream:
         packed = stream.read(len(GZIP_MAGIC)) == GZIP_MAGIC
     if packed != (file.suffix == ".gz"):
@@ -146,7 +146,7 @@ def csv_rows(spec: SourceSpec) -> Iterator[Row]:
 def parquet_rows(path: str, columns: tuple[str, ...] | None = None) -> Iterator[Row]:
     """Yield the rows, numbered from 1, with those of `columns` that the file has."""
     if not Path(path).is_file():
-        raise SourceError(f"{path}: no such file; paths are relative to the configuration file")
+        raise SourceError(f"{path}: {NO_SUCH_FILE}")
 
     import pyarrow.parquet  # here, so that naming a source does not load it
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from data.checksum import checksum
 from data.sources import touchstone
-from data.sources.spec import ATTRIBUTION, SourceError, SourceSpec
+from data.sources.spec import ATTRIBUTION, NO_SUCH_FILE, SourceError, SourceSpec
 
 READERS = {"hotpotqa": 2, "touchstone": 2}
 """Format -> version of its reader, if it is not 1: raised when the reader gives other records."""
@@ -30,6 +30,6 @@ def _checksum(path: Path) -> str:
     try:
         return checksum(path)
     except FileNotFoundError as error:
-        raise SourceError(f"{path}: no such file; paths are relative to the configuration file") from error
+        raise SourceError(f"{path}: {NO_SUCH_FILE}") from error
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error.strerror}); correct the source's path") from error

@@ -19,6 +19,7 @@ SHOWN_CHARACTERS = 60
 NO_OFFSET = -1
 """The start of an answer whose source does not know it."""
 WEB_ADDRESS = r"^https?://[^\s<>]+$"
+NO_SUCH_FILE = "no such file; paths are relative to the configuration file"
 ATTRIBUTION = ("title", "authors", "homepage", "licence_url")
 """Settings of a source that only a card shows: no row depends on them."""
 FINGERPRINT = "fingerprint"

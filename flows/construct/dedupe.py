@@ -18,7 +18,6 @@ Cosines are decided exactly (`flows/construct/cosine_space.py`).
 """
 
 import hashlib
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -202,17 +201,24 @@ def _independent_set(
     order = np.lexsort((neighbours, came))
     rank = np.empty(len(space), np.int64)
     rank[order] = np.arange(len(space))
-    fits = total <= most_pairs
-    if exact and not fits:
+    deciding: Pairs | None
+    naming: Iterable[Pairs]
+    if total <= most_pairs:
+        deciding = joined(held)
+        naming = [deciding]
+    elif exact:
+        deciding, naming = None, []
+    else:
+        deciding, naming = _first_neighbours(propose(), rank, most_pairs), propose()
+    held.clear()
+    if deciding is None:
         kept = _mask(space, _survivors(space, order, []))
     else:
-        deciding = joined(held) if fits else _first_neighbours(propose(), rank, most_pairs)
-        held.clear()
         kept = _first_come(len(space), rank[deciding.left], rank[deciding.right])[rank]
         if not exact:
             kept = _compared(space, order, came, kept, deciding)
     nearest = _Nearest(space, most_pairs)
-    for pairs in [deciding] if fits else [] if exact else propose():
+    for pairs in naming:
         between = pairs.where(kept[pairs.left] != kept[pairs.right])
         nearest.add(between.turned(kept[between.left]))
     unnamed = ~kept
@@ -232,21 +238,24 @@ def _first_neighbours(proposed: Iterable[Pairs], rank: Rows, most_pairs: int) ->
     last = np.full(len(rank), len(rank))  # the rank beyond which a neighbour is not among the row's first
     held = joined([])
     waiting: list[Pairs] = []
-    for pairs in itertools.chain(proposed, [None]):
-        if pairs is not None:
-            later = pairs.turned(rank[pairs.left] < rank[pairs.right])
-            waiting.append(later.where(rank[later.right] <= last[later.left]))
-        if pairs is None or sum(map(len, waiting)) > max(most_pairs // 2, len(rank)):
-            held = joined([held, *waiting])
+    for pairs in proposed:
+        later = pairs.turned(rank[pairs.left] < rank[pairs.right])
+        waiting.append(later.where(rank[later.right] <= last[later.left]))
+        if sum(map(len, waiting)) > max(most_pairs // 2, len(rank)):
+            held, place = _first_of_each(joined([held, *waiting]), rank, each)
             waiting.clear()
-            by_row = np.lexsort((rank[held.right], held.left))
-            starts = np.flatnonzero(np.diff(held.left[by_row], prepend=-1))
-            place = np.empty(len(held), np.int64)
-            place[by_row] = np.arange(len(held)) - np.repeat(starts, np.diff(starts, append=len(held)))
             filled = place == each - 1
             last[held.left[filled]] = rank[held.right[filled]]
-            held = held.where(place < each)
-    return held
+    return _first_of_each(joined([held, *waiting]), rank, each)[0]
+
+
+def _first_of_each(pairs: Pairs, rank: Rows, each: int) -> tuple[Pairs, Rows]:
+    """Return the pairs of each left row with its first `each` right rows, and the place of each, from 0."""
+    by_row = np.lexsort((rank[pairs.right], pairs.left))
+    starts = np.flatnonzero(np.diff(pairs.left[by_row], prepend=-1))
+    place = np.empty(len(pairs), np.int64)
+    place[by_row] = np.arange(len(pairs)) - np.repeat(starts, np.diff(starts, append=len(pairs)))
+    return pairs.where(place < each), place[place < each]
 
 
 def _compared(space: Space, order: Rows, came: Rows, proposed: NDArray[np.bool_], pairs: Pairs) -> NDArray[np.bool_]:

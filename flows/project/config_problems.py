@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from data.sources.spec import NO_SUCH_FILE
 from schemas.errors import alike, in_short, nearest
 
 SECRETIVE = frozenset({"model", "models", "base_url", "api_key_env", "cache", "store", "annotation"})
@@ -101,7 +102,7 @@ def missing_files(raw: Any, place: str) -> Iterator[str]:
             and "://" not in path
             and not Path(path).is_file()
         ):
-            yield f"{place}: {path}: no such file; paths are relative to the configuration file"
+            yield f"{place}: {path}: {NO_SUCH_FILE}"
         inner = [(f".{key}", value) for key, value in raw.items()]
     else:
         inner = [(f"[{number}]", value) for number, value in enumerate(raw)] if isinstance(raw, list) else []

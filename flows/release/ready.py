@@ -157,12 +157,9 @@ def _licences_of_sources(project: Project) -> Sequence[str]:
     """
     declared = project.config.release.licence
     sources: dict[str, list[SourceRef]] = {}
-    unnamed: set[str] = set()
     for family, part in project.build.parts():
         if part.released is None:
             continue
-        if part.released.configs:
-            unnamed.add(f"{family.name}-{part.name}")
         refs = source_refs(line_sources(project, family, part))
         if part.released.configs or part.released.mixes is not None:
             named = [name for name in declared or () if name.startswith(f"{family.name}-")]
@@ -170,4 +167,4 @@ def _licences_of_sources(project: Project) -> Sequence[str]:
                 sources[f"{family.name}-{part.name}"] = refs
         else:
             sources[f"{family.name}-{part.name}"] = refs
-    return [*undetermined(sources, declared, unnamed).values()]
+    return [*undetermined(sources, declared, sources.keys() - single_configs(project)).values()]
