@@ -60,7 +60,8 @@ Afterwards, <kbd>Backspace</kbd> goes back to the task. If there is something to
 <p class="unkept">Your texts are saved when you submit. If you leave the page or skip the task before, a text is lost
 unless you pressed <kbd>Shift</kbd> + <kbd>Enter</kbd> in its box. To ask the engineer and go on: write your question,
 press <kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip.</p>
-<p>A skipped task comes back to you, with its boxes as they were at first.</p>
+<p class="kept">A skipped task comes back to you later, with what you chose and wrote.</p>
+<p class="unkept">A skipped task comes back to you later, as it was at first.</p>
 """: """
 <p class="kept">您写的文字会自动保存。想问工程师、先做下一题：写好问题，再跳过此题。</p>
 <p class="kept keys">只用键盘：如果没有要写的，最后一个回答片刻后自动提交。提交前按 <kbd>Esc</kbd> 留在此题，\
@@ -70,7 +71,8 @@ press <kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip.</p>
 <p class="unkept">您写的文字在提交时保存。如果提交前离开页面或跳过此题，\
 没有在文本框内按过 <kbd>Shift</kbd> + <kbd>Enter</kbd> 的文字就会丢失。\
 想问工程师、先做下一题：写好问题，按 <kbd>Shift</kbd> + <kbd>Enter</kbd>，再跳过此题。</p>
-<p>跳过的题以后还会回到您这里，文本框恢复到最初的样子。</p>
+<p class="kept">跳过的题以后还会回到您这里，您选过和写过的都还在。</p>
+<p class="unkept">跳过的题以后还会回到您这里，恢复到最初的样子。</p>
 """,
     # ---- practice ----
     "Practice: {}": "练习：{}",

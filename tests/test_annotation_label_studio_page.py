@@ -127,15 +127,36 @@ async def test_a_pause_in_typing_does_not_disturb_it(label_studio: Served, brows
     assert await desk.texts("KGUG", "RECF") == {"KGUG": "Ringo Starr was born in 1940.", "RECF": "He drums."}
 
 
-async def test_a_question_typed_before_a_skip_is_asked(label_studio: Served, browser: Any) -> None:
+async def test_before_a_skip_a_question_is_asked_and_the_rest_comes_back(label_studio: Served, browser: Any) -> None:
     desk = await Desk.at(label_studio, browser, FORMS[AUTHORING.name])
+    await desk.page.keyboard.press("1")
     await desk.type("KGUG", "He was born.")
     await desk.type(QUESTION, "Is Pete Best an entity?")
     skip = desk.page.get_by_role("button", name="Skip")
-    assert await desk.stored(skip.click) == {"KGUG": "He was born.", QUESTION: "Is Pete Best an entity?"}
+    assert await desk.stored(skip.click) == {
+        "decision": "yes", "KGUG": "He was born.", QUESTION: "Is Pete Best an entity?",
+    }  # fmt: skip
     (row,) = label_studio.client.export(desk.project)
     assert row["annotations"][-1]["was_cancelled"]
-    assert row["drafts"] == [], "or the question would be asked again"
+
+    await desk.open()
+    assert await desk.texts("KGUG", QUESTION) == {"KGUG": "He was born.", QUESTION: ""}, "a question is asked once"
+    assert await desk.stored(skip.click) == {"decision": "yes", "KGUG": "He was born."}
+    await desk.open()
+    for name, text in TEXTS.items():
+        await desk.type(name, text)
+    stored = await desk.stored(lambda: desk.page.keyboard.press("Control+Enter"))
+    assert stored == {**TEXTS, "decision": "yes"}
+    (row,) = label_studio.client.export(desk.project)
+    assert row["drafts"] == []
+
+
+async def test_an_untouched_task_that_is_skipped_leaves_nothing(label_studio: Served, browser: Any) -> None:
+    desk = await Desk.at(label_studio, browser, FORMS[AUTHORING.name])
+    await desk.type(QUESTION, "Is Pete Best an entity?")
+    assert QUESTION in await desk.stored(desk.page.get_by_role("button", name="Skip").click)
+    (row,) = label_studio.client.export(desk.project)
+    assert row["drafts"] == []
 
 
 async def test_control_and_enter_submit_inside_a_box(label_studio: Served, browser: Any) -> None:

@@ -52,7 +52,8 @@ Afterwards, <kbd>Backspace</kbd> goes back to the task. If there is something to
 <p class="unkept">Your texts are saved when you submit. If you leave the page or skip the task before, a text is lost
 unless you pressed <kbd>Shift</kbd> + <kbd>Enter</kbd> in its box. To ask the engineer and go on: write your question,
 press <kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip.</p>
-<p>A skipped task comes back to you, with its boxes as they were at first.</p>
+<p class="kept">A skipped task comes back to you later, with what you chose and wrote.</p>
+<p class="unkept">A skipped task comes back to you later, as it was at first.</p>
 """
 MARKING = "Press {}, then draw over the words. To remove a mark, click it and press Backspace."
 WORD_KEYS = (("← →", "choose a word,"), ("Shift + →", "several,"), ("Enter", "marks them"))

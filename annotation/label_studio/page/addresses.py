@@ -4,6 +4,7 @@ from check_texts import check_texts
 from core.urls import urlpatterns as label_studio_pages
 from django.urls import path
 from join import join
+from skipped import Submissions
 from your_work import OwnProjectCounts, OwnProjects, your_work
 
 urlpatterns = [
@@ -12,5 +13,6 @@ urlpatterns = [
     path("check-texts/<int:number>", check_texts),
     path("api/projects/", OwnProjects.as_view()),
     path("api/projects/counts/", OwnProjectCounts.as_view()),
+    path("api/tasks/<int:pk>/annotations/", Submissions.as_view()),
     *label_studio_pages,
 ]
