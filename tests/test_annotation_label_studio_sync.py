@@ -28,7 +28,6 @@ from annotation.label_studio.sync import (
     card_text,
     compare,
     is_retired,
-    one_writer,
     projects_of,
     push_queue,
     submitted,
@@ -36,7 +35,7 @@ from annotation.label_studio.sync import (
     withdraw,
 )
 from annotation.label_studio.task_data import LISTED
-from schemas.errors import Failed, WrongInput
+from schemas.errors import WrongInput
 from tests.label_studio import Served
 
 FORM = (
@@ -112,13 +111,6 @@ def test_two_tasks_of_one_key_are_refused_before_anything_is_sent() -> None:
     client: Any = None
     with pytest.raises(WrongInput, match="two tasks have the same key"):
         push_queue(client, queue([wanted(1), wanted(1, "2")]), None)
-
-
-def test_there_is_one_writer(tmp_path: Path) -> None:
-    with one_writer(tmp_path), pytest.raises(Failed, match="another push or pull"), one_writer(tmp_path):
-        pass
-    with one_writer(tmp_path):
-        pass
 
 
 def card(given: Queue) -> str:

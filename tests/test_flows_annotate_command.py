@@ -17,12 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from annotation.label_studio.sync import KEY, is_retired, one_writer, projects_of, tasks_of
+from annotation.label_studio.sync import KEY, is_retired, projects_of, tasks_of
 from flows.annotate.server import KEY as API_KEY
+from flows.project.locks import one_writer
 from flows.project.output_files import remember, write_output_files
 from flows.project.project import Project
 from flows.project.settings import packaged
-from tests.builds import TOUCHSTONE, practised, touchstone, write_config
+from tests.builds import TOUCHSTONE, begun, practised, touchstone, wait_for, write_config
 from tests.fork_server import Forked
 from tests.label_studio import Served, SharedServer
 from tests.prefect_server import listed
@@ -134,8 +135,6 @@ def test_what_is_typed_from_push_to_status(server: Served, tmp_path: Path, prefe
     done = touchstone("annotate", "push", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert re.search(r"charpeval-authoring@2 +a1 ", done.stdout), done.stdout
-    with one_writer(server.folder.parent):
-        fails(1, "another push or pull is at work here", "pull", folder=tmp_path)
     done = touchstone("annotate", "pull", folder=tmp_path, COLUMNS="100")
     assert done.returncode == 0, done.stderr
     assert f"{out / 'annotation.html'}" in done.stdout
@@ -189,6 +188,18 @@ def test_a_full_disk_is_said_and_leaves_files_whole(server: Served, tmp_path: Pa
         fails(1, "cannot be written (Read-only file system); allow writing there", "pull", folder=tmp_path)
     finally:
         subprocess.run(["umount", out], check=True)
+
+
+@pytest.mark.parametrize("command", ["push", "pull"])
+def test_a_command_waits_for_another_push_or_pull(server: Served, tmp_path: Path, command: str) -> None:
+    build(tmp_path, f"waiting-{command}", server.folder.parent)
+    out, errors = tmp_path / "printed", tmp_path / "errors"
+    out.touch()
+    with one_writer(server.folder.parent, pytest.fail):
+        process = begun("annotate", command, folder=tmp_path, out=out, err=errors)
+        wait_for(lambda: "another push or pull is at work here; waiting for it\n" in out.read_text())
+    assert process.wait(120) == 0, errors.read_text()
+    assert out.read_text().count("waiting for it") == 1
 
 
 @pytest.mark.parametrize("queues", [0, 1, 2])

@@ -30,7 +30,7 @@ from annotation.adjudicate import NOTHING, USE
 from annotation.label_studio.accounts import PEOPLE_FILE
 from annotation.label_studio.client import Client, Refused, connect
 from annotation.label_studio.listener import SECRET_FILE, Listener
-from annotation.label_studio.sync import KEY, LISTED_FIELDS, MARK, RETIRED, VIEW, one_writer
+from annotation.label_studio.sync import KEY, LISTED_FIELDS, MARK, RETIRED, VIEW
 from annotation.latest import time_of
 from annotation.review import AGREED, COMMENT, corrected_of, decision_name, review_of, revision_of
 from flows.annotate import listen
@@ -44,6 +44,7 @@ from flows.annotate.server import KEY as API_KEY
 from flows.construct.embed import SentenceBert
 from flows.construct.people import every, sample
 from flows.project.annotation_settings import AnnotationSettings
+from flows.project.locks import one_writer
 from schemas.errors import Failed, WrongInput
 from schemas.rubric import Task, task_of
 from tests.builds import begun
@@ -71,13 +72,13 @@ def judged(records: Sequence[Any], seed: int) -> list[Task]:
 
 
 def pushes(project: Any, client: Client) -> str:
-    with one_writer(project.state):
+    with one_writer(project.state, pytest.fail):
         push(project, client)
     return ""
 
 
 def pulls(project: Any, client: Client) -> str:
-    with one_writer(project.state):
+    with one_writer(project.state, pytest.fail):
         collected = pull(project, client)
         write_annotation(project, collected, progress(project, client, collected))
     return ""

@@ -14,13 +14,13 @@ import httpx
 import pytest
 
 from annotation.label_studio.listener import CHECK, SECRET_HEADER, Listener, secret_of
-from annotation.label_studio.sync import one_writer
 from annotation.practice import PRACTICE
 from annotation.review import review_of, revision_of
 from flows.annotate import listen
 from flows.construct.embed import SentenceBert
 from flows.construct.people import every, sample
 from flows.llm.model import Problem
+from flows.project.locks import one_writer
 from schemas.annotation import Finding
 from schemas.base import Provenance
 from schemas.errors import WrongInput
@@ -109,13 +109,13 @@ def test_a_round_that_fails_is_said_once_and_made_up_for(bench: Bench) -> None:
             raise opening.pop()
         return project
 
-    with one_writer(project.state), listening(bench, opened) as said:
-        assert soon(lambda: any("another push or pull is at work" in line for line in said))
-        assert said[0] == problem
-        assert "No space left on device" in said[1]
-        assert len(said) == 3
-        assert bench.queue("toy-words", "a1") == []
-    with listening(bench, lambda: project):
+    with listening(bench, opened) as said:
+        with one_writer(project.state, pytest.fail):
+            assert soon(lambda: "another push or pull is at work here; waiting for it" in said)
+            assert said[0] == problem
+            assert "No space left on device" in said[1]
+            assert len(said) == 3
+            assert bench.queue("toy-words", "a1") == []
         assert soon(lambda: bench.queue("toy-words", "a1"))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from annotation.label_studio.answers import unchecked_answers
 from annotation.label_studio.listener import mark, marked
-from annotation.label_studio.sync import one_writer, projects_of, tasks_of
+from annotation.label_studio.sync import projects_of, tasks_of
 from annotation.latest import ANOTHER_VERSION, TAKEN_BACK, UNKNOWN_PERSON
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
@@ -305,14 +305,3 @@ def test_a_disk_that_fills_leaves_every_file_whole(
     pull(project, client)
     assert sorted(verdicts(project).values()) == ["accept"] * 5 + ["reject"]
     assert marked(project.state) == frozenset()
-
-
-@pytest.mark.slow
-def test_two_pulls_at_once_are_one_after_the_other(made: Made) -> None:
-    _, project, client = made
-    with (
-        one_writer(project.state),
-        pytest.raises(Failed, match="another push or pull is at work here"),
-        one_writer(project.state),
-    ):
-        pull(project, client)

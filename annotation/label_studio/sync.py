@@ -7,13 +7,10 @@ form would submit answers to the old text under the new one. A task that is no l
 queue, and people's work on it stays.
 """
 
-import contextlib
-import fcntl
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from annotation.label_studio.client import Client, ProjectInfo, Refused, Row, Unanswered
@@ -98,19 +95,6 @@ class PushedQueue:
     revived: int = 0
     notes: list[str] = field(default_factory=list)
     """Changes that somebody made in the project by hand."""
-
-
-@contextlib.contextmanager
-def one_writer(state: Path) -> Iterator[None]:
-    """Hold the lock for all writing from this state folder. Raises `Failed` if another process holds it."""
-    state.mkdir(parents=True, exist_ok=True)
-    path = state / "annotate.lock"
-    with path.open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise Failed(f"{path}: another push or pull is at work here; wait for it, or stop it") from error
-        yield
 
 
 def all_projects_of(client: Client, benchmark: str) -> list[tuple[str, ProjectInfo]]:

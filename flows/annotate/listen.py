@@ -11,7 +11,7 @@ from functools import partial
 from annotation.label_studio.client import Client
 from annotation.label_studio.config import hidden_boxes
 from annotation.label_studio.listener import Listener, register, secret_of
-from annotation.label_studio.sync import all_projects_of, one_writer
+from annotation.label_studio.sync import all_projects_of
 from annotation.wording import told
 from flows.annotate.findings import findings_of
 from flows.annotate.progress import progress
@@ -20,6 +20,7 @@ from flows.annotate.push import push
 from flows.annotate.report import question_line, write_annotation
 from flows.annotate.work import Collected, Form, Work, benchmark_of
 from flows.construct.embed import SentenceBert
+from flows.project.locks import one_writer
 from flows.project.project import Project
 from schemas.annotation import Finding
 from schemas.base import counted
@@ -121,7 +122,7 @@ class Rounds:
     def _round(self, project: Project, client: Client) -> float:
         """Pull and push. Returns after how many seconds there is another round, if nothing is reported before."""
         self._listen_to_all(project, client)
-        with one_writer(project.state):
+        with one_writer(project.state, self._say):
             collected = pull(project, client)
             self._checks.know(collected, project.bert)
             pushed = push(project, client)

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -38,7 +39,7 @@ def push_tasks(out: Path | None) -> None:
     from flows.annotate.flow import run_push
 
     with console.status("pushing ..."):
-        pushed = run_push(project.out)
+        pushed = run_push(project.out, partial(console.print, soft_wrap=True))
     if pushed.queues:
         _print_queues(console, pushed.queues)
     else:
@@ -76,7 +77,7 @@ def pull_work(out: Path | None) -> None:
     from flows.annotate.flow import run_pull
 
     with console.status("pulling ..."):
-        collected, lines = run_pull(project.out)
+        collected, lines = run_pull(project.out, partial(console.print, soft_wrap=True))
     for work in collected:
         _print_collected(console, work)
     _print_progress(console, collected, lines)

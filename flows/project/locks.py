@@ -12,7 +12,9 @@ from schemas.base import content_hash
 from schemas.errors import Failed
 
 LOOK_EVERY_S = 0.5
-"""Seconds between two looks at a stage that another process is making."""
+"""Seconds between two looks at what another process holds."""
+WAIT_S = 600.0
+"""Seconds that a push or a pull waits for another at most."""
 
 
 @contextlib.contextmanager
@@ -55,6 +57,28 @@ def building(state: Path) -> contextlib.AbstractContextManager[None]:
 def no_build(state: Path) -> contextlib.AbstractContextManager[None]:
     """Return the lock that keeps builds away."""
     return locked(state / "stages.lock", "a build is running here; run again when it has finished")
+
+
+@contextlib.contextmanager
+def one_writer(state: Path, tell: Callable[[str], None]) -> Iterator[None]:
+    """Hold the lock on all that pushes and pulls write. While another process holds it, say so once, and wait.
+
+    Raises `Failed` if it does for longer than `WAIT_S`.
+    """
+    path, waits, end = state / "annotate.lock", False, time.monotonic() + WAIT_S
+    with contextlib.ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(locked(path, "another push or pull is at work here; wait for it, or stop it"))
+                break
+            except Failed:
+                if time.monotonic() >= end:
+                    raise
+            if not waits:
+                tell("another push or pull is at work here; waiting for it")
+            waits = True
+            time.sleep(LOOK_EVERY_S)
+        yield
 
 
 @contextlib.contextmanager
