@@ -83,9 +83,23 @@ def test_a_server_that_is_down_is_said_at_once(tmp_path: Path) -> None:
         fails(1, "`touchstone label-studio up` starts it", command, folder=tmp_path)
 
 
+def test_who_listens_waits_for_a_server_that_is_down_at_the_start(tmp_path: Path) -> None:
+    build(tmp_path, "down", tmp_path / "store")
+    out, errors = tmp_path / "printed", tmp_path / "errors"
+    out.touch()
+    process = begun("annotate", "listen", folder=tmp_path, out=out, err=errors)
+    wait_for(lambda: "`touchstone label-studio up` starts it" in out.read_text())
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert (process.wait(60), errors.read_text()) == (
+        130,
+        "touchstone: stopped; run the same command again to go on from here\n",
+    )
+
+
 def test_a_wrong_key_and_an_old_server_are_said(server: Served, tmp_path: Path) -> None:
     build(tmp_path / "key", "key", tmp_path / "store", url=server.url)
-    for command in ("push", "status"):
+    for command in ("push", "status", "listen"):
         fails(2, "does not accept the key", command, folder=tmp_path / "key", **{API_KEY: "0" * 40})
 
     class Old(BaseHTTPRequestHandler):

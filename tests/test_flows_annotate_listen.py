@@ -23,7 +23,7 @@ from flows.llm.model import Problem
 from flows.project.locks import one_writer
 from schemas.annotation import Finding
 from schemas.base import Provenance
-from schemas.errors import WrongInput
+from schemas.errors import Failed, WrongInput
 from schemas.rubric import Rubric, Written
 from tests.label_studio import Served
 from tests.test_flows_annotate_languages import CHINESE
@@ -117,6 +117,21 @@ def test_a_round_that_fails_is_said_once_and_made_up_for(bench: Bench) -> None:
             assert len(said) == 3
             assert bench.queue("toy-words", "a1") == []
         assert soon(lambda: bench.queue("toy-words", "a1"))
+
+
+def test_an_error_that_nobody_expected_ends_no_listener(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listen, "LEAST_S", 0.01)
+    opening: list[Exception] = [Failed("the server is down"), KeyError("queue"), KeyError("queue")]
+    said: list[str] = []
+    with Listener(tmp_path) as listener:
+
+        def opened() -> Any:
+            listener.is_open = len(opening) > 1
+            raise opening.pop()
+
+        listen.Rounds(opened, lambda project: nullcontext(), listener, said.append, listen.TextChecks()).run()  # type: ignore[arg-type, return-value]
+    unexpected = "unexpected KeyError: 'queue'; it is tried again; if it stays, report it"
+    assert said == [unexpected, "the server is down"]
 
 
 # ---- texts that are being written ----

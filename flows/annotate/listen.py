@@ -111,11 +111,11 @@ class Rounds:
                 with closing(self._opened()) as project, self._connected(project) as client:
                     most_s = self._round(project, client)
                 self._problem = ""
-            except (Failed, WrongInput, OSError, ValueError) as error:
+            except Exception as error:  # noqa: BLE001 - nobody is there at night to start it again
                 most_s = LEAST_S
-                if first_line(error) != self._problem:
-                    self._problem = first_line(error)
-                    self._say(self._problem)
+                if (problem := _told(error)) != self._problem:
+                    self._problem = problem
+                    self._say(problem)
             self._listener.wait(most_s)
             time.sleep(max(0.0, began + LEAST_S - time.monotonic()) if self._listener.is_open else 0.0)
 
@@ -154,3 +154,10 @@ class Rounds:
             if line not in self._said:
                 self._say(line)
         self._said = set(lines)
+
+
+def _told(error: Exception) -> str:
+    """Return what went wrong in a round, in a line."""
+    if isinstance(error, Failed | WrongInput | OSError):
+        return first_line(error)
+    return f"unexpected {type(error).__name__}: {first_line(error)}; it is tried again; if it stays, report it"

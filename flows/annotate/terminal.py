@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -168,7 +169,8 @@ def listen_to_server(out: Path | None, port: int) -> None:
     """Hand out what follows from people's work, until stopped."""
     console = make_console()
     project = open_build(out, console, people=True)
-    _reach(project)
+    with suppress(Failed):  # a server that is down may come up: the first round says it, and the next one tries again
+        _reach(project)
     try:
         joined = server_folder(project.config) / JOINED
         listener = Listener(project.state, port, checks := TextChecks(), joined)
