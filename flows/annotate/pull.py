@@ -98,8 +98,10 @@ def _all_work(
     `name` is that of the file with those of the last pull.
     """
     submissions = [submission for form in forms for submission in by_rubric[form]]
-    annotations, unreadable = _read(forms, submissions, codes)
     earlier, notes = _earlier(project, name)
+    before = read_excluded(project, name)
+    known = {work.source: work.by for work in earlier} | {work.source: work.by for work in before}
+    annotations, unreadable = _read(forms, submissions, codes, known)
     notes += _merged(submissions)
     readable = {annotation.source for annotation in annotations}
     excluded = {annotation.source for annotation in unreadable}
@@ -107,7 +109,7 @@ def _all_work(
     missing = [annotation for annotation in earlier if annotation.source not in readable | excluded]
     deleted, taken_back = _deleted_or_taken_back(project, client, missing)
     annotations = in_order([*annotations, *deleted, *spoilt])
-    before = [annotation for annotation in read_excluded(project, name) if annotation.reason == TAKEN_BACK]
+    before = [annotation for annotation in before if annotation.reason == TAKEN_BACK]
     unreadable += before
     unreadable += [
         exclude(annotation, TAKEN_BACK, json.dumps(dict(annotation.answers), ensure_ascii=False))
@@ -137,14 +139,17 @@ def _merged(submissions: Iterable[Submitted]) -> list[str]:
 
 
 def _read(
-    forms: Mapping[str, Rubric], submissions: Iterable[Submitted], codes: Mapping[int, str]
+    forms: Mapping[str, Rubric], submissions: Iterable[Submitted], codes: Mapping[int, str], known: Mapping[str, str]
 ) -> tuple[list[Annotation], list[Excluded]]:
-    """Return the submissions as annotations; those that cannot be read are excluded."""
+    """Return the submissions as annotations; those that cannot be read are excluded.
+
+    `known` has the person of each annotation of the last pull, by source.
+    """
     annotations, excluded = [], []
     for submission in submissions:
         who = {
             "item": str(submission.data.get("item_key", "")),
-            "by": _person(submission, codes),
+            "by": _person(submission, codes, known),
             "at": str(submission.annotation["updated_at"]),
             "source": source_of(submission.annotation),
         }
@@ -188,11 +193,11 @@ def _account(row: Row) -> int | None:
     return int(number["id"]) if isinstance(number, dict) else number
 
 
-def _person(submission: Submitted, codes: Mapping[int, str]) -> str:
+def _person(submission: Submitted, codes: Mapping[int, str], known: Mapping[str, str]) -> str:
     """Return the person's code. Accounts of people who left are unknown; in their own queues their codes are known."""
     number, owner = _account(submission.annotation), _owner(submission)
-    if number is None:  # who was it? Work in a person's own queue stays theirs
-        return owner if owner != ANYBODY else account_name(0)
+    if number is None:  # who was it? The last pull may know; otherwise, work in a person's own queue stays theirs
+        return known.get(source_of(submission.annotation), owner if owner != ANYBODY else account_name(0))
     has_left = owner != ANYBODY and owner not in codes.values()
     return codes.get(number, owner if has_left else account_name(number))
 
