@@ -162,7 +162,7 @@ def test_the_command_prints_its_address_and_stops_at_once(tmp_path: Path) -> Non
     with contextlib.chdir(tmp_path):
         remember(project)
     command = subprocess.Popen(
-        [TOUCHSTONE, "annotate", "board", "--out", tmp_path / "out"],
+        [TOUCHSTONE, "annotate", "board", "--out", tmp_path / "out", "--port", "0"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
     )  # fmt: skip
     try:

@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 
 from annotation.label_studio.sync import KEY, is_retired, projects_of, tasks_of
+from flows.annotate.board.server import listen_on
+from flows.annotate.command import BOARD_PORT
 from flows.annotate.server import KEY as API_KEY
 from flows.project.locks import one_writer
 from flows.project.output_files import remember, write_output_files
@@ -95,6 +97,15 @@ def test_who_listens_waits_for_a_server_that_is_down_at_the_start(tmp_path: Path
         130,
         "touchstone: stopped; run the same command again to go on from here\n",
     )
+
+
+def test_the_board_has_the_same_port_each_time_and_says_if_it_is_taken(tmp_path: Path) -> None:
+    build(tmp_path, "board", tmp_path / "store")
+    with contextlib.ExitStack() as taken:
+        with contextlib.suppress(OSError):  # taken all the same
+            taken.enter_context(listen_on(BOARD_PORT))
+        fails(1, f"--port {BOARD_PORT}: cannot listen there (Address already in use); stop what listens there, "
+              "or choose another port, 0 for a free one", "board", folder=tmp_path)  # fmt: skip
 
 
 def test_a_wrong_key_and_an_old_server_are_said(server: Served, tmp_path: Path) -> None:

@@ -285,7 +285,7 @@ def running(folder: Path, command: str) -> Iterator[Path]:
     said = folder / f"{command}.txt"
     with said.open("w") as out:
         process = subprocess.Popen(
-            [sys.executable, "-c", TOUCHSTONE, "annotate", command, "--out", "out"],
+            [sys.executable, "-c", TOUCHSTONE, "annotate", command, "--out", "out", "--port", "0"],
             stdout=out, stderr=subprocess.STDOUT, cwd=folder,
         )  # fmt: skip
     try:

@@ -9,6 +9,9 @@ from flows.project.command import BuildOption, ConfigArgument
 annotate = typer.Typer(help="People's work: push tasks, pull annotations, show progress.", no_args_is_help=True)
 label_studio = typer.Typer(help="The project's own Label Studio server.", no_args_is_help=True)
 
+BOARD_PORT = 19_990
+"""The same at each start, so that bookmarks work; below those that `label-studio up` chooses from."""
+
 
 @annotate.command()
 def push(out: BuildOption = None) -> None:
@@ -65,7 +68,8 @@ def listen(
 
 @annotate.command()
 def board(
-    out: BuildOption = None, port: Annotated[int, typer.Option(help="Port on this machine; 0 for a free one")] = 0
+    out: BuildOption = None,
+    port: Annotated[int, typer.Option(help="Port on this machine; 0 for a free one")] = BOARD_PORT,
 ) -> None:
     """Show the team's work on a live page of this machine, until you stop it.
 

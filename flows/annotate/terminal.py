@@ -210,4 +210,7 @@ def show_board(out: Path | None, port: int) -> None:
 
 
 def _taken(port: int, error: OSError) -> Failed:
-    return Failed(f"--port {port}: cannot listen there ({error.strerror}); choose another")
+    return Failed(
+        f"--port {port}: cannot listen there ({error.strerror}); stop what listens there, or choose another port, "
+        "0 for a free one"
+    )
