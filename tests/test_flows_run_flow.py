@@ -70,5 +70,12 @@ def test_without_a_server_a_build_is_quiet(prefect_api: str, tmp_path: Path) -> 
     assert done.stderr == ""
     for noise in ("prefect", "INFO", "WARNING", "Traceback", "127.0.0.1"):
         assert noise not in done.stdout, done.stdout
-    second = touchstone("run", config, "--out", "out", folder=tmp_path, PREFECT_API_URL=prefect_api)
-    assert second.stdout.count("done before") == 9
+    assert "starting the engine" in done.stdout
+    before = bytes_of(tmp_path / "out")
+    again = touchstone("run", config, "--out", "out", folder=tmp_path)
+    assert "starting the engine" not in again.stdout, "nothing is to be run"
+    assert again.stdout.count("done before") == 9
+    assert bytes_of(tmp_path / "out") == before
+    on_a_server = touchstone("run", config, "--out", "out", folder=tmp_path, PREFECT_API_URL=prefect_api)
+    assert "starting the engine" in on_a_server.stdout, "the run is to be seen there"
+    assert on_a_server.stdout.count("done before") == 9

@@ -3,7 +3,6 @@
 That one needs no Prefect, whose start takes longer than all else: there are no tasks to run.
 """
 
-import os
 import shlex
 import time
 from collections.abc import Callable
@@ -11,18 +10,17 @@ from pathlib import Path
 
 from data.publish.changelog import summary
 from flows.construct.progress import ProgressListener
-from flows.prefect_server.embedded import API
-from flows.project.gc import note_build, stages_of_build
-from flows.project.locks import building, one_rebuild
-from flows.project.output_files import REPORT, last_manifest, remember, write_output_files, write_report
+from flows.project.gc import stages_of_build
+from flows.project.locks import one_rebuild
+from flows.project.output_files import last_manifest
 from flows.project.project import Project
 from flows.project.settings import load_config
 from flows.rebuild.changes import Rebuilt, asks_people, drift, note_rows, refuse_too_many, rows_before, rows_of
 from flows.release.outcome import Outcome, release_built
 from flows.release.ready import check_rebuild
 from flows.release.version import AS_BEFORE, RELEASES, NothingToRelease
+from flows.run.finished import finished_build, report_if_new
 from schemas.errors import Conflicts, Stopped
-from schemas.manifest import BuildManifest
 
 
 def rebuild_finished(
@@ -33,7 +31,7 @@ def rebuild_finished(
     Otherwise, or if the user names a Prefect server, where the run is to be seen, it does nothing and returns None.
     Raises as the `rebuild` flow does.
     """
-    if os.environ.get(API) or last_manifest(out) is None:
+    if (before := last_manifest(out)) is None:
         return None
     settings = load_config(config)
     with one_rebuild(settings.state, settings.name):
@@ -41,41 +39,17 @@ def rebuild_finished(
         project = Project(config, out)
         try:
             check_rebuild(project, hub or settings.release.repo, to or out / RELEASES)
-            built = None if asks_people(project) else _finished_build(project, listener)
+            built = None if asks_people(project) else finished_build(project, listener)
         finally:
             project.close()
         if built is None:
             return None
+        report_if_new(project, built, before)
         done = Rebuilt(built, None, began=began)
         compare_rows(project, done)
         release_rows(release_built, out, str(to) if to else None, hub, done)
         note_rows(out, rows_of(project, built), stages_of_build(built))
     return done
-
-
-def _finished_build(project: Project, listener: ProgressListener) -> BuildManifest | None:
-    """Write the output files of a build whose stages are all finished; None if one is not."""
-    stages = project.build
-    with building(project.state):
-        manifests = {}
-        for ref in (ref for family, part in stages.parts() for ref in stages.stages(family, part)):
-            if (manifest := stages.manifest(ref)) is None:
-                return None
-            manifests[ref] = manifest
-        for ref, manifest in manifests.items():
-            listener.finished(ref, manifest, before=True, example=None)
-        before = last_manifest(project.out)
-        built = write_output_files(project)
-        note_build(project.store, project.out, built)
-        remember(project)
-    report_if_new(project, built, before)
-    return built
-
-
-def report_if_new(project: Project, built: BuildManifest, before: BuildManifest | None) -> None:
-    """Write the report if the build differs from the one before."""
-    if built != before or not (project.out / REPORT).exists():
-        write_report(Project(project.config_path, project.out))
 
 
 def compare_rows(project: Project, done: Rebuilt) -> None:

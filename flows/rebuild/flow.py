@@ -28,10 +28,11 @@ from flows.project.output_files import last_manifest, open_built
 from flows.project.project import COPIES, Project
 from flows.project.settings import load_config
 from flows.rebuild.changes import Incomplete, Rebuilt, asks_people, note_rows, rows_of
-from flows.rebuild.finished import compare_rows, release_rows, report_if_new
+from flows.rebuild.finished import compare_rows, release_rows
 from flows.release.flow import release
 from flows.release.ready import check_rebuild
 from flows.release.version import RELEASES
+from flows.run.finished import report_if_new
 from flows.run.flow import build
 from schemas.base import counted
 from schemas.errors import Failed, WrongInput

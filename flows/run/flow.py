@@ -25,11 +25,10 @@ from flows.construct.running import run_file, run_shard
 from flows.construct.stages import Build, StageRef
 from flows.llm.model import BudgetSpent, TransportError
 from flows.prefect_server.flow_runs import engine
-from flows.project.gc import note_build
 from flows.project.locks import building, one_stage
-from flows.project.output_files import remember, write_output_files
 from flows.project.project import Project
 from flows.project.settings import ConfigError
+from flows.run.finished import write_build
 from flows.run.in_process import SHARDS_AT_ONCE, InProcess, run_whole_here
 from schemas.errors import Failed
 from schemas.manifest import BuildManifest, ShardManifest, StageManifest
@@ -111,11 +110,7 @@ def build(config: str, out: str, limit: int | None = None, listener: ProgressLis
             lock, example = partial(one_stage, project.state), partial(_first_item, project)
             runner = Runner(stages, PrefectTasks(project, stages, workers), lock, listener, example)
             runner.run(ref for family, part in stages.parts() for ref in stages.stages(family, part))
-            for note in project.unread_verdicts():
-                listener.noted(note)
-            manifest = write_output_files(project)
-            note_build(project.store, project.out, manifest)
-            remember(project)
+            manifest = write_build(project, listener)
     except BudgetSpent as stopped:
         raise project.over_budget() from stopped
     finally:

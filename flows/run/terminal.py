@@ -17,9 +17,10 @@ from flows.construct.stages import StageRef
 from flows.llm.model import Usage
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LogInterval, as_lines, make_console
-from flows.project.output_files import last_manifest, write_report
+from flows.project.output_files import last_manifest
 from flows.project.project import Project
 from flows.run.estimate import estimate
+from flows.run.finished import finished_build, report_if_new
 from flows.run.summary import one_item, print_estimate, print_next, print_summary, usage_by_prompt
 from schemas.base import counted
 from schemas.errors import Failed, WrongInput
@@ -39,14 +40,16 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     families = project.build.families.values()
     if any(model.name != "rules" for configured in families for model in configured.models.values()):
         print_estimate(estimate(project), console)
-    console.print("[dim]starting the engine ...[/]")
-    begin_prefect(project.state)
-    from flows.run.flow import run_build
-
     with Terminal(console) as listener:
-        manifest = run_build(config, out, limit, listener)
+        manifest = finished_build(project, listener)
+        if manifest is None:
+            console.print("[dim]starting the engine ...[/]")
+            begin_prefect(project.state)
+            from flows.run.flow import run_build
+
+            manifest = run_build(config, out, limit, listener)
         listener.announce("report")
-        report = write_report(project)
+        report = report_if_new(project, manifest, before)
     print_summary(console, manifest, listener.seconds, listener.asked)
     if (item := one_item(project)) is not None:
         console.print(Panel(Markdown(as_lines(item)), title="one item", title_align="left", padding=(1, 2)))
