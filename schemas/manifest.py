@@ -99,6 +99,16 @@ class PartManifest(Frozen):
     stages: tuple[StageManifest, ...]
     files: tuple[FileManifest, ...]
 
+    @property
+    def sifted(self) -> int:
+        """Rows that passed every check, whether people have answered yet or not."""
+        return self.kept + self.waiting
+
+    @property
+    def refused(self) -> int:
+        """Rows that were dropped, for whatever reason."""
+        return self.planned - self.sifted
+
 
 class BuildManifest(Frozen):
     """A build in its output folder."""

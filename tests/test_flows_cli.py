@@ -14,10 +14,12 @@ from typer.testing import CliRunner
 from data.checksum import checksum
 from flows import cli
 from flows.construct.stages import StageRef
+from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.model import Usage
 from flows.project.console import money
 from flows.project.output_files import open_built, read_manifest, remember, write_output_files
 from flows.project.project import Project
+from flows.project.settings import sample_path
 from flows.run.summary import print_next, print_summary
 from flows.run.terminal import Terminal
 from schemas.errors import Failed, WrongInput
@@ -103,7 +105,7 @@ def test_what_to_do_next_names_the_build_where_it_is_not_the_default(
         print_next(console, project, manifest, project.out / "report.html")
         return [line.strip() for line in console.export_text().splitlines()]
 
-    commands = ("show uraq-evaluation --sample 5", "verify uraq", "evaluate uraq --model default")
+    commands = ("show uraq-evaluation --sample 5", "verify uraq", "evaluate uraq --model mine")
     for command in commands:
         assert any(line.startswith(f"touchstone {command}  ") for line in said()), said()
     for out, option in ((Path("pilot"), "--out pilot"), (Path("my builds/out"), "--out 'my builds/out'")):
@@ -128,23 +130,61 @@ def counted(part: str, kept: int, waiting: int, calls: int) -> PartManifest:
     )  # fmt: skip
 
 
-def test_the_summary_tells_what_this_run_asked_and_keeps_what_the_files_keep() -> None:
+def test_what_to_do_next_follows_from_what_was_done(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = open_built(None)
+    manifest = read_manifest(project.out)
+    assert manifest is not None
+
+    def said(manifest: BuildManifest) -> str:
+        console = Console(width=200, record=True, file=io.StringIO())
+        print_next(console, project, manifest, project.out / "report.html")
+        return console.export_text()
+
+    config = project.config_path
+    by_rules = said(manifest)
+    assert f"    touchstone run {config} --out pilot --limit 5" in by_rules.splitlines(), "not the sample's"
+    assert "sample.yaml" not in by_rules
+    assert "--model default" not in by_rules, "the rules would be asked about what they wrote"
+    assert "models: {mine: {provider: endpoint" in by_rules
+    assert "build the whole" not in by_rules
+    pilot = said(manifest.model_copy(update={"limit": 5}))
+    assert any(line.startswith(f"  touchstone run {config} ") for line in pilot.splitlines())
+
+    model = EndpointSettings(provider="endpoint", name="m")
+    monkeypatch.setattr(project, "config", project.config.model_copy(update={"model": model}))
+    by_model = said(manifest.model_copy(update={"models": {"default": "m"}}))
+    assert "touchstone evaluate uraq --model default " in by_model
+    assert "provider:" not in by_model, "there is a model"
+
+    monkeypatch.setattr(project, "config", project.config.model_copy(update={"model": None}))
+    monkeypatch.setattr(project, "config_path", sample_path())
+    of_the_sample = said(manifest)
+    assert f"    cp {sample_path()} my.yaml" in of_the_sample.splitlines()
+    assert "    touchstone run my.yaml --out pilot --limit 5" in of_the_sample.splitlines()
+    assert "evaluate" not in of_the_sample, "nobody changes the packaged file"
+
+
+def test_the_summary_counts_as_the_manifest_does_and_fits_a_narrow_terminal() -> None:
     manifest = BuildManifest(
         name="toy", seed=7, limit=None, config={}, versions={}, models={}, prompts={},
         parts=(counted("facts", 0, 6, 151), counted("rows", 3, 0, 40)),
     )  # fmt: skip
-    console = Console(width=160, record=True, file=io.StringIO())
+    console = Console(width=80, record=True, file=io.StringIO())
     watcher = Terminal(console)
     facts, rows = (StageRef("toy", part, "ask") for part in ("facts", "rows"))
     watcher.finished(facts, manifest.parts[0].stages[0], before=True, example=None)
     watcher.finished(rows, manifest.parts[1].stages[0], before=False, example=None)
     print_summary(console, manifest, watcher.seconds, watcher.asked)
-    lines = [line.split() for line in console.export_text().splitlines()]
-    # family and part, drafted, kept, waiting, dropped and why, model calls, cached, money, seconds
-    assert ["toy", "facts", "8", "6", "6", "2", "no", "other", "0", "0", "-", "0.0"] in lines
-    assert ["toy", "rows", "5", "3", "-", "2", "no", "other", "40", "0", "-"] in [line[:-1] for line in lines]
-    said = "calls, cache and money are of this run; the whole build took 191 model calls, 0 answers from the cache"
-    assert said.split() in lines
+    text = console.export_text()
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
+    lines = [line.split() for line in text.splitlines()]
+    # family and part, planned, kept, waiting, dropped, calls, money, seconds
+    assert ["toy:", "planned", "=", "kept", "+", "waiting", "+", "dropped"] in lines
+    assert ["toy", "facts", "8", "0", "6", "2", "0", "-", "0.0"] in lines
+    assert ["toy", "rows", "5", "3", "0", "2", "40", "-"] in [line[:-1] for line in lines]
+    assert ["toy", "facts:", "2", "dropped:", "no", "other"] in lines
+    assert ["this", "run:", "40", "model", "calls,", "0", "answers", "from", "the", "cache"] in lines
+    assert ["the", "whole", "build:", "191", "model", "calls,", "0", "answers", "from", "the", "cache"] in lines
 
 
 class Clock:
@@ -227,8 +267,8 @@ def test_an_unknown_price_is_no_sum_of_money() -> None:
     console = Console(width=160, record=True, file=io.StringIO())
     print_summary(console, manifest, {}, {("toy", "facts"): other, ("toy", "rows"): priced})
     lines = [line.split() for line in console.export_text().splitlines()]
-    assert ["toy", "facts", "5", "3", "2", "no", "other", "1", "0", "?", "0.0"] in lines
-    assert ["toy", "rows", "5", "3", "2", "no", "other", "2", "0", "$0.5000", "0.0"] in lines
+    assert ["toy", "facts", "5", "3", "2", "1", "?", "0.0"] in lines
+    assert ["toy", "rows", "5", "3", "2", "2", "$0.5000", "0.0"] in lines
 
 
 def test_a_run_that_asked_for_everything_needs_no_second_count() -> None:

@@ -45,9 +45,8 @@ def notes(manifest: BuildManifest, makers: Sequence[str], asks: Iterable[tuple[s
         )
     for family, name in asks:
         part = manifest.part(family, name)
-        sifted = part.kept + part.waiting if part is not None else 0
-        if part is not None and sifted > part.reviewed:
-            reviewed = f"{part.reviewed:,} of {sifted:,}" if part.reviewed else f"none of {sifted:,}"
+        if part is not None and part.sifted > part.reviewed:
+            reviewed = f"{part.reviewed:,} of {part.sifted:,}" if part.reviewed else f"none of {part.sifted:,}"
             first.append((f"{family} {name}", f"people have reviewed {reviewed} records"))
     return [*first, *stage_notes(manifest.parts), *cut_off_notes(manifest.parts)]
 

@@ -65,7 +65,7 @@ def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: T
     if pilot is not None and (pilot.name != project.config.name or pilot.models != models_of(project)):
         pilot = None  # another model's figures do not apply
     notes = []
-    if pilot is not None and not any(part.kept + part.waiting for part in pilot.parts):
+    if pilot is not None and not any(part.sifted for part in pilot.parts):
         notes.append(f"what was built in {project.out} kept nothing: it tells nothing of the whole build")
         pilot = None
     lines: list[EstimateLine] = []

@@ -285,4 +285,4 @@ def _accepted_in_manifest(project: Project, family: Family, part: Part) -> int:
     """Return the number of accepted rows of the part, by the manifest."""
     built = project.manifest.part(family.name, part.name)
     assert built is not None
-    return built.kept + built.waiting
+    return built.sifted

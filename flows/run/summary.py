@@ -15,7 +15,6 @@ from flows.llm.rules import RulesSettings
 from flows.project.annotation_settings import LOCAL
 from flows.project.console import LEFT, make_console, money
 from flows.project.installation import local_servers
-from flows.project.models import rules_of
 from flows.project.project import Project
 from flows.project.settings import sample_path
 from flows.run.estimate import Estimate
@@ -24,6 +23,8 @@ from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt, sum_usa
 
 DEFAULT_OUT = Path("out")
 """The default output folder of `touchstone run`."""
+HOSTED = "{provider: endpoint, name: gpt-4o-mini, api_key_env: OPENAI_API_KEY}"
+"""An example of a model, for a configuration."""
 
 
 def one_item(project: Project) -> str | None:
@@ -41,33 +42,32 @@ def print_summary(
     seconds: Mapping[tuple[str, str], float],
     asked: Mapping[tuple[str, str], UsageOfPrompt],
 ) -> None:
-    """Print the table of a finished build: its rows, and the usage (`asked`) and `seconds` of this run."""
+    """Print the counts of a finished build, why rows were dropped, and what this run `asked` and took in `seconds`."""
     waits = any(part.waiting for part in manifest.parts)
-    title = f"{manifest.name}: drafted = kept + dropped{'; some of the kept wait for people' if waits else ''}"
-    table = Table(title=f"\n{title}", box=SIMPLE_HEAD, **LEFT)
-    numbers = ("model calls", "cached", "money", "seconds")
-    # Rows that wait for people are in the accepted files, so they count as kept.
-    for column in ("family", "drafted", "kept", *(["waiting"] if waits else []), "dropped, by reason", *numbers):
-        is_text = column in ("family", "dropped, by reason")
-        table.add_column(column, justify="left" if is_text else "right", no_wrap=column != "dropped, by reason")
-    for part in manifest.parts:
-        if not part.planned and not any(stage.notes for stage in part.stages):
-            continue
+    counts = ("planned", "kept", *(["waiting"] if waits else []), "dropped")
+    title = f"{manifest.name}: planned = {' + '.join(counts[1:])}"
+    table = Table(title=f"\n{title}", box=SIMPLE_HEAD, pad_edge=False, **LEFT)
+    table.add_column("part")
+    for column in (*counts, "calls", "money", "seconds"):
+        table.add_column(column, justify="right", no_wrap=True)
+    parts = [part for part in manifest.parts if part.planned or any(stage.notes for stage in part.stages)]
+    for part in parts:
         usage = asked.get((part.family, part.part), UsageOfPrompt())
-        counts = (count for step in part.dropped.values() for count in step.items())
-        reasons = sorted(counts, key=itemgetter(1), reverse=True)
         table.add_row(
             f"{part.family} {part.part}",
             f"{part.planned:,}",
-            f"{part.kept + part.waiting:,}",
-            *([f"{part.waiting:,}" if part.waiting else "-"] if waits else []),
-            "\n".join(f"{count:,} {reason}" for reason, count in reasons) or "-",
+            f"{part.kept:,}",
+            *([f"{part.waiting:,}"] if waits else []),
+            f"{part.refused:,}",
             f"{usage.calls:,}",
-            f"{usage.cached:,}",
             money(usage),
             f"{seconds.get((part.family, part.part), 0.0):.1f}",
         )
     console.print(table)
+    for part in parts:
+        reasons = [count for step in part.dropped.values() for count in step.items()]
+        for reason, count in sorted(reasons, key=itemgetter(1), reverse=True):
+            console.print(f"  {part.family} {part.part}: {count:,} dropped: {escape(reason)}", soft_wrap=True)
     now, whole = total_usage(asked.values()), total_usage(usage_by_prompt(manifest.parts).values())
     if whole.cut_off:
         console.print(
@@ -75,12 +75,14 @@ def print_summary(
             "the report says to which prompts[/]",
             soft_wrap=True,
         )
-    if now != whole:
-        console.print(
-            f"calls, cache and money are of this run; the whole build took {counted(whole.calls, 'model call')}, "
-            f"{counted(whole.cached, 'answer')} from the cache{f', {money(whole)}' if whole.cost_usd != 0 else ''}",
-            soft_wrap=True,
-        )
+    runs = {"this run": now, "the whole build": whole} if now != whole else {"in all": now}
+    for name, usage in runs.items():
+        if usage.calls or usage.cached or name != "in all":
+            console.print(
+                f"{name}: {counted(usage.calls, 'model call')}, {counted(usage.cached, 'answer')} from the cache"
+                f"{f', {money(usage)}' if usage.cost_usd != 0 else ''}",
+                soft_wrap=True,
+            )
 
 
 def print_next(console: Console, project: Project, manifest: BuildManifest, report: Path) -> None:
@@ -97,51 +99,62 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
     console.print(
         f"  {project.out / 'manifest.json'}, {project.out / 'sifted'}/, {project.out / 'dropped'}/", soft_wrap=True
     )
-    kept = [part for part in manifest.parts if part.kept + part.waiting]
-    kept_names = {(part.family, part.part) for part in kept}
+    kept = [part for part in manifest.parts if part.sifted]
     console.print("\n[bold]Next[/]")
-    for part in [part for part in manifest.parts if part.planned and part not in kept]:
+    is_by_rules = all(model == "rules" for model in manifest.models.values())
+    for part in [part for part in manifest.parts if part.planned and not part.sifted]:
         console.print(
             f"  [yellow]nothing of {part.family} {part.part} was kept; the report opens each reason to examples[/]"
         )
-        advice = load_family(part.family).rules_advice
-        if advice and all(model == "rules" for model in manifest.models.values()):
+        if is_by_rules and (advice := load_family(part.family).rules_advice):
             console.print(f"  [yellow]{advice}, see below[/]")
     if kept:
         family = kept[0].family
         last = [part.part for part in kept if part.family == family][-1]
         _advise(console, project, f"show {family}-{last} --sample 5", "read what was made")
         _advise(console, project, f"verify {family}", "prove every row from the files alone")
-    _advise_evaluations(console, project, kept)
-    if all(model == "rules" for model in manifest.models.values()):
-        console.print(
-            "  your own endpoint: copy the sample configuration and put these two lines in place of its model:"
-        )
-        console.print(
-            "    [cyan]model: {provider: endpoint, name: gpt-4o-mini, api_key_env: OPENAI_API_KEY}[/]", soft_wrap=True
-        )
-        console.print("    [cyan]budget_usd: 5[/]")
-        if project.config_path == sample_path():
-            console.print(
-                f"    cp {sample_path()} my.yaml && touchstone run my.yaml --out pilot --limit 5", soft_wrap=True
-            )
-        for server, url, model in local_servers():
-            console.print(
-                f"  {server} answers here: [cyan]model: {{provider: endpoint, name: {model}, base_url: {url}}}[/]"
-            )
+    is_sample = project.config_path == sample_path()
+    config = shlex.quote("my.yaml" if is_sample else str(project.config_path))
+    if manifest.limit is not None and kept:
+        whole = "" if is_sample else f" {config}"
+        _advise(console, project, f"run{whole}", "build the whole; no question is asked twice")
+    if is_by_rules:
+        _advise_a_model(console, project, config, is_sample)
+    _advise_evaluations(console, project, kept, config)
+    kept_names = {(part.family, part.part) for part in kept}
     if any(
         part.people is not None and (family.name, part.name) in kept_names for family, part in project.build.parts()
     ):
-        config = "" if project.config_path == sample_path() else f" {shlex.quote(str(project.config_path))}"
-        start = f"touchstone label-studio up{config} && " if project.config.annotation.url == LOCAL else ""
-        console.print("  people read it, and write what is theirs to write; this opens the forms, and tells where:")
+        started = "" if is_sample else f" {config}"
+        start = f"touchstone label-studio up{started} && " if project.config.annotation.url == LOCAL else ""
+        console.print("  people read it, and write what is theirs to write, in forms that this opens:")
         console.print(f"    {start}touchstone annotate push --out {shlex.quote(str(project.out))}", soft_wrap=True)
 
 
-def _advise_evaluations(console: Console, project: Project, kept: Sequence[PartManifest]) -> None:
-    """Print the commands that evaluate a model on the families, and that score dialogues of the build."""
-    by_rules = isinstance(project.config.model_for("default"), RulesSettings)
-    for name in dict.fromkeys(part.family for part in kept):
+def _advise_a_model(console: Console, project: Project, config: str, is_sample: bool) -> None:
+    """Print how to build with a model instead of the rules: with one that answers here, if one does."""
+    console.print("  a model writes more, and better, than the rules: put it in place of theirs")
+    if is_sample:
+        console.print(f"    cp {sample_path()} {config}", soft_wrap=True)
+    servers = [
+        (name, f"{{provider: endpoint, name: {model}, base_url: {url}}}") for name, url, model in local_servers()
+    ]
+    for name, settings in servers:
+        console.print(f"    [cyan]model: {settings}[/]  # {name} answers here", soft_wrap=True)
+    if not servers:
+        console.print(f"    [cyan]model: {HOSTED}[/]", soft_wrap=True)
+        console.print("    [cyan]budget_usd: 5[/]")
+    console.print(f"    touchstone run {config} --out pilot --limit 5", soft_wrap=True)
+
+
+def _advise_evaluations(console: Console, project: Project, kept: Sequence[PartManifest], config: str) -> None:
+    """Print the commands that evaluate a model on the families, and that score dialogues of the build.
+
+    The rules are not evaluated: they would be asked about what they wrote. A model is named beside them first.
+    """
+    families = dict.fromkeys(part.family for part in kept)
+    evaluated = []
+    for name in families:
         family = load_family(name)
         kept_parts = {part.part for part in kept if part.family == name}
         if kept_parts.isdisjoint(family.evaluation.parts):
@@ -149,10 +162,16 @@ def _advise_evaluations(console: Console, project: Project, kept: Sequence[PartM
         dialogues = family.evaluation.dialogues
         if dialogues is not None and kept_parts.issuperset(dialogues.parts):
             _advise(console, project, f"score {name}", "tables of the dialogues that were built")
-        asked = family.prompts if dialogues is not None else family.evaluation.prompts
-        answers = not by_rules or any(prompt.name in rules_of(name) for prompt in asked)
-        model, more = ("default", "") if answers else ("NAME", ", of provider endpoint")
-        _advise(console, project, f"evaluate {name} --model {model}", f"ask a model about the rows{more}, and score it")
+        evaluated.append(name)
+    models = [name for name, model in project.config.models.items() if not isinstance(model, RulesSettings)]
+    if not isinstance(project.config.model_for("default"), RulesSettings):
+        models = ["default"]
+    if evaluated and not models and project.config_path != sample_path():
+        console.print(f"  to ask a model about these rows, name it beside the rules, in {config}:")
+        console.print(f"    [cyan]models: {{mine: {HOSTED}}}[/]", soft_wrap=True)
+        models = ["mine"]
+    for name in evaluated if models else ():
+        _advise(console, project, f"evaluate {name} --model {models[0]}", "ask a model about the rows, and score it")
 
 
 def _advise(console: Console, project: Project, command: str, what_for: str) -> None:

@@ -54,7 +54,7 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     if (item := one_item(project)) is not None:
         console.print(Panel(Markdown(as_lines(item)), title="one item", title_align="left", padding=(1, 2)))
     print_next(console, project, manifest, report)
-    is_empty = not any(part.kept + part.waiting for part in manifest.parts)
+    is_empty = not any(part.sifted for part in manifest.parts)
     if limit is not None and any(usage.calls for usage in usage_by_prompt(manifest.parts).values()):
         if is_empty:
             console.print("\nThe pilot kept nothing, so it does not tell what the whole build will take.")
@@ -170,7 +170,7 @@ class Terminal(ProgressListener):
     def blocked(self, ref: StageRef, by: str) -> None:
         """Print which run the stage waits for."""
         with self._lock:
-            self.console.print(f"  {ref!s:<44} [yellow]waits for {by}, which makes it now[/]", soft_wrap=True)
+            self.console.print(f"  {ref!s:<40} [yellow]waits for {by}, which makes it now[/]", soft_wrap=True)
 
     def waited(self) -> None:
         """In a log, print the progress of each running stage from time to time."""
@@ -179,7 +179,7 @@ class Terminal(ProgressListener):
                 return
             now = self._clock()
             for ref, running in self._running.items():
-                self.console.print(f"  {ref!s:<44} {running.counts:<28} after {now - running.began:.0f} s")
+                self.console.print(f"  {ref!s:<40} {running.counts:<24} after {now - running.began:.0f} s")
 
     def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None:
         """Replace the stage's bar by its line; print its notes, and the first example that comes."""
@@ -195,7 +195,7 @@ class Terminal(ProgressListener):
             dropped = manifest.planned - manifest.kept
             counts = f"{manifest.kept:,} kept" + (f", {dropped:,} dropped" if dropped else "")
             when = "[dim]done before[/]" if before else f"{took:.1f} s"
-            self.console.print(f"[green]✓[/] {ref!s:<44} {counts:<28} {when}")
+            self.console.print(f"[green]✓[/] {ref!s:<40} {counts:<24} {when}")
             for note in manifest.notes:
                 self.noted(note)
             if example and not self._shown:

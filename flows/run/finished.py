@@ -1,0 +1,49 @@
+"""A build whose stages are all finished. It needs no Prefect, whose start takes longer than all else."""
+
+import os
+from pathlib import Path
+
+from flows.construct.progress import ProgressListener
+from flows.prefect_server.embedded import API
+from flows.project.gc import note_build
+from flows.project.locks import building
+from flows.project.output_files import REPORT, remember, write_output_files, write_report
+from flows.project.project import Project
+from schemas.manifest import BuildManifest
+
+
+def finished_build(project: Project, listener: ProgressListener) -> BuildManifest | None:
+    """Write the output files of a build without running anything; None if a stage of it is not finished.
+
+    None, too, if the user names a Prefect server, where the run is to be seen.
+    """
+    if os.environ.get(API):
+        return None
+    stages = project.build
+    with building(project.state):
+        manifests = {}
+        for ref in (ref for family, part in stages.parts() for ref in stages.stages(family, part)):
+            if (manifest := stages.manifest(ref)) is None:
+                return None
+            manifests[ref] = manifest
+        for ref, manifest in manifests.items():
+            listener.finished(ref, manifest, before=True, example=None)
+        return write_build(project, listener)
+
+
+def write_build(project: Project, listener: ProgressListener) -> BuildManifest:
+    """Write the output files of a build whose stages are finished, and note that it is there."""
+    for note in project.unread_verdicts():
+        listener.noted(note)
+    manifest = write_output_files(project)
+    note_build(project.store, project.out, manifest)
+    remember(project)
+    return manifest
+
+
+def report_if_new(project: Project, built: BuildManifest, before: BuildManifest | None) -> Path:
+    """Write the report if the build differs from the one before; return where it is."""
+    path = project.out / REPORT
+    if built != before or not path.exists():
+        write_report(Project(project.config_path, project.out, project.limit))
+    return path
