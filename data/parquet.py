@@ -220,15 +220,16 @@ class _HashingFile:
 class LongTextWriter:
     """Writes rows of a type to a Parquet file; `long` names the field whose text is passed as UTF-8 bytes.
 
-    The long texts of a row group stay where they are: each is a chunk of its column.
+    The long texts of a row group stay where they are: each is a chunk of its column. A field that is None by default is
+    a column only of files whose rows have it.
     """
 
     def __init__(self, file: IO[bytes], model: type[BaseModel], long: str) -> None:
         self._long = long
-        self._schema = pa.schema(arrow_fields(model))
+        self._model = model
         self._hashing = _HashingFile(file)
         self._out = pa.BufferedOutputStream(pa.PythonFile(self._hashing, "w"), WRITTEN_AT_ONCE)
-        self._writer = pq.ParquetWriter(self._out, self._schema, **long_text_options(self._schema, long))
+        self._writer: pq.ParquetWriter | None = None
         self._rows: list[Mapping[str, Any]] = []
         self._texts: list[bytes] = []
         self._size = 0
@@ -244,9 +245,19 @@ class LongTextWriter:
     def close(self) -> str:
         """Finish the file and return its SHA-256."""
         self._flush()
-        self._writer.close()
+        self._opened().close()
         self._out.close()
         return self._hashing.digest.hexdigest()
+
+    def _opened(self) -> pq.ParquetWriter:
+        """The writer of the file: its first row decides on the columns."""
+        if self._writer is None:
+            present = self._rows[0] if self._rows else {}
+            optional = {name for name, field in self._model.model_fields.items() if field.default is None}
+            fields = [field for field in arrow_fields(self._model) if field.name not in optional - present.keys()]
+            schema = pa.schema(fields)
+            self._writer = pq.ParquetWriter(self._out, schema, **long_text_options(schema, self._long))
+        return self._writer
 
     def _flush(self) -> None:
         if not self._rows:
@@ -254,9 +265,9 @@ class LongTextWriter:
         columns = [
             pa.chunked_array([_one_text(text) for text in self._texts]) if field.name == self._long
             else pa.array([row[field.name] for row in self._rows], field.type)
-            for field in self._schema
+            for field in self._opened().schema
         ]  # fmt: skip
-        self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
+        self._opened().write_table(pa.Table.from_arrays(columns, schema=self._opened().schema))
         self._rows, self._texts, self._size = [], [], 0
 
 

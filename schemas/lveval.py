@@ -214,6 +214,14 @@ class SourceDocument(Frozen):
         return cls(id=document.id, sha256=hashlib.sha256(document.text.encode()).hexdigest())
 
 
+class Features(Frozen):
+    """What a reader has to know of a dataset that is none of the paper's, to ask and to score."""
+
+    task: str = Field(description="Its type in figure 4: `single-hop-cqa`")
+    metric: str = Field(description="Name of the released metric: `qa_f1_score_with_gold_ans`")
+    replacements: bool = Field(description="Names are replaced throughout")
+
+
 class LongContext(Record):
     """A finished row: a question, and a context of a length level that holds its answer (table 2).
 
@@ -249,3 +257,7 @@ class LongContext(Record):
     provenance: Provenance = Field(
         description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
     )
+    features: Features | None = Field(
+        None, exclude_if=lambda value: value is None,
+        description="Of a dataset that is none of the paper's: its task, its metric, and whether names are replaced",
+    )  # fmt: skip

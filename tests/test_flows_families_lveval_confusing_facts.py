@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from flows.construct.engine import Context, Drop, StepContext
-from flows.families.lveval.candidates import DatasetTexts
+from flows.families.lveval.candidates import DatasetTexts, TextsByDataset
 from flows.families.lveval.confusing_facts import fact_problem, facts_problem
 from flows.families.lveval.inputs import ConfusingFacts, ToConfuse, supporting_sentence
 from flows.families.lveval.method import confuse, part
@@ -298,7 +298,8 @@ def context(answer: str) -> Context:
         settings=None, seed=1, limit=None, inputs=[], uses={}, reviewed=lambda name: frozenset(), embedder=None,  # type: ignore[arg-type]
         models={"builder": Stubborn(answer)}, prompts={prompt.name: prompt for prompt in BUILDER_PROMPTS},
     )  # fmt: skip
-    return Context(step, "confuse", "1", {(PAIR.dataset, 1): DatasetTexts("en", [PAIR], [])}, {})
+    texts = {(PAIR.dataset, 1): DatasetTexts("en", [PAIR], [])}
+    return Context(step, "confuse", "1", TextsByDataset({}, texts), {})
 
 
 def test_of_two_facts_the_sound_one_is_kept() -> None:

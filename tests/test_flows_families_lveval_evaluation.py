@@ -125,7 +125,9 @@ def test_a_dataset_is_asked_what_the_released_program_asks(name: str, matter: st
 
 def test_every_template_fits_its_inputs() -> None:
     assert [prompt.name for prompt in ANSWERS] == [
-        *(f"answer_{dataset.name}" for dataset in DATASETS), "direct_en", "direct_zh",
+        *(f"answer_{dataset.name}" for dataset in DATASETS),
+        *(f"answer_{hops}_{language}" for hops in ("single-hop", "multi-hop") for language in ("en", "zh")),
+        "direct_en", "direct_zh",
     ]  # fmt: skip
     direct = ANSWERS[-2]
     texts = [direct.messages(Direct(question="Who?", brief=brief))[0]["content"] for brief in (True, False)]

@@ -7,7 +7,6 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +16,7 @@ import xxhash
 from flows.construct.embed import FloatMatrix
 from flows.construct.verification import VerifyContext
 from flows.families.lveval import datasets, verify
+from flows.families.lveval.settings import LVEvalSettings
 from flows.families.lveval.verify.contexts import verify_contexts
 from flows.families.lveval.verify.origins import verify_sources
 from flows.families.lveval.verify.parts import (
@@ -60,7 +60,7 @@ class NoEmbedder:
         return np.zeros((len(texts), 1), np.float32)
 
 
-CONTEXT = VerifyContext(SimpleNamespace(header=HEADER), NoEmbedder(), lambda part: ())  # type: ignore[arg-type]
+CONTEXT = VerifyContext(LVEvalSettings(), NoEmbedder(), lambda part: ())  # type: ignore[arg-type]
 
 
 def sha256(text: str) -> str:
@@ -852,7 +852,7 @@ def test_right_to_left_marks_tabs_and_headers_of_ones_own_are_no_fault(sound: Ro
     row = next(row for row in sound if one("tower")(row))
     assert problems([said_at_the_end("Ba\u200flu\tmo. ")(row), *(other for other in sound if other is not row)]) == []
     renamed = [remade(row, row.context.replace("### Passage ", "@@@ Passage "), row.positions) for row in sound]
-    own = VerifyContext(SimpleNamespace(header="@@@ Passage {number}\n"), CONTEXT.embedder, CONTEXT.rows)
+    own = VerifyContext(LVEvalSettings(header="@@@ Passage {number}\n"), CONTEXT.embedder, CONTEXT.rows)
     assert list(verify_contexts(renamed, own)) == []
 
 

@@ -13,7 +13,7 @@ from flows.families.lveval import charts, method, prompts, rubric, selection
 from flows.families.lveval.assembly import assembler, assemblies_of_rules, context_files
 from flows.families.lveval.candidates import dataset_texts
 from flows.families.lveval.confusing_facts import CHANGES
-from flows.families.lveval.datasets import BY_NAME, Dataset
+from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.evaluation import ANSWERS, EVALUATION
 from flows.families.lveval.settings import LVEvalSettings, mixed_sources, problems
 from flows.families.lveval.verify import contexts, origins, parts
@@ -27,7 +27,8 @@ from schemas.source import Passage, QASource
 
 def _wanted(settings: LVEvalSettings, has: Callable[[Dataset], bool] = lambda dataset: True) -> int:
     """Return the number of pairs of the datasets for which `has` holds."""
-    return sum(block.pairs or BY_NAME[name].pairs for name, block in settings.datasets.items() if has(BY_NAME[name]))
+    known = settings.known
+    return sum(block.pairs or known[name].pairs for name, block in settings.datasets.items() if has(known[name]))
 
 
 def _share_with(feature: Literal["confusing_facts", "replacements", "keywords"]) -> Callable[[LVEvalSettings], float]:
@@ -72,7 +73,7 @@ FAMILY = Family(
                     method.prescreen,
                     prompts=[prompts.ANSWER_UNAIDED],
                     chosen=method.prescreen_prompts,
-                    settings=["prescreen"],
+                    settings=["datasets", "prescreen"],
                     asks={"builder": "prescreen"},
                 ),
                 all_(
@@ -97,7 +98,7 @@ FAMILY = Family(
                     prepare=selection.uses_of_documents,
                     settings=["datasets"],
                 ),
-                all_(method.pool_documents, settings=["header"]),
+                all_(method.pool_documents, settings=["datasets", "header"]),
             ),
         ),
         Part(
@@ -115,6 +116,7 @@ FAMILY = Family(
                     expected=Expected(slots=_share_with("confusing_facts")),
                     version=6,
                     prepare=dataset_texts,
+                    settings=["datasets"],
                     prompts=[prompts.CONFUSING_FACTS],
                 ),
                 expand(
@@ -139,6 +141,7 @@ FAMILY = Family(
                     expected=Expected(slots=_share_with("replacements")),
                     version=6,
                     prepare=dataset_texts,
+                    settings=["datasets"],
                     prompts=[prompts.REPLACEMENT_RULES],
                 ),
             ),
@@ -150,7 +153,14 @@ FAMILY = Family(
             item=lveval.RuleConflicts,
             people=every(rubric.CONFLICTS),
             verify=parts.verify_conflicts,
-            steps=(each(method.find_conflicts, version=5, prepare=assemblies_of_rules, settings=["levels", "header"]),),
+            steps=(
+                each(
+                    method.find_conflicts,
+                    version=5,
+                    prepare=assemblies_of_rules,
+                    settings=["datasets", "levels", "header"],
+                ),
+            ),
         ),
         Part(
             "keywords",
@@ -164,6 +174,8 @@ FAMILY = Family(
                     slots=method.pairs_with("keywords"),
                     expected=Expected(slots=_share_with("keywords")),
                     version=3,
+                    prepare=method.settings_of,
+                    settings=["datasets"],
                     prompts=[prompts.ANSWER_KEYWORDS],
                 ),
             ),
@@ -192,7 +204,7 @@ FAMILY = Family(
                     long="context",
                     version=7,
                     prepare=assembler,
-                    settings=["levels", "header"],
+                    settings=["datasets", "levels", "header"],
                 ),
             ),
         ),

@@ -15,7 +15,7 @@ from flows.construct.engine import Drop, Slot, StepContext
 from flows.construct.files_step import FilesContext, RowFile
 from flows.construct.rows_on_disk import RowsOnDisk
 from flows.families.lveval.conflicts import find_unfit, unfit, usable_rules
-from flows.families.lveval.datasets import BY_NAME, DEPTHS, Dataset, words_of
+from flows.families.lveval.datasets import DEPTHS, Dataset, words_of
 from flows.families.lveval.distractor_index import DistractorIndex, Numbers
 from flows.families.lveval.material import PairMaterial, ResolvedPair, collect_material
 from flows.families.lveval.mixing import LACKING, Laid, Measured, Mixture, Seeds, lay_out, measure, mix
@@ -219,6 +219,8 @@ class DatasetAssembly:
             "reviewed": resolved.reviewed,
             "provenance": resolved.provenance,
         }
+        if self.dataset.own:
+            values["features"] = self.dataset.features
         return {"id": LongContext.id_of(values), **values}, laid.joined
 
     def recall_rows(self, pair: Pair, level: str, ctx: FilesContext[Any]) -> Iterator[Row]:
@@ -290,7 +292,7 @@ class DatasetAssemblies:
         with self._locks[str(group)]:
             if group not in self._assemblies:
                 name, release = group
-                dataset, pairs = BY_NAME[name], self.groups[group]
+                dataset, pairs = self.settings.known[name], self.groups[group]
                 documents = (
                     document
                     for came, document in self.documents.named(name)
@@ -362,7 +364,7 @@ def context_files(step: StepContext[LVEvalSettings, Pair], assembler: Assembler)
     files = []
     for level in step.settings.levels:
         for name, pairs in by_dataset.items():
-            dataset = BY_NAME[name]
+            dataset = step.settings.known[name]
             rows_a_pair = DEPTHS if dataset.recalls_fact else 1
             most = max(1, FILE_BYTES // (words_of(level) * BYTES_A_WORD * rows_a_pair))
             parts = [pairs[start : start + most] for start in range(0, len(pairs), most)]

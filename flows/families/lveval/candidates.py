@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from typing import Literal, get_args
 
 from flows.construct.engine import StepContext
-from flows.families.lveval.datasets import BY_NAME
+from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.settings import LVEvalSettings
 from flows.language import language_of
 from flows.language.choices import is_yes_or_no
@@ -116,8 +116,12 @@ class DatasetTexts:
         return (*(document.text for pair in self.pairs for document in pair.documents), *self.distractors)
 
 
-TextsByDataset = Mapping[tuple[str, int], DatasetTexts]
-"""By dataset and release: what was there when the pairs of that release came."""
+@dataclass(frozen=True)
+class TextsByDataset:
+    """The datasets by name, and by name and release what was there when the pairs of that release came."""
+
+    known: Mapping[str, Dataset]
+    texts: Mapping[tuple[str, int], DatasetTexts]
 
 
 def dataset_texts(step: StepContext[LVEvalSettings, Pair]) -> TextsByDataset:
@@ -125,11 +129,13 @@ def dataset_texts(step: StepContext[LVEvalSettings, Pair]) -> TextsByDataset:
     pairs = [(step.arrival(pair), pair) for pair in step.inputs]
     used = step.used("documents", PoolDocument) if "documents" in step.uses else ()
     documents = [(step.arrival(document), document) for document in used]
-    return {
+    known = step.settings.known
+    texts = {
         (name, release): DatasetTexts(
-            BY_NAME[name].language,
+            known[name].language,
             [pair for came, pair in pairs if pair.dataset == name and came <= release],
             [document.text for came, document in documents if document.dataset == name and came <= release],
         )
         for name, release in sorted({(pair.dataset, came) for came, pair in pairs})
     }
+    return TextsByDataset(known, texts)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from flows.construct.view import Bars, Chart, ChartContext, Histogram
-from flows.families.lveval.datasets import dataset_at
+from flows.families.lveval.datasets import OF_DATASET, dataset_of_row
 from flows.families.lveval.distractor_index import count
 from flows.language import language_of
 from schemas.lveval import ConfusingFact, Pair, PoolDocument, Replacements
@@ -61,8 +61,8 @@ def context_charts(ctx: ChartContext) -> Sequence[Chart]:
     lengths: dict[str, Counter[float]] = {}
     begins: dict[str, Counter[float]] = {}
     facts: dict[tuple[str, str], int] = {}
-    for row in ctx.columns(("level", "length", "positions", "dataset", "pair_id", "confusing_facts")):
-        dataset = dataset_at(row["dataset"], row["level"])
+    for row in ctx.columns((*OF_DATASET, "level", "length", "positions", "pair_id", "confusing_facts")):
+        dataset = dataset_of_row(row)
         if dataset.confusing_facts:
             facts[dataset.name, row["pair_id"]] = len(row["confusing_facts"])
         lengths.setdefault(row["level"], Counter())[row["length"]] += 1

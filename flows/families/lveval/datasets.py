@@ -1,16 +1,18 @@
-"""The eleven datasets of LV-Eval (table 2, appendix A), and the variants in which a model is asked about their rows.
+"""The eleven datasets of LV-Eval (table 2, appendix A), those of one's own, and how a model is asked about their rows.
 
 This module needs the standard library alone: a release ships it as part of the scorer.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 Hops = Literal["single-hop", "multi-hop"]
 
 LONGEST_DUREADER_ANSWER = 360  # appendix A: "answers are longer than 360 words" (characters, in Chinese)
 DEPTHS = 200  # appendix A: "inserting the fact at 200 evenly spaced positions"
+ANSWER_TOKENS, RECALL_TOKENS = 64, 16  # methods: the program's `max_new_tokens`; the second for fact recall
 LEVELS = ("16k", "32k", "64k", "128k", "256k")  # section 3.1
 
 
@@ -35,7 +37,8 @@ class Dataset:
     unknown: bool = False  # whether questions that can be answered without the context are left out
     brief: bool = False  # whether the released prompt asks for the answer alone
     recalls_fact: bool = False  # whether it is a single fact at many places of a book
-    answer_tokens: int = 64  # longest answer of an evaluated model
+    answer_tokens: int = ANSWER_TOKENS  # longest answer of an evaluated model
+    own: bool = False  # whether it is none of the paper's
 
     @property
     def kind(self) -> str:
@@ -43,6 +46,13 @@ class Dataset:
         if self.recalls_fact:
             return "fact recall"
         return f"{self.hops} {'CQA' if self.confusing_facts else 'QA'}"
+
+    @property
+    def features(self) -> dict[str, Any]:
+        """Return what the rows of a dataset of one's own say of it: the rest of `own_dataset`."""
+        return {
+            "task": self.kind.lower().replace(" ", "-"), "metric": self.metric, "replacements": bool(self.replacements)
+        }  # fmt: skip
 
     def at(self, level: str) -> str:
         """Return the released name with its level."""
@@ -82,12 +92,12 @@ DATASETS = (
     Dataset(
         name="factrecall-en", released="factrecall_en", language="en", hops="single-hop", pairs=1,
         original="PG-19 and a written fact", metric="qa_f1_score", confusing_facts=True, replacements=3,
-        keywords=True, recalls_fact=True, answer_tokens=16,
+        keywords=True, recalls_fact=True, answer_tokens=RECALL_TOKENS,
     ),
     Dataset(
         name="factrecall-zh", released="factrecall_zh", language="zh", hops="single-hop", pairs=1,
         original="Journey to the West and a written fact", metric="qa_f1_zh_score", confusing_facts=True,
-        replacements=3, keywords=True, recalls_fact=True, answer_tokens=16,
+        replacements=3, keywords=True, recalls_fact=True, answer_tokens=RECALL_TOKENS,
     ),
     Dataset(
         name="cmrc-mixup", released="cmrc_mixup", language="zh", hops="single-hop", pairs=200,
@@ -107,9 +117,64 @@ BY_NAME = {dataset.name: dataset for dataset in DATASETS}  # by their names in t
 BY_RELEASED = {dataset.released: dataset for dataset in DATASETS}  # by their released names, without the level
 
 
-def dataset_at(name: str, level: str) -> Dataset:
-    """Return the dataset of a released name with its level. Raises `KeyError` for another name."""
-    return BY_RELEASED[name.removesuffix(f"_{level}")]
+# ---- datasets of one's own ----
+
+Task = Literal["single-hop-qa", "single-hop-cqa", "multi-hop-qa", "multi-hop-cqa", "fact-recall"]
+"""The types of datasets in figure 4: confusing facts make QA a CQA. Fact recall has some, too."""
+OwnMetric = Literal["keyword-recall-f1", "f1", "rouge-l"]
+METRICS_OF: Mapping[str, Mapping[OwnMetric, str]] = {
+    "en": {"keyword-recall-f1": GATED_EN, "f1": "qa_f1_score"},
+    "zh": {"keyword-recall-f1": GATED_ZH, "f1": "qa_f1_zh_score", "rouge-l": "rouge_zh_score_blacklist"},
+}
+"""By language, the released metrics that a dataset of one's own can have. ROUGE-L is the metric of dureader alone."""
+
+
+OF_DATASET = ("dataset", "language", "features")
+"""The fields of a context that say which dataset it is of; those of the paper have no features."""
+
+
+def metrics_for(task: str, language: str) -> dict[OwnMetric, str]:
+    """Return the metrics of a task in a language; the first is the paper's choice, as its program has it."""
+    metrics = METRICS_OF[language]
+    return {name: metrics[name] for name in (("f1", "keyword-recall-f1") if task == "fact-recall" else metrics)}
+
+
+def own_dataset(name: str, language: str, *, task: str, metric: str, replacements: bool, pairs: int = 1) -> Dataset:
+    """Return a dataset that is none of the paper's: it has what the paper's datasets of its task have.
+
+    Table 2: the keyword-recall-based F1 has keywords marked in the answers. Section 3.2.1 and HotpotWikiQA: of a
+    multi-hop dataset the supporting documents are scattered, each under its title. `metric` is a released one.
+    """
+    recalls_fact, multi_hop = task == "fact-recall", task.startswith("multi-hop")
+    return Dataset(
+        name=name,
+        released=name,
+        language=language,
+        hops="multi-hop" if multi_hop else "single-hop",
+        pairs=pairs,
+        original="",
+        metric=metric,
+        confusing_facts=recalls_fact or task.endswith("-cqa"),
+        replacements=int(replacements),
+        keywords=recalls_fact or metric in (GATED_EN, GATED_ZH),
+        scattered=multi_hop,
+        titled=multi_hop,
+        unknown=not recalls_fact,
+        brief=not recalls_fact,
+        recalls_fact=recalls_fact,
+        answer_tokens=RECALL_TOKENS if recalls_fact else ANSWER_TOKENS,
+        own=True,
+    )
+
+
+def dataset_of_row(row: Mapping[str, Any]) -> Dataset:
+    """Return the dataset of a context, by its fields `OF_DATASET`.
+
+    Raises `KeyError` if it is none of the paper's and has no features.
+    """
+    name = row["dataset"].rpartition("_")[0]  # without its level
+    features = row.get("features")
+    return own_dataset(name, row["language"], **features) if features else BY_RELEASED[name]
 
 
 _LEVEL = re.compile(r"([1-9]\d{0,6})(k?)")

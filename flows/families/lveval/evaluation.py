@@ -11,6 +11,9 @@ what the authors' program asks:
 | cmrc-, lic-, dureader-mixup                   | one                  | not asked for    |
 | factrecall-en, factrecall-zh                  | nothing is said      | not asked for    |
 
+A dataset of one's own is asked by its task and language: one passage matters, in a multi-hop dataset some
+(`answer_single-hop_en`, ...), and the answer alone is wanted; fact recall has the prompt of factrecall.
+
 The program says "one" even for datasets whose answers need several passages (loogle-CR, loogle-MR, dureader); so do we,
 because results are compared with tables A1 and A2. Prompts have the program's shape: instruction, article, instruction
 again, question, cue. So a prompt cut in its middle (`truncation.py`) keeps its instructions. Answers are greedy.
@@ -24,13 +27,13 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 from data.publish.harness import Metric, ReplyScoring
 from flows.construct.evaluation import Evaluation, Request, Scorer, Selection, columns
 from flows.families.lveval import datasets
-from flows.families.lveval.datasets import DATASETS, Ablation, Variant
-from flows.families.lveval.score import COLUMNS, FACTS, FORM, SHARED
+from flows.families.lveval.datasets import DATASETS, Ablation, Dataset, Hops, Variant
+from flows.families.lveval.score import COLUMNS, FACTS, FORM, OPTIONAL, SHARED
 from flows.families.lveval.score import score as scores_of
 from flows.families.lveval.scored_reply import ORIGINAL, read_blacklist
 from flows.families.lveval.settings import LVEvalSettings
@@ -71,23 +74,39 @@ ANSWER = MappingProxyType(  # by the dataset's name
 DIRECT = MappingProxyType(  # by the language
     {language: _prompt(f"direct_{language}", 2, Direct, DIRECT_TOKENS) for language in ("en", "zh")}
 )
-ANSWERS: tuple[Prompt[Any], ...] = (*ANSWER.values(), *DIRECT.values())
+OWN_ANSWER = MappingProxyType(  # of datasets of one's own, by hops and language
+    {
+        (hops, language): _prompt(f"answer_{hops}_{language}", 1, InContext, datasets.ANSWER_TOKENS)
+        for hops in get_args(Hops)
+        for language in ("en", "zh")
+    }
+)
+ANSWERS: tuple[Prompt[Any], ...] = (*ANSWER.values(), *OWN_ANSWER.values(), *DIRECT.values())
 
 
 def requests(row: LongContext, settings: LVEvalSettings) -> Sequence[Request]:
     """Return the requests for a row, as released and under each configured ablation that changes it."""
-    changing = datasets.ablations_of(datasets.dataset_at(row.dataset, row.level), confused=bool(row.confusing_facts))
+    changing = datasets.ablations_of(datasets.dataset_of_row(_released(row)), confused=bool(row.confusing_facts))
     chosen: list[Ablation | None] = [None, *(ablation for ablation in settings.ablations if ablation in changing)]
     return [_request(row, variant, ablation) for ablation in chosen for variant in datasets.variants_of(ablation)]
 
 
 def _request(row: LongContext, variant: Variant, ablation: Ablation | None) -> Request:
-    dataset = datasets.dataset_at(row.dataset, row.level)
+    dataset = datasets.dataset_of_row(_released(row))
     question = without_rules(row, row.input) if ablation in datasets.WITHOUT_RULES else row.input
     if variant == "direct":
         return Request(variant, DIRECT[row.language], Direct(question=question, brief=dataset.brief), ablation)
     asked = InContext(context=context_of(row, ablation), question=question)
-    return Request(variant, ANSWER[dataset.name], asked, ablation)
+    return Request(variant, _prompt_of(dataset), asked, ablation)
+
+
+def _prompt_of(dataset: Dataset) -> Prompt[Text]:
+    """Return the dataset's prompt: of one's own, that of its kind."""
+    if not dataset.own:
+        return ANSWER[dataset.name]
+    if dataset.recalls_fact:
+        return ANSWER[f"factrecall-{dataset.language}"]
+    return OWN_ANSWER[dataset.hops, dataset.language]
 
 
 def context_of(row: LongContext, ablation: Ablation | None) -> str:
@@ -125,7 +144,7 @@ LAYOUTS: Mapping[str, Layout] = {
     SHARED: Layout("language / word", "replies that share it with their answer"),
     FACTS: Layout("dataset", "pairs by how many confusing facts they have"),
 }
-_released = columns(*COLUMNS)
+_released = columns(*COLUMNS, *OPTIONAL)
 
 
 def scored(row: LongContext) -> Row:

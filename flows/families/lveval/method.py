@@ -14,9 +14,9 @@ People revise confusing facts, rules and keywords; contexts are mixed from what 
 import heapq
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
-from flows.construct.engine import Context, Drop, SetContext, Slot
+from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
 from flows.construct.files_step import FilesContext, RowFile
 from flows.construct.records import Records, with_first
 from flows.families.lveval import prompts, selection
@@ -25,7 +25,7 @@ from flows.families.lveval.assembly import Assembler, DatasetAssemblies
 from flows.families.lveval.candidates import TextsByDataset
 from flows.families.lveval.conflicts import conflicts
 from flows.families.lveval.confusing_facts import CHANGES, refusals
-from flows.families.lveval.datasets import BY_NAME
+from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.distractor_index import count
 from flows.families.lveval.inputs import ToAnswer, ToConfuse, ToMark, ToRename, excerpts, supporting_sentence
 from flows.families.lveval.replacement_checks import applicable_rules, touches_question
@@ -58,7 +58,7 @@ async def to_pair(source: QASource, slot: Slot, ctx: Context[LVEvalSettings]) ->
     no), and be no longer than the dataset allows.
     """
     settings = ctx.settings
-    dataset = BY_NAME[str(slot["dataset"])]
+    dataset = settings.known[str(slot["dataset"])]
     language = language_of(dataset.language)
     documents = selection.supporting_documents(source, dataset)
     answers = source.answers
@@ -101,11 +101,11 @@ def prescreen_prompts(settings: LVEvalSettings) -> Sequence[Prompt[Any]]:
 
 
 async def prescreen(pair: Pair, ctx: Context[LVEvalSettings]) -> Pair:
-    """Appendix A: drop a MultiFieldQA question that a model answers without the context.
+    """Appendix A: drop a question of MultiFieldQA, or of a dataset of one's own, that a model answers without context.
 
     Departure: a model is asked in place of people, and an answer is right if it matches exactly.
     """
-    if not BY_NAME[pair.dataset].unknown:
+    if not ctx.settings.known[pair.dataset].unknown:
         return pair
     for model in ctx.settings.prescreen:
         try:
@@ -144,7 +144,7 @@ async def select_pairs(pairs: Records[Pair], ctx: SetContext[LVEvalSettings]) ->
             firsts[pair.key] = first.key
     chosen: set[str] = set()
     for name, block in settings.datasets.items():
-        dataset = BY_NAME[name]
+        dataset = settings.known[name]
         wanted = block.pairs or dataset.pairs
         chosen.update(key for *_, key in heapq.nsmallest(wanted, ranks[name]))
         if not dataset.recalls_fact and len(ranks[name]) < wanted:
@@ -157,16 +157,16 @@ async def select_pairs(pairs: Records[Pair], ctx: SetContext[LVEvalSettings]) ->
         else:
             ctx.drop(pair, Drop("not selected"))
     for name, block in settings.datasets.items():
-        if BY_NAME[name].recalls_fact:
-            yield selection.fact_recall_pair(BY_NAME[name], block.fact, ctx.step.seed)
+        if settings.known[name].recalls_fact:
+            yield selection.fact_recall_pair(settings.known[name], block.fact, ctx.step.seed)
 
 
 # ---- mixing up (section 3.2.1) ----
 
 
-async def to_document(passage: Passage, slot: Slot, ctx: Context) -> PoolDocument:
+async def to_document(passage: Passage, slot: Slot, ctx: Context[LVEvalSettings]) -> PoolDocument:
     """Make the passage a document of the dataset's pool."""
-    dataset = BY_NAME[str(slot["dataset"])]
+    dataset = ctx.settings.known[str(slot["dataset"])]
     if passage.language != dataset.language:
         raise Drop("another language", f"{passage.language}, and the dataset is in {dataset.language}")
     text = selection.cleaned(passage.title, passage.text, dataset)
@@ -179,6 +179,7 @@ async def pool_documents(
 ) -> AsyncIterator[PoolDocument]:
     """Section 3.2.1: pool the documents of pairs that were not selected, each once."""
     selected = selection.SelectedDocuments(ctx.step.used("pairs", Pair), ctx.step.arrival)
+    known = ctx.settings.known
 
     def refusal(document: PoolDocument) -> Drop | None:
         if (reason := selected.refusal(document, ctx.step.arrival(document))) is not None:
@@ -194,7 +195,7 @@ async def pool_documents(
     for document, first in with_first(documents, text, ctx.step.arrival):
         if document.key in refused:
             ctx.drop(document, refused[document.key])
-        elif first is not None and not BY_NAME[document.dataset].recalls_fact:  # a book may repeat itself
+        elif first is not None and not known[document.dataset].recalls_fact:  # a book may repeat itself
             ctx.drop(document, Drop("duplicate text", related_id=first.id))
         else:
             yield document
@@ -210,11 +211,25 @@ def mix_contexts(file: RowFile, ctx: FilesContext[Assembler]) -> Iterator[tuple[
 # ---- confusing facts insertion (section 3.2.2) ----
 
 
+class KnownDatasets(Protocol):
+    """Whatever a step prepares that has the datasets by name."""
+
+    @property
+    def known(self) -> Mapping[str, Dataset]:
+        """The datasets by their names in the configuration."""
+        ...
+
+
 def pairs_with(
     feature: Literal["confusing_facts", "replacements", "keywords"],
-) -> Callable[[Pair, Any], Sequence[Slot]]:
+) -> Callable[[Pair, KnownDatasets], Sequence[Slot]]:
     """Return the slots of a step for the pairs of datasets that have the feature (table 2)."""
-    return lambda pair, prepared: [{}] if getattr(BY_NAME[pair.dataset], feature) else []
+    return lambda pair, prepared: [{}] if getattr(prepared.known[pair.dataset], feature) else []
+
+
+def settings_of(step: StepContext[LVEvalSettings, Pair]) -> LVEvalSettings:
+    """Return the settings, which know the datasets."""
+    return step.settings
 
 
 async def confuse(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, TextsByDataset]) -> Confusion:
@@ -237,7 +252,7 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, TextsByDa
         title=title,
         language=pair.language,
         documents=tuple(document.text for document in pair.documents),
-        collection=ctx.prepared[pair.dataset, ctx.step.arrival(pair)].documents,
+        collection=ctx.prepared.texts[pair.dataset, ctx.step.arrival(pair)].documents,
         seed=content_hash(ctx.step.seed, ctx.step_name, pair.key),
     )
     try:
@@ -312,7 +327,7 @@ async def propose_rules(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, Tex
             documents=tuple(document.text for document in pair.documents),
             language=pair.language,
             most=MOST_RULES,
-            candidates=ctx.prepared[pair.dataset, ctx.step.arrival(pair)].candidates.for_pair(
+            candidates=ctx.prepared.texts[pair.dataset, ctx.step.arrival(pair)].candidates.for_pair(
                 pair, sentences, ctx.random(pair.key).random()
             ),
             seed=content_hash(ctx.step.seed, ctx.step_name, pair.key),

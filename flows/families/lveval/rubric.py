@@ -126,9 +126,9 @@ RUBRICS = (BLACKLIST, ANSWERABLE)  # the rubrics of no part
 
 
 def answerable_tasks(pairs: Iterable[Pair], seed: int) -> Iterator[Task]:
-    """Yield the questions of MultiFieldQA, each with its first answer (appendix A)."""
+    """Yield the questions of MultiFieldQA and of one's own datasets, each with its first answer (appendix A)."""
     for pair in pairs:
-        if BY_NAME[pair.dataset].unknown:
+        if BY_NAME[pair.dataset].unknown if pair.dataset in BY_NAME else pair.written is None:
             yield task_of(pair, ANSWERABLE, {"question": pair.question, "answer": pair.answers[0]})
 
 

@@ -54,6 +54,7 @@ from flows.scoring.scorer import (
 from flows.scoring.words import WORDS
 
 COLUMNS = ("id", "dataset", "level", "depth", "language", "answers", "answer_keywords", "pair_id", "confusing_facts")
+OPTIONAL = ("features",)  # the rows of a dataset that is none of the paper's have it
 FORM = {"id": "THE ROW'S id", "variant": "context", "prediction": "in Paris"}  # a row of predictions
 ALL_LEVELS = "all levels"
 SHARED = "words shared with answers"
@@ -309,7 +310,7 @@ def main() -> None:
                         help="words that the model holds, for the ceiling of table A3")  # fmt: skip
     arguments = parser.parse_args()
     scores = score(
-        rows_of(arguments.data, COLUMNS),
+        rows_of(arguments.data, COLUMNS, OPTIONAL),
         predictions_of(arguments.predictions, FORM),
         arguments.partial,
         arguments.metrics,

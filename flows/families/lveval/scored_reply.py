@@ -7,7 +7,7 @@ from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import NamedTuple
 
-from flows.families.lveval.datasets import ABLATIONS, WITHOUT_RULES, Ablation, Dataset, dataset_at, words_of
+from flows.families.lveval.datasets import ABLATIONS, WITHOUT_RULES, Ablation, Dataset, dataset_of_row, words_of
 from flows.scoring.metrics import METRICS
 from flows.scoring.scorer import CannotScore, Row, group_of, model_of
 from flows.scoring.words import WORDS, released_blacklist
@@ -69,8 +69,8 @@ def is_rouge(dataset: Dataset) -> bool:
 def dataset_of(row: Row) -> Dataset:
     """The dataset that the row is of. Raises `CannotScore` for any other."""
     try:
-        return dataset_at(row["dataset"], row["level"])
-    except KeyError as error:
+        return dataset_of_row(row)
+    except (KeyError, TypeError) as error:
         raise CannotScore(f"rows: {row['dataset']} is no dataset of LV-Eval; name the data of LV-Eval") from error
 
 

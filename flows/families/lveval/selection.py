@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from data.sources import SourceSpec
 from flows.construct.engine import Drop, Slot, StepContext
-from flows.families.lveval.datasets import BY_NAME, Dataset
+from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.facts import packaged_fact, packaged_source
 from flows.families.lveval.settings import LVEvalSettings
 from flows.language import language_of
@@ -21,8 +21,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 def uses_of_questions(step: StepContext[LVEvalSettings]) -> SourceUses:
     """Return which datasets take questions from which source."""
-    blocks = step.settings.datasets
-    return _uses({name: block.sources for name, block in blocks.items() if not BY_NAME[name].recalls_fact})
+    blocks, known = step.settings.datasets, step.settings.known
+    return _uses({name: block.sources for name, block in blocks.items() if not known[name].recalls_fact})
 
 
 def uses_of_documents(step: StepContext[LVEvalSettings]) -> SourceUses:

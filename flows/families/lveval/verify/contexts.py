@@ -40,15 +40,27 @@ def verify_contexts(rows: Iterable[LongContext], ctx: VerifyContext) -> Iterator
     """Check that contexts have their length, contain what they claim and no other answer, and agree with other rows."""
     levels, origins = Levels(), Origins.of(ctx)
     for row in rows:
-        released, _, level = row.dataset.rpartition("_")
-        dataset = datasets.BY_RELEASED.get(released)
-        if dataset is None:
+        level = row.dataset.rpartition("_")[2]
+        try:
+            dataset = datasets.dataset_of_row(row.model_dump(include=set(datasets.OF_DATASET)))
+        except KeyError:
             yield Fault(id=row.id, problem=f"no dataset is called {row.dataset!r}")
             continue
         problems = [*_row_problems(row, dataset, level, ctx.settings.header), *levels.add(row, dataset)]
+        problems += _feature_problems(row, dataset, ctx)
         problems += origins.problems(row, dataset)
         yield from (Fault(id=row.id, problem=problem) for problem in problems)
     yield from levels.faults()
+
+
+def _feature_problems(row: LongContext, dataset: Dataset, ctx: VerifyContext) -> Iterator[str]:
+    """Check that a dataset that is none of the paper's is the one in the settings."""
+    if dataset.own:
+        known = ctx.settings.known.get(dataset.name)
+        if known is None:
+            yield f"no dataset of the configuration is called {dataset.name!r}"
+        elif (features := dataset.features) != known.features:
+            yield f"its dataset has {features}, in the configuration {known.features}"
 
 
 def _row_problems(row: LongContext, dataset: Dataset, level: str, header: str) -> Iterator[str]:

@@ -40,6 +40,7 @@ class Levels:
         """The depth of each recalled fact, the words before it, and its row's id."""
         self.contexts: dict[_Place, dict[str, int]] = defaultdict(dict)  # checksum of a context -> its depth
         self.depths: dict[_Place, frozenset[int]] = {}  # the expected depths
+        self.recalling: set[str] = set()  # the datasets of fact recall
 
     def add(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
         """Remember the row; yield where it disagrees with those before it."""
@@ -50,6 +51,8 @@ class Levels:
             if sums[name] != first[name]:
                 yield f"the field {name!r} is not as it is at level {level}"
         depths = self.rows.setdefault(dataset.name, {}).setdefault(row.level, {}).setdefault(row.pair_id, {})
+        if dataset.recalls_fact:
+            self.recalling.add(dataset.name)
         if row.depth in depths:
             where = "" if row.depth is None else f", depth {row.depth}"
             yield f"the pair {row.pair_id} has a second row at level {row.level}{where}"
@@ -92,7 +95,7 @@ class Levels:
     def faults(self) -> Iterator[Fault]:
         """Yield the rows that are missing at a level, and facts that do not move forward with their depth."""
         for name, levels in self.rows.items():
-            recalls = datasets.BY_NAME[name].recalls_fact
+            recalls = name in self.recalling
             row_ids: dict[str, str] = {}
             for pairs in levels.values():
                 row_ids.update((pair, next(iter(depths.values()))) for pair, depths in pairs.items())
@@ -222,7 +225,7 @@ def verify_against_sources(
 ) -> Iterator[Fault]:
     """Run `verify_sources` on the questions, read again, and the fact records."""
     plain: dict[str, str] = {}
-    for dataset in filter(lambda dataset: dataset.recalls_fact, datasets.DATASETS):
+    for dataset in filter(lambda dataset: dataset.recalls_fact, ctx.settings.known.values()):
         block = ctx.settings.datasets.get(dataset.name)
         fact = (block and block.fact) or packaged_fact(dataset.language)
         plain[f"{dataset.name}#fact"] = fact.fact
@@ -235,5 +238,5 @@ def verify_against_sources(
             plain[f"{name}#{number}"] = cleaned
             titled[f"{name}#{number}"] = f"{title}\n{cleaned}" if title else cleaned
     for row in rows:
-        dataset = datasets.dataset_at(row.dataset, row.level)
+        dataset = datasets.dataset_of_row(row.model_dump(include=set(datasets.OF_DATASET)))
         yield from verify_sources([row], titled if dataset.titled else plain)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator
 
 from flows.construct.verification import Fault, VerifyContext
-from flows.families.lveval import datasets
 from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.verify.answers import keyword_problems, rule_problems
 from flows.families.lveval.verify.case import BORDER, CLOSING, LONGEST_SENTENCE, count, plain, says_something, yes_or_no
@@ -29,12 +28,13 @@ _DECLARED = {"en": re.compile(rf"[.!…]{CLOSING}\Z"), "zh": re.compile(rf"[。�
 
 def verify_pairs(rows: Iterable[Pair], ctx: VerifyContext) -> Iterator[Fault]:
     """Check that each is a question whose documents contain an answer, and that none occurs twice in a dataset."""
-    seen = Seen()
+    seen, known = Seen(), ctx.settings.known
     for row in rows:
-        problems = [*seen.twice("key", row.key), *dataset_problems(row.dataset, row.language)]
+        dataset = known.get(row.dataset)
+        problems = [*seen.twice("key", row.key), *dataset_problems(row, dataset)]
         problems += seen.twice("question with these answers", row.dataset, row.question, row.answers)
-        if row.dataset in datasets.BY_NAME:
-            problems += _pair_problems(row, datasets.BY_NAME[row.dataset])
+        if dataset is not None:
+            problems += _pair_problems(row, dataset)
         yield from (Fault(id=row.id, problem=problem) for problem in problems)
 
 
@@ -60,10 +60,11 @@ def _pair_problems(row: Pair, dataset: Dataset) -> Iterator[str]:
 
 def verify_documents(rows: Iterable[PoolDocument], ctx: VerifyContext) -> Iterator[Fault]:
     """Check that none is empty, and no two of a dataset have the same text; only a book may repeat itself."""
-    seen = Seen()
+    seen, known = Seen(), ctx.settings.known
     for row in rows:
-        problems = [*seen.twice("key", row.key), *dataset_problems(row.dataset, row.language)]
-        if not (row.dataset in datasets.BY_NAME and datasets.BY_NAME[row.dataset].recalls_fact):
+        dataset = known.get(row.dataset)
+        problems = [*seen.twice("key", row.key), *dataset_problems(row, dataset)]
+        if dataset is None or not dataset.recalls_fact:
             problems += seen.twice("text", row.dataset, row.text)
         if not row.text.strip():
             problems.append("the text is empty")
@@ -72,9 +73,9 @@ def verify_documents(rows: Iterable[PoolDocument], ctx: VerifyContext) -> Iterat
 
 def verify_replacements(rows: Iterable[Replacements], ctx: VerifyContext) -> Iterator[Fault]:
     """Check that the rules of a pair can be undone, and that each replaces something."""
-    seen = Seen()
+    seen, known = Seen(), ctx.settings.known
     for row in rows:
-        problems = [*seen.twice("key", row.key), *dataset_problems(row.dataset, row.language, "replacements")]
+        problems = [*seen.twice("key", row.key), *dataset_problems(row, known.get(row.dataset), "replacements")]
         problems += seen.twice("pair", row.pair_id)
         if row.language in LONGEST_SENTENCE:
             problems += rule_problems(row.rules, row.language)
@@ -119,12 +120,13 @@ def verify_conflicts(rows: Iterable[RuleConflicts], ctx: VerifyContext) -> Itera
 
 def verify_keywords(rows: Iterable[AnswerKeywords], ctx: VerifyContext) -> Iterator[Fault]:
     """Check that each keyword is a word of the answer, and that they are in its order."""
-    seen = Seen()
+    seen, known = Seen(), ctx.settings.known
     for row in rows:
-        problems = [*seen.twice("key", row.key), *dataset_problems(row.dataset, row.language, "keywords")]
+        dataset = known.get(row.dataset)
+        problems = [*seen.twice("key", row.key), *dataset_problems(row, dataset, "keywords")]
         problems += seen.twice("pair", row.pair_id)
-        if row.dataset in datasets.BY_NAME:
-            wrong = list(keyword_problems(row.keywords, row.answer, datasets.BY_NAME[row.dataset]))
+        if dataset is not None:
+            wrong = list(keyword_problems(row.keywords, row.answer, dataset))
             problems += wrong or _sequence_problems(row)
         yield from (Fault(id=row.id, problem=problem) for problem in problems)
 
@@ -138,16 +140,17 @@ def _sequence_problems(row: AnswerKeywords) -> Iterator[str]:
         at = place + len(keyword)
 
 
-def dataset_problems(name: str, language: str, has: str = "name") -> Iterator[str]:
-    """Check that the dataset is known, of this language, and has such records."""
-    dataset = datasets.BY_NAME.get(name)
+def dataset_problems(
+    row: Pair | PoolDocument | ConfusingFact | Replacements | AnswerKeywords, dataset: Dataset | None, has: str = "name"
+) -> Iterator[str]:
+    """Check that the row's dataset is known, of its language, and has such records."""
     if dataset is None:
-        yield f"no dataset is called {name!r}"
+        yield f"no dataset is called {row.dataset!r}"
         return
-    if language != dataset.language:
-        yield f"its language is {language!r}, that of {name} {dataset.language!r}"
+    if row.language != dataset.language:
+        yield f"its language is {row.language!r}, that of {row.dataset} {dataset.language!r}"
     if not getattr(dataset, has):
-        yield f"{name} has no {has.replace('_', ' ')}"
+        yield f"{row.dataset} has no {has.replace('_', ' ')}"
 
 
 class Seen:
@@ -166,9 +169,9 @@ class Seen:
 
 def verify_facts(rows: Iterable[ConfusingFact], ctx: VerifyContext) -> Iterator[Fault]:
     """Check that each fact is near the question and does not answer it; a pair has at most one fact of each kind."""
-    seen = Seen()
+    seen, known = Seen(), ctx.settings.known
     for row in rows:
-        problems = [*seen.twice("key", row.key), *dataset_problems(row.dataset, row.language, "confusing_facts")]
+        problems = [*seen.twice("key", row.key), *dataset_problems(row, known.get(row.dataset), "confusing_facts")]
         problems += seen.twice(f"fact with another {row.changes} of this pair", row.pair_id, row.changes)
         if row.language in LONGEST_SENTENCE:
             problems += _confusion_problems(row, language_of(row.language))
