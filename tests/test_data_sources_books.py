@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from data.sources import SourceError, SourceSpec, check_source
 from data.sources.book import MOST_CHARACTERS
 from schemas.base import Dropped
 from schemas.source import Passage
@@ -246,6 +247,34 @@ def test_a_paragraph_without_end_is_a_drop(tmp_path: Path) -> None:
         assert all(len(evidence) <= 60 for _, evidence in refused)
     texts, refused = book(tmp_path, "word " * (MOST_CHARACTERS // 5))
     assert (len(texts), refused) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", "<!DOCTYPE html>\n<html><head><style>p { color: red }</style></head><body><p>One.</p></body></html>"),
+        ("a.txt", '\ufeff<?xml version="1.0"?>\n<!-- saved -->\n<HTML xmlns="x">\n<p>One.</p></HTML>'),
+        ("a.txt", '<div class="page"><p>One.</p></div>'),
+        ("a.html", "One.\n\nTwo."),
+        ("a.HTM", "One."),
+    ],
+)
+def test_html_is_refused_by_name_before_anything_is_built(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    said = (
+        f"{path}: expected a book as plain text, found HTML, whose tags and style sheets would be read as text; "
+        "save it as plain text in UTF-8"
+    )
+    assert error(path, Passage, "book") == said
+    with pytest.raises(SourceError) as caught:
+        check_source(SourceSpec(format="book", path=str(path)), Passage)
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("text", ["<Paris, 1889>\n\nOne.", "< 3 and more", "A <b>bold</b> word.", "<Title>"[:6] + "s"])
+def test_angle_brackets_of_a_plain_book_stay(tmp_path: Path, text: str) -> None:
+    assert book(tmp_path, text)[0][0] == text.partition("\n")[0]
 
 
 def test_a_book_takes_no_fields(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ MAPPED = frozenset({"jsonl", "csv", "parquet", "hub"})
 
 
 def check_source(spec: SourceSpec, shape: type) -> None:
-    """Raise `SourceError` if name, format and, in a table, the first row show that it cannot be read as `shape`."""
+    """Raise `SourceError` if name, format, a table's first row or a book's beginning show that `shape` is not there."""
     _reader(spec, shape)
     if spec.revision is not None and not spec.is_remote:
         raise SourceError(f"{spec.path}: revision: only a data set on the Hub or a URL has one; leave it out")
@@ -126,6 +126,9 @@ def check_source(spec: SourceSpec, shape: type) -> None:
     elif spec.format in MAPPED and spec.format != "hub":
         with _naming_the_url(spec):
             next(_reader(spec, shape)(spec), None)
+    elif spec.format == "book":
+        with _naming_the_url(spec):
+            book.refuse_html(spec)
 
 
 def read_source(spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], None]) -> Iterator[S]:

@@ -12,8 +12,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
+from pathlib import Path
 
-from data.sources.files import opened
+from data.sources.files import BYTE_ORDER_MARK, opened
 from data.sources.spec import Entry, SourceError, SourceSpec, shortened
 
 MOST_CHARACTERS = 100_000
@@ -24,7 +25,15 @@ MOST_MISSED = 3
 """Successive lines of a table of contents that may head nothing below it, since headings are misquoted."""
 LONGEST_HEADING = 300
 """The most characters of a heading or an entry."""
+HTML_NAMES = frozenset((".html", ".htm", ".xhtml"))
+BEGINNING = 4096
+"""Bytes at the beginning of a file that show whether it is HTML."""
 
+_HTML = re.compile(
+    rb"\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*"
+    rb"<(?:!doctype\s+html|(?:html|head|body|meta|title|link|style|script|div|p|h[1-6]|article|section|main)\b[^<]*>)",
+    re.IGNORECASE | re.DOTALL,
+)
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _SENTENCE_END = re.compile(r"""[.!?。！？…][”’"'」』》）)]*$""")
 _WIDE = "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
@@ -52,8 +61,21 @@ def passages(spec: SourceSpec) -> Iterator[Entry]:
         yield Entry(f"paragraph {place + 1}", {"text": text}, refused=refused, evidence=shortened(text))
 
 
+def refuse_html(spec: SourceSpec) -> None:
+    """Raise `SourceError` if name or beginning are those of HTML: its tags and styles would be read as text."""
+    with opened(spec.path) as stream:
+        beginning = stream.read(BEGINNING).removeprefix(BYTE_ORDER_MARK)
+    suffix = Path(spec.name.removesuffix(".gz")).suffix.lower()
+    if suffix in HTML_NAMES or _HTML.match(beginning):
+        raise SourceError(
+            f"{spec.path}: expected a book as plain text, found HTML, whose tags and style sheets would be read as "
+            "text; save it as plain text in UTF-8"
+        )
+
+
 def _lines(spec: SourceSpec) -> list[str]:
-    """Return the lines of the file, stripped. Raises `SourceError` if it is not text in UTF-8."""
+    """Return the lines of the file, stripped. Raises `SourceError` if it is not text in UTF-8, or is HTML."""
+    refuse_html(spec)
     with opened(spec.path) as stream:
         content = stream.read()
     if b"\0" in content:
