@@ -51,7 +51,8 @@ class Assignment(Frozen):
         return (
             *(
                 f"tasks that need {counted(wanted, 'person', 'people')} and have {assigned}: {number}; "
-                "nobody else can take them"
+                "nobody else can take them; name more people in annotation.people (in a study, raise its most_people), "
+                "then push again"
                 for (wanted, assigned), number in sorted(lacking_people.items())
             ),
             *(

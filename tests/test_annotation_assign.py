@@ -122,13 +122,14 @@ def test_too_few_people_are_named_and_the_rest_is_given() -> None:
         ("k1", 3, 1),
         ("k2", 3, 2),
     }
+    to_do = "name more people in annotation.people (in a study, raise its most_people), then push again"
     assert alone.messages == (
-        "tasks that need 3 people and have 1: 1; nobody else can take them",
-        "tasks that need 3 people and have 2: 2; nobody else can take them",
+        f"tasks that need 3 people and have 1: 1; nobody else can take them; {to_do}",
+        f"tasks that need 3 people and have 2: 2; nobody else can take them; {to_do}",
     )
     nobody = assign(tasks(3), "", RUBRIC, 1)
     assert nobody.queues == {}
-    assert nobody.messages == ("tasks that need 1 person and have 0: 3; nobody else can take them",)
+    assert nobody.messages == (f"tasks that need 1 person and have 0: 3; nobody else can take them; {to_do}",)
 
 
 def test_a_seat_that_was_lacking_is_filled_when_somebody_comes() -> None:

@@ -99,7 +99,7 @@ def test_without_a_lead_a_third_person_decides_or_nobody_can(bench: Bench) -> No
     differ(bench, 1)
     pull(project, client)
     told = f"{FORM.name}: tasks that need 1 person and have 0: 1; nobody else can take them"
-    assert told in push(project, client).shortages
+    assert any(line.startswith(told) for line in push(project, client).shortages)
     bench.people = {**TWO, "a3": "cara@example.org"}
     project = bench.project(ANIMALS[:2])
     assert push(project, client).shortages == []
