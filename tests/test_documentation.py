@@ -129,7 +129,7 @@ def test_the_verdict_of_the_page_is_applied(folder: Path) -> None:
     try:
         path.write_text(before + verdict)
         done = sh("touchstone run my.yaml --out out", folder)
-        assert "1 rejected by people" in done.stdout, done.stdout + done.stderr
+        assert "1 dropped: rejected by people" in done.stdout, done.stdout + done.stderr
         told = sh(f"touchstone explain {json.loads(verdict)['key']}", folder).stdout
         assert json.loads(verdict)["comment"] in told
         assert "Candide" in told, "it is the item that the README shows"
