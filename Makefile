@@ -66,7 +66,7 @@ endif
 	touch $@
 
 $(DEV_STAMP): $(STAMP)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,dask,s3]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,dask,office,s3]"
 	touch $@
 
 clean:

@@ -52,6 +52,24 @@ class QASource(Record):
     language: str = "en"
 
 
+class Place(Frozen):
+    """Where a passage stands in a document."""
+
+    document: str = Field(description="The document's path below the folder that the source names, or its address")
+    title: str | None = Field(None, description="The document's title")
+    headings: tuple[str, ...] = Field((), description="The headings that all of it stands under, from the top")
+    page: int | None = Field(None, description="The page on which it begins, from 1; of slides the slide's number")
+    start: int = Field(ge=0, description="In characters of the document's text")
+    end: int = Field(ge=0, description="In characters of the document's text")
+    checksum: str = Field(description="SHA-256 of the document's bytes")
+
+    def __str__(self) -> str:
+        """As people read it: `handbook.pdf, page 12, "Travel / Reimbursement"`."""
+        page = f", page {self.page}" if self.page is not None else ""
+        headings = f', "{" / ".join(self.headings)}"' if self.headings else ""
+        return f"{self.document}{page}{headings}"
+
+
 class Passage(Record):
     """A stretch of a page, to be retrieved (ReEval, section 3.2) or mixed into a context."""
 
@@ -61,6 +79,9 @@ class Passage(Record):
     text: str = Field(min_length=1)
     source: SourceRef
     language: str = "en"
+    place: Place | None = Field(
+        None, exclude_if=lambda value: value is None, description="Of a document's passage, where it stands in it"
+    )
 
 
 class Dialogue(Record):

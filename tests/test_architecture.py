@@ -30,10 +30,15 @@ FENCES = {
     "openai": ("flows/llm/client.py", "flows/llm/connection.py"),
     "uv": ("annotation/label_studio/install.py",),
     "crowdkit": ("annotation/reliability.py",),
+    "trafilatura": ("data/sources/documents/",),
+    "pypdfium2": ("data/sources/documents/",),
+    "docx": ("data/sources/documents/office.py",),
+    "pptx": ("data/sources/documents/office.py",),
 }  # fmt: skip
 HEAVY = (
     "prefect", "torch", "transformers", "sentence_transformers", "faiss", "datasets", "openai", "pandas", "pyarrow",
     "numpy", "sqlalchemy", "huggingface_hub", "lemminflect", "label_studio_sdk", "httpx", "uv", "crowdkit",
+    "trafilatura", "pypdfium2", "docx", "pptx",
 )  # fmt: skip
 OF_THE_SERVER = "annotation/label_studio/page/"
 """It runs in Label Studio's environment."""
@@ -200,7 +205,8 @@ def test_every_library_imported_is_a_declared_dependency() -> None:
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    listed = [*project["dependencies"], *project["optional-dependencies"]["dask"]]
+    optional = project["optional-dependencies"]
+    listed = [*project["dependencies"], *optional["dask"], *optional["office"]]
     declared = {re.split(r"[\[<>=! ]", one)[0].lower().replace("_", "-") for one in listed}
     carried = importlib.metadata.packages_distributions()
     for path, module in imports():

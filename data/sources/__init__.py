@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from data.seen import Seen
-from data.sources import assignments, book, dialogues, hotpotqa, mapped, qa, squad, timeqa, touchstone
+from data.sources import assignments, book, dialogues, documents, hotpotqa, mapped, qa, squad, timeqa, touchstone
 from data.sources.files import csv_rows, json_lines, parquet_rows
 from data.sources.hub import hub_rows
 from data.sources.mapped import GIVEN_FIELDS
@@ -54,6 +54,7 @@ FORMATS: Mapping[str, Mapping[type, Reader]] = {
     "timeqa-pages": {QASource: timeqa.page_questions, Passage: timeqa.page_passages},
     "realtimeqa": {QASource: qa.realtimeqa_questions},
     "book": {Passage: book.passages},
+    "documents": {Passage: documents.passages},
     "charp": {Dialogue: dialogues.charp},
     "faithdial": {Dialogue: dialogues.faithdial},
     "topical-chat": {Dialogue: dialogues.topical_chat},
@@ -121,6 +122,8 @@ def check_source(spec: SourceSpec, shape: type) -> None:
     spec = spec.at_hand
     if spec.format == "touchstone":
         touchstone.parts(spec.path)
+    elif spec.format == "documents":
+        documents.files(spec)
     elif spec.format != "hub" and not Path(spec.path).is_file():
         raise SourceError(f"{spec.path}: {NO_SUCH_FILE}")
     elif spec.format in MAPPED and spec.format != "hub":
@@ -214,6 +217,13 @@ def _reader(spec: SourceSpec, shape: type) -> Reader:
             f"{spec.name}: format {spec.format} takes no fields; leave them out, or use one of "
             f"{', '.join(sorted(MAPPED))}"
         )
+    if spec.words is not None:
+        if spec.format != "documents":
+            raise SourceError(f"{spec.name}: words: only a source of format documents has passages cut; leave it out")
+        if spec.words[0] > spec.words[1]:
+            raise SourceError(
+                f"{spec.name}: words: expected the least before the most, found {list(spec.words)}; turn them round"
+            )
     return shapes[shape]
 
 
@@ -224,7 +234,8 @@ class _Door(Generic[S]):
         self._spec, self._refuse = spec, refuse
         self._shape: type[S] = shape
         self._name = name_of(spec)
-        self._place = f"{spec.format}:{self._name.removesuffix('.gz')}"
+        # A document has its own name, wherever it lies.
+        self._place = f"{spec.format}:{'' if spec.format == 'documents' else self._name.removesuffix('.gz')}"
         self._ids = Seen()
         """Of the admitted records, by key."""
         self._contents = Seen()
@@ -246,7 +257,7 @@ class _Door(Generic[S]):
         admitted: dict[str, str] = {}
         for entry, reason, record in zip(entries, reasons, records, strict=True):
             if record is None:
-                self._drop(entry, content_hash(self._place, entry.id), reason, None)
+                self._drop(entry, content_hash(self._place, entry.id), reason, entry.related)
             elif (first := contents.get(record.id)) is not None:
                 self._drop(entry, record.id, "duplicate text", first)
             elif (first := ids.get(record.key)) is not None:

@@ -51,7 +51,7 @@ def passages(spec: SourceSpec) -> Iterator[Entry]:
     further down (`MOST_MISSED`), up to where the first of them does. An entry heads a line or a paragraph with the same
     words, whatever its case, punctuation, chapter or page number.
     """
-    paragraphs = _paragraphs(_lines(spec))
+    paragraphs = paragraphs_of(_lines(spec))
     contents = _contents(paragraphs)
     for place, lines in enumerate(paragraphs):
         text = _ITALICS.sub(r"\1", _joined(lines))
@@ -111,7 +111,8 @@ def _hint(spec: SourceSpec, content: bytes) -> str:
     return " (iconv -f GB18030 -t UTF-8)"
 
 
-def _paragraphs(lines: Sequence[str]) -> list[list[str]]:
+def paragraphs_of(lines: Sequence[str]) -> list[list[str]]:
+    """Return the lines of each paragraph, from the stripped lines of a text that is hard-wrapped or is not."""
     above = [line for line, below in pairwise(lines) if line and below]
     wrapped = 2 * sum(_SENTENCE_END.search(line) is not None for line in above) < len(above)
     paragraphs: list[list[str]] = []

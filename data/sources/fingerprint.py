@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from data.checksum import checksum
-from data.sources import touchstone
+from data.sources import documents, touchstone
 from data.sources.spec import ATTRIBUTION, NO_SUCH_FILE, SourceError, SourceSpec
 
 READERS = {"hotpotqa": 2, "touchstone": 2}
@@ -22,6 +22,9 @@ def source_fingerprint(spec: SourceSpec) -> dict[str, object]:
         settings["reader"] = READERS[spec.format]
     if spec.format == "hub":
         return {**settings, "name": spec.path, **({"revision": spec.revision} if spec.revision else {})}
+    if spec.format == "documents":
+        checksums = {name: _checksum(path) for name, path in documents.files(spec)}
+        return {**settings, "name": spec.name, "sha256": checksums}
     files = touchstone.parts(spec.path) if spec.format == "touchstone" else [Path(spec.path)]
     return {**settings, "name": spec.name, "sha256": [_checksum(file) for file in files]}
 

@@ -1,9 +1,10 @@
 """Sources as the configuration names them, rows as their formats see them, and the errors in both."""
 
+import glob
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from pydantic import Field, SerializationInfo, SerializerFunctionWrapHandler, model_serializer
@@ -34,12 +35,21 @@ class SourceSpec(Frozen):
     """A source as the configuration names it."""
 
     format: str
-    path: str = Field(description="A file or an http(s) URL; for `hub`, REPOSITORY[/CONFIG][:SPLIT]", min_length=1)
+    path: str = Field(
+        min_length=1,
+        description="A file or an http(s) URL; for `hub`, REPOSITORY[/CONFIG][:SPLIT]; for `documents` also a folder, "
+        "or a pattern such as `handbook/**`",
+    )
     language: str = "en"
     fields: dict[str, str] | None = Field(
         None, description="Our field -> the source's field, for jsonl, csv, parquet and hub"
     )
     limit: int | None = Field(None, ge=1, description="Reading stops once this many records are kept")
+    words: tuple[Annotated[int, Field(ge=1)], int] | None = Field(
+        None,
+        exclude_if=lambda value: value is None,
+        description="For `documents`, the least and the most words of a passage (characters in Chinese); null: 80, 400",
+    )
     licence: str | None = Field(None, description="Licence of the rows, for their provenance")
     title: str | None = Field(None, description="What the data set is called, for the card of a release")
     authors: str | None = Field(None, description="Whom the card names as its authors")
@@ -63,10 +73,15 @@ class SourceSpec(Frozen):
 
     @property
     def name(self) -> str:
-        """The source's name in provenance: the file's name without its folder."""
+        """The source's name in provenance: the file's name without its folder; of a pattern, with the fixed one."""
         if self.format == "hub":
             return self.path
-        return Path(urlsplit(self.path).path if self.is_url else self.path).name
+        if self.is_url:
+            parts = urlsplit(self.path)
+            return Path(parts.path).name or parts.netloc
+        path = Path(self.path)
+        fixed = next((place for place, part in enumerate(path.parts) if glob.has_magic(part)), len(path.parts))
+        return str(Path(*path.parts[max(0, fixed - 1) :])) if self.format == "documents" else path.name
 
     @property
     def is_url(self) -> bool:
@@ -217,6 +232,8 @@ class Entry:
     values: Mapping[str, Any] = field(default_factory=dict)
     refused: str = ""
     evidence: str = ""
+    related: str | None = None
+    """Of a near-duplicate, the id of the record that it resembles."""
 
 
 class PassageIds:

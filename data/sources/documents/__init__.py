@@ -1,0 +1,189 @@
+"""Documents: files and pages of text for people, cut into passages. One module a format, and one table of them.
+
+A document's name is its path below the folder that the source names, so that neither the order of the files, nor their
+times, nor the folder's place changes a passage. One document is in memory at a time.
+"""
+
+import glob
+import hashlib
+import importlib.util
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
+
+from data.sources.documents import html, markdown, office, pdf, plain, table
+from data.sources.documents.boilerplate import without_boilerplate
+from data.sources.documents.document import Block, Document, Removed, Unreadable, cleaned
+from data.sources.documents.near_duplicates import NearDuplicates
+from data.sources.documents.passages import Piece, cut, without_endless_lines
+from data.sources.spec import Entry, SourceError, SourceSpec, says_something, shortened
+from schemas.source import Passage, Place
+
+LEAST_WORDS, MOST_WORDS = 80, 400
+"""Of a passage, unless the source says otherwise."""
+MOST_BYTES = 128 * 2**20
+"""Of a document: read whole, it takes a multiple of that in memory."""
+CHINESE_SHARE = 0.5
+"""Share of a document's letters from which on it is Chinese, whatever the source's language."""
+
+_LETTERS, _HAN = re.compile(r"[^\W\d_]+"), re.compile("[\u4e00-\u9fff]+")
+
+
+@dataclass(frozen=True)
+class Format:
+    """How files with an ending are read."""
+
+    read: Callable[[bytes], Document]
+    needs: str | None = None
+    """A module of the extra `office`."""
+
+
+_MARKDOWN, _HTML, _PLAIN, _PDF = Format(markdown.read), Format(html.read), Format(plain.read), Format(pdf.read)
+READERS: Mapping[str, Format] = {
+    ".md": _MARKDOWN,
+    ".markdown": _MARKDOWN,
+    ".html": _HTML,
+    ".htm": _HTML,
+    ".xhtml": _HTML,
+    ".txt": _PLAIN,
+    ".text": _PLAIN,
+    ".pdf": _PDF,
+    ".docx": Format(office.read_docx, needs="docx"),
+    ".pptx": Format(office.read_pptx, needs="pptx"),
+    ".csv": Format(table.read_csv),
+    ".tsv": Format(table.read_tsv),
+}
+
+
+def files(spec: SourceSpec) -> list[tuple[str, Path]]:
+    """Return the documents of a source at hand, each with its name, in the order of the names.
+
+    A folder stands for all that is in it. Names that begin with a dot are left out. Raises `SourceError` if there are
+    none, or if an extra is missing.
+    """
+    if spec.url is not None:
+        parts = urlsplit(spec.url)
+        found = [(f"{parts.netloc}{parts.path}", Path(spec.path))]
+    else:
+        root, pattern = _root(spec.path)
+        names = glob.glob(pattern, root_dir=root, recursive=True)  # noqa: PTH207 - before 3.13 its `**` are folders
+        found = [(PurePosixPath(name).as_posix(), root / name) for name in sorted(names) if (root / name).is_file()]
+        if not found:
+            has_any = root.is_dir() and any(root.iterdir())
+            what = "no file matches" if has_any else "is empty" if root.is_dir() else "no such folder"
+            raise SourceError(f"{spec.path}: {what}; looked in the folder {root}")
+    for name, _ in found:
+        reader = READERS.get(PurePosixPath(name).suffix.lower())
+        if reader is not None and reader.needs is not None and importlib.util.find_spec(reader.needs) is None:
+            raise SourceError(
+                f'{spec.path}: {name}: reading it takes the extra "office"; pip install "touchstone[office]", '
+                "or name a path without such files"
+            )
+    return found
+
+
+def _root(path: str) -> tuple[Path, str]:
+    """Return the folder below which documents have their names, and the pattern of these."""
+    whole = Path(path)
+    if whole.is_dir():
+        return whole, "**"
+    if whole.is_file():
+        return whole.parent, glob.escape(whole.name)
+    fixed = next((place for place, part in enumerate(whole.parts) if glob.has_magic(part)), len(whole.parts) - 1)
+    return Path(*whole.parts[:fixed]), str(Path(*whole.parts[fixed:]))
+
+
+def passages(spec: SourceSpec) -> Iterator[Entry]:
+    """Yield the passages of each document, and what is refused: of a document, or the whole of it."""
+    near = NearDuplicates()
+    for name, path in files(spec):
+        try:
+            yield from _entries(name, path, spec, near)
+        except Unreadable as error:
+            yield Entry(name, refused=error.reason, evidence=error.evidence or name)
+
+
+def _entries(name: str, path: Path, spec: SourceSpec, near: NearDuplicates) -> Iterator[Entry]:
+    content = _content(path)
+    document = _reader(name, content, spec)(content)
+    checksum = hashlib.sha256(content).hexdigest()
+    del content
+    blocks, boilerplate = without_boilerplate(document.blocks)
+    blocks = [block for block in map(cleaned, blocks) if block.text]
+    language = _language(blocks, spec.language)
+    blocks, endless = without_endless_lines(blocks, language)
+    text, pieces, short = cut(blocks, language, *(spec.words or (LEAST_WORDS, MOST_WORDS)))
+    removed = [*document.removed, *boilerplate, *endless, *short]
+    if not pieces and not any(says_something(gone.text) for gone in removed):
+        raise Unreadable("empty")
+    yield from _refused(name, removed)
+    times: Counter[str] = Counter()
+    for piece in pieces:
+        place = _place(name, document.title, piece, checksum)
+        times[str(place)] += 1
+        nth = times[str(place)]
+        values = {"title": place.title, "text": text[piece.start : piece.end], "language": language}
+        first = near.first(values["text"] or "", language, Passage.id_of(values))
+        yield Entry(
+            f"{place}, part {nth}" if nth > 1 else str(place),
+            {**values, "place": place},
+            refused="near-duplicate" if first else "",
+            evidence=shortened(values["text"] or ""),
+            related=first,
+        )
+
+
+def _place(name: str, title: str | None, piece: Piece, checksum: str) -> Place:
+    return Place(
+        document=name,
+        title=title,
+        headings=tuple(heading.text for heading in piece.headings),
+        page=piece.page,
+        start=piece.start,
+        end=piece.end,
+        checksum=checksum,
+    )
+
+
+def _refused(name: str, removed: list[Removed]) -> Iterator[Entry]:
+    counts: Counter[str] = Counter()
+    for gone in removed:
+        counts[gone.reason] += 1
+        id_ = f"{name}, {gone.reason} {counts[gone.reason]}"
+        yield Entry(id_, refused=gone.reason, evidence=shortened(" ".join(gone.text[:200].split())))
+
+
+def _content(path: Path) -> bytes:
+    """Return the bytes of a document. Raises `Unreadable` if there are too many, or none."""
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise Unreadable("too large", f"{size:,} bytes")
+        content = path.read_bytes()
+    except OSError as error:
+        raise Unreadable("cannot be opened", error.strerror or "") from error
+    if not content.strip():
+        raise Unreadable("empty")
+    return content
+
+
+def _reader(name: str, content: bytes, spec: SourceSpec) -> Callable[[bytes], Document]:
+    """Return the reader of a document, by the ending of its name; of a page on the web also by how it begins."""
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix in READERS:
+        return READERS[suffix].read
+    if spec.url is not None:
+        return pdf.read if content.startswith(b"%PDF-") else html.read
+    raise Unreadable("unknown format", suffix or "no ending")
+
+
+def _language(blocks: list[Block], declared: str) -> str:
+    """Return `zh` for a document that is Chinese, otherwise what the source declares; `en` where that is `zh`."""
+    letters = sum(len(run) for block in blocks for run in _LETTERS.findall(block.text))
+    wide = sum(len(run) for block in blocks for run in _HAN.findall(block.text))
+    if letters and wide >= CHINESE_SHARE * letters:
+        return "zh"
+    return "en" if declared == "zh" else declared

@@ -1,0 +1,123 @@
+"""Word documents (DOCX) and slides (PPTX), with the extra `office`.
+
+Departure from a single library for both, docling: it requires a typer below 0.27, and ours is a later one.
+"""
+
+import io
+import zipfile
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from data.sources.documents.boilerplate import form, removed_lines, running
+from data.sources.documents.document import Block, Document, Removed, Unreadable, one_line, row
+
+MOST_UNPACKED = 256 * 2**20
+"""Bytes of all parts together; a ZIP bomb has more."""
+_LEGACY = b"\xd0\xcf\x11\xe0"
+"""How a file that Office encrypted begins, and one of an Office before 2007."""
+
+
+def read_docx(content: bytes) -> Document:
+    """Return headings, paragraphs, lists and tables; not what stands in margins, notes and comments."""
+    _check(content)
+    import docx
+    from docx.opc.exceptions import OpcError
+
+    try:
+        file = docx.Document(io.BytesIO(content))
+        parts = [_part_of(item) for item in file.iter_inner_content()]
+        title = file.core_properties.title
+    except (OpcError, KeyError, ValueError, zipfile.BadZipFile, SyntaxError, AttributeError) as error:
+        raise Unreadable("damaged", one_line(str(error))) from error
+    blocks = list(_joined(part for part in parts if part[0] != "contents"))
+    removed = [Removed("table of contents", block.text) for kind, block in parts if kind == "contents"]
+    first = next((block.text for block in blocks if block.level == 1), None)
+    return Document(one_line(title or "") or first, blocks, removed)
+
+
+def _part_of(item: Any) -> tuple[str, Block]:
+    """Return what a paragraph or a table is (`contents`, `list`, `other`), and its block."""
+    if not hasattr(item, "style") or hasattr(item, "rows"):
+        return "other", Block("\n".join(row(_cells(line)) for line in item.rows))
+    style = (item.style.name or "").casefold() if item.style is not None else ""
+    name, _, number = style.rpartition(" ")
+    if style == "title" or (name == "heading" and number.isdigit()):
+        return "other", Block(one_line(item.text), 1 if style == "title" else int(number) + 1)
+    if style.startswith("toc "):
+        return "contents", Block(item.text)
+    listed = style.startswith("list") or (item._p.pPr is not None and item._p.pPr.numPr is not None)
+    return ("list" if listed else "other"), Block(one_line(item.text))
+
+
+def _cells(line: Any) -> list[str]:
+    """Return the texts of a row's cells, of merged ones once."""
+    return [cell.text for _, (cell, *_) in groupby(line.cells, lambda cell: cell._tc)]
+
+
+def _joined(parts: Iterable[tuple[str, Block]]) -> Iterator[Block]:
+    """Yield the blocks, with the items of a list in one."""
+    for kind, group in groupby(parts, lambda part: part[0]):
+        blocks = [block for _, block in group]
+        if kind == "list":
+            yield Block("\n".join(block.text for block in blocks))
+        else:
+            yield from blocks
+
+
+def read_pptx(content: bytes) -> Document:
+    """Return the slides, each below its title: its texts, its tables, and the speaker's notes."""
+    _check(content)
+    import pptx
+    from pptx.exc import PythonPptxError
+
+    try:
+        file = pptx.Presentation(io.BytesIO(content))
+        slides = [list(_of_slide(slide, number)) for number, slide in enumerate(file.slides, start=1)]
+        title = one_line(file.core_properties.title or "")
+    except (PythonPptxError, KeyError, ValueError, zipfile.BadZipFile, SyntaxError, AttributeError) as error:
+        raise Unreadable("damaged", one_line(str(error))) from error
+    counts = running([block.text for block in slide] for slide in slides)
+    every = [block for slide in slides for block in slide]
+    blocks = [block for block in every if form(block.text) not in counts]
+    first = next((block.text for block in blocks if block.level), None)
+    top = Block(title if title and title != "PowerPoint Presentation" else first or "", level=1)
+    lines = (block.text for block in every if form(block.text) in counts)
+    return Document(top.text or None, [top, *blocks], list(removed_lines(lines, counts)))
+
+
+def _of_slide(slide: Any, number: int) -> Iterator[Block]:
+    title = slide.shapes.title
+    heading = one_line(title.text_frame.text) if title is not None else ""
+    yield Block(heading or f"slide {number}", level=2, page=number)
+    for shape in _flat(slide.shapes):
+        if shape.has_text_frame and (title is None or shape.shape_id != title.shape_id):
+            lines = [one_line(paragraph.text) for paragraph in shape.text_frame.paragraphs]
+            yield Block("\n".join(filter(None, lines)), page=number)
+        elif getattr(shape, "has_table", False):
+            lines = [row(cell.text for cell in line.cells) for line in shape.table.rows]
+            yield Block("\n".join(lines), page=number)
+    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+        for paragraph in slide.notes_slide.notes_text_frame.paragraphs:
+            yield Block(one_line(paragraph.text), page=number)
+
+
+def _flat(shapes: Iterable[Any]) -> Iterator[Any]:
+    for shape in shapes:
+        if hasattr(shape, "shapes"):
+            yield from _flat(shape.shapes)
+        else:
+            yield shape
+
+
+def _check(content: bytes) -> None:
+    """Raise `Unreadable` if it is encrypted, is no ZIP file, or unpacks to too much."""
+    if content.startswith(_LEGACY):
+        raise Unreadable("encrypted", "or of an Office before 2007")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            size = sum(part.file_size for part in file.infolist())
+    except (zipfile.BadZipFile, ValueError) as error:
+        raise Unreadable("damaged", one_line(str(error))) from error
+    if size > MOST_UNPACKED:
+        raise Unreadable("too large", f"unpacks to {size:,} bytes")

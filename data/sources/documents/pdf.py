@@ -1,0 +1,117 @@
+"""PDF with a text layer, read by PDFium."""
+
+import ctypes
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import pairwise
+from typing import Any
+
+from data.sources.documents.boilerplate import form, removed_lines, running
+from data.sources.documents.document import Document, Removed, Unreadable, one_line
+from data.sources.documents.layout import Line, blocks_of
+
+MARGIN_LINES = 3
+"""Lines at the top and at the bottom of a page among which running lines are looked for."""
+APART = 1.5
+"""Distance from such lines to the text, in sizes of the font: more than from line to line."""
+_PDFIUM = threading.Lock()
+"""PDFium works for one thread at a time, whatever the document."""
+
+_HYPHEN = "\ufffe"
+"""What PDFium makes of a hyphen at the end of a line, and of the line's end."""
+_LINE_END = re.compile(rf"\r?\n|{_HYPHEN}")
+_LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
+_BOLD = re.compile(rb"bold|black|heavy|demi", re.IGNORECASE)
+_NAME_BYTES = 128
+
+
+def read(content: bytes) -> Document:
+    """Return the blocks. The title is that of the file's properties, or the first heading of the first level."""
+    removed: list[Removed] = []
+    with _PDFIUM:
+        title, pages = _read(content, removed)
+    counts = running(map(_at_margins, pages))
+    at_margins = [[line for line in _in_margins(lines) if form(line.text) in counts] for lines in pages]
+    removed += removed_lines((line.text for lines in at_margins for line in lines), counts)
+    text = [
+        [line for line in lines if line not in gone]
+        for lines, gone in zip(pages, map(set, at_margins), strict=True)
+    ]  # fmt: skip
+    blocks = list(blocks_of(text))
+    first = next((block.text for block in blocks if block.level == 1), None)
+    return Document(title or first, blocks, removed)
+
+
+def _in_margins(lines: Sequence[Line]) -> list[Line]:
+    """Return the first and the last line of a page, and those beside them that stand apart from the text."""
+    downwards = sorted(lines, key=lambda line: -line.bottom)
+    return list(dict.fromkeys([*_outermost(downwards), *_outermost(downwards[::-1])]))
+
+
+def _outermost(lines: Sequence[Line]) -> Sequence[Line]:
+    """Return the lines up to the first wide space; the first alone if there is none among the first few."""
+    for place, (outer, inner) in enumerate(pairwise(lines[: MARGIN_LINES + 1]), start=1):
+        if abs(outer.bottom - inner.bottom) > APART * max(outer.size, inner.size):
+            return lines[:place]
+    return lines[:1]
+
+
+def _at_margins(lines: Sequence[Line]) -> list[str]:
+    return [line.text for line in _in_margins(lines)]
+
+
+def _read(content: bytes, removed: list[Removed]) -> tuple[str, list[list[Line]]]:
+    """Return the title and the lines of each page, in the order in which they were drawn."""
+    import pypdfium2
+
+    try:
+        pdf = pypdfium2.PdfDocument(content)
+    except pypdfium2.PdfiumError as error:
+        raise Unreadable("encrypted" if "assword" in str(error) else "damaged", one_line(str(error))) from error
+    with closing(pdf):
+        title = one_line(pdf.get_metadata_value("Title"))
+        pages: list[list[Line]] = []
+        for number in range(1, len(pdf) + 1):
+            try:
+                with closing(pdf[number - 1]) as page, closing(page.get_textpage()) as text:
+                    pages.append(list(_lines(text, number)))
+            except pypdfium2.PdfiumError as error:
+                removed.append(Removed("damaged page", f"page {number}: {error}"))
+        if not any(pages):
+            raise Unreadable("no text layer", f"{len(pdf)} pages")
+    return title, pages
+
+
+def _lines(page: Any, number: int) -> Iterator[Line]:
+    """Yield the lines of a page. Where a line stands is asked of its first and its last character alone."""
+    from pypdfium2 import raw
+
+    box, name, flags = raw.FS_RECTF(), ctypes.create_string_buffer(_NAME_BYTES), ctypes.c_int()
+    place = begin = 0
+    content = page.get_text_range()
+    for end in _LINE_END.finditer(content + "\n"):
+        line = content[begin : end.start()]
+        text = line.strip()
+        first = place + len(line) - len(line.lstrip())
+        last = first + _units(text) - 1
+        place += _units(line) + len(end[0])
+        begin = end.end()
+        if not text:
+            continue
+        first, last = (raw.FPDFText_GetCharIndexFromTextIndex(page, place) for place in (first, last))
+        raw.FPDFText_GetLooseCharBox(page, first, box)
+        left, bottom, top = box.left, box.bottom, box.top
+        raw.FPDFText_GetLooseCharBox(page, last, box)
+        bold = all(
+            raw.FPDFText_GetFontInfo(page, place, name, _NAME_BYTES, flags) and _BOLD.search(name.value)
+            for place in (first, last)
+        )
+        text = text.translate(_LIGATURES) + ("-" if end[0] == _HYPHEN else "")
+        yield Line(text, number, left, box.right, bottom, top, bold)
+
+
+def _units(text: str) -> int:
+    """Return the length of a text as PDFium counts it."""
+    return len(text.encode("utf-16-le")) // 2
