@@ -1,4 +1,4 @@
-"""All that our forms, guidelines and tasks say themselves, in Chinese, by the English text.
+"""All that our forms, guidelines, tasks and the page of people's work say themselves, in Chinese, by the English text.
 
 `{}` stands for what is put in. Label Studio's own buttons stay English, so they are named as they are on the page.
 """
@@ -155,3 +155,69 @@ press <kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip.</p>
     "Please leave the last line of this description as it is: it identifies the project.":
         "请不要改动这段说明的最后一行：系统靠它识别项目。",
 }  # fmt: skip
+
+YOUR_WORK = {
+    ", ": "、",
+    "Your work": "您的工作",
+    "Projects": "项目",
+    "Account": "账号",
+    "Log out": "退出登录",
+    "{} task": "{} 题",
+    "{} tasks": "{} 题",
+    "{} hours": "{} 小时",
+    "{} minute": "{} 分钟",
+    "{} minutes": "{} 分钟",
+    "{}, about {}.": "共 {}，约 {}。",
+    "opens the first queue.": "打开第一组题。",
+    "Do these first: they explain what is right and why.": "请先做这些：会说明怎样才对、为什么。",
+    "Please change these. Each says at its top why it came back.": "请修改这些。每题上方写有退回的原因。",
+    "A reviewer corrected your text. Say whether you agree.": "审核员改正了您的文字。请说明您是否同意。",
+    "Other people wait for you to look at these.": "别人在等您审核这些。",
+    "People answered these differently. Decide what is right.": "大家对这些题的回答不同。请判定怎样才对。",
+    "You have done all your tasks. Say how the work was.": "您的题目已全部完成。请告诉我们您对这项工作的感受。",
+    ", about {}": "，约 {}",
+    ", about {}, at a guess": "，粗略估计约 {}",
+    "{} done": "已完成 {} 题",
+    "{} done, {} to do": "已完成 {} 题，还有 {} 题",
+    "and {} more": "另有 {} 题",
+    "Nothing to do now. New tasks come by themselves; this page looks for them every half minute.":
+        "现在没有要做的题。新题会自动出现，本页每半分钟刷新一次。",
+    "Your hours": "您的工时",
+    "Today": "今天",
+    "This week": "本周",
+    "{} h {:02} min": "{} 小时 {:02} 分钟",
+    "{}, {}": "{}，{}",
+    "Practice and skipped tasks are among them. A task counts for as long as its form was open; weeks "
+    "begin on Monday, in UTC.":
+        "练习题和跳过的题也计算在内。每题按打开的时间计算；一周从星期一开始，按协调世界时（UTC）。",
+    "Done: {}, of which {} counts": "已完成 {}，其中 {} 题有效",
+    "Done: {}, of which {} count": "已完成 {}，其中 {} 题有效",
+    "Form": "表单",
+    "Done": "已完成",
+    "Count": "有效",
+    "No longer": "不再有效",
+    "{} another task now": "{} 题已换成新题",
+    "{} no longer asked": "{} 题不再需要",
+    "Your code is": "您的代码是",
+    "Return to Prolific with this code": "带此代码返回 Prolific",
+    "This is the end of the study": "研究到此结束",
+    "Thank you for trying. Some answers were not yet right after the second try, so we cannot give you more of "
+    "these tasks. That says nothing about you: there is one particular way to judge them.":
+        "谢谢您的尝试。第二次作答后仍有一些回答不对，所以我们不能再给您这类题目。\
+这并不是对您的评价：这些题有一种特定的判断方法。",
+    "This study is over for you": "您的这项研究已经结束",
+    "Your time for this study is over, and your open tasks went to others. What you did is kept. Please return "
+    "your submission, or write to us through the platform.":
+        "您参加这项研究的时间已过，没做的题已交给别人，您做过的会保留。\
+请在平台上退回您的提交，或者通过平台给我们写信。",
+    "You have done all your tasks.": "您的题目已全部完成。",
+    "You have done all your tasks. Your study is over. If you have no code of it yet, please write to us "
+    "through the platform.": "您的题目已全部完成。您参加的研究已经结束。如果您还没有它的代码，请通过平台给我们写信。",
+    "All done. Thank you!": "全部完成，谢谢您！",
+    "Your answers are being looked at. This takes about a minute; the page renews itself.":
+        "正在查看您的回答。大约需要一分钟，本页会自动刷新。",
+    "Your first tasks are being prepared. This takes about a minute; the page renews itself.":
+        "正在为您准备第一批题目。大约需要一分钟，本页会自动刷新。",
+    "One moment": "请稍等",
+}  # fmt: skip
+"""The page of a person's work (`annotation/label_studio/page/your_work.py`), which has no other part of Touchstone."""

@@ -20,7 +20,7 @@ from annotation.label_studio.task_data import changes_between, data_fields, own_
 from annotation.practice import practice_for, practice_of, practice_rubric
 from annotation.review import corrected_of, corrected_task, review_of, review_task, revision_of, revision_task
 from flows.annotate.guidelines import HERE
-from flows.annotate.queues import LONGEST_TITLE
+from flows.annotate.queues import LONGEST_TITLE, queue_name
 from schemas.annotation import Annotation, Finding
 from schemas.rubric import Change, Choice, Marked, Rubric, Shown, Task, Turn, Written
 from tests.label_studio import Served, copy_seed, make_seed, served
@@ -241,13 +241,14 @@ def queue_of(form: Form, by: str, tasks: Sequence[QueuedTask]) -> Queue:
     rubric = form.rubric
     title = f"{by} · {rubric.title}"
     return Queue(
-        name=f"forms/{rubric.name}@{rubric.version}/{by}",
+        name=queue_name("forms", rubric, by),
         title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
         config=label_config(rubric),
         instruction=guideline_page(rubric, form.guideline),
         tasks=tasks,
         about=rubric.title,
         fields=data_fields(rubric),
+        language=rubric.language,
     )
 
 

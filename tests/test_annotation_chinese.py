@@ -12,7 +12,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from annotation.adjudicate import adjudication_of
-from annotation.chinese import CHINESE
+from annotation.chinese import CHINESE, YOUR_WORK
 from annotation.earlier import asked_again
 from annotation.label_studio import config
 from annotation.label_studio.answers import answers_of
@@ -341,7 +341,7 @@ def test_every_text_of_ours_is_there_in_chinese() -> None:
 def texts_said() -> set[str]:
     """Every text that our code says: as it is, by the name of a constant, or one after the other in a loop."""
     package = HERE.parent.parent / "annotation"
-    nodes = [node for path in package.rglob("*.py") for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    nodes = [node for path in package.rglob("*.py") if path.parent != PAGES for node in nodes_of(path)]
     named: dict[str, set[str]] = {}
     for node in nodes:
         if isinstance(node, ast.Assign):
@@ -363,6 +363,38 @@ def texts_said() -> set[str]:
         ):
             found |= texts_in(node.generators[0].iter, named)
     return found - {"–"}  # the answer of a person who gave none
+
+
+def test_every_text_of_the_page_of_people_s_work_is_there_in_chinese() -> None:
+    nodes = nodes_of(PAGES / "your_work.py")
+    said = {
+        text
+        for node in nodes
+        if isinstance(node, ast.Call) and called(node) == "say"
+        for text in texts_in(node.args[1], {})
+    }
+    constants = {
+        node.targets[0].id: ast.literal_eval(node.value)
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and node.targets[0].id in ("FORMS", "IN_TEMPLATE", "NO_LONGER")
+    }
+    said |= {text for _, text in constants["FORMS"] if text}
+    said |= {*constants["IN_TEMPLATE"].values(), *constants["NO_LONGER"].values()}
+    (told,) = (
+        node for node in nodes_of(PAGES / "join.py") if isinstance(node, ast.FunctionDef) and node.name == "told"
+    )
+    of_strangers = {text for part in told.body[1:] for text in texts_in(part, {}) if re.search(r"\w \w", text)}
+    said |= of_strangers
+    assert said == set(YOUR_WORK)
+    for english, chinese in YOUR_WORK.items():
+        assert english.count("{") == chinese.count("{")
+        assert is_chinese(chinese), chinese
+
+
+def nodes_of(path: Path) -> list[ast.AST]:
+    return [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
 
 
 def called(call: ast.Call) -> str:

@@ -8,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -111,6 +112,19 @@ def test_two_tasks_of_one_key_are_refused_before_anything_is_sent() -> None:
     client: Any = None
     with pytest.raises(WrongInput, match="two tasks have the same key"):
         push_queue(client, queue([wanted(1), wanted(1, "2")]), None)
+
+
+@pytest.mark.parametrize(
+    ("form", "said"), [("words@1", "Nothing to do here now."), ("words@1.zh", "现在没有要做的题。")]
+)
+def test_the_card_of_a_queue_that_is_withdrawn_is_in_the_language_of_its_form(form: str, said: str) -> None:
+    cards: list[str] = []
+    client: Any = SimpleNamespace(tasks_url=str, set_description=lambda project, text: cards.append(text))
+    project = ProjectInfo(
+        id=1, title="a1 · Words", label_config="", maximum_annotations=1, description="", instruction="", tasks=0
+    )
+    withdraw(client, f"sample/{form}/a1", project)
+    assert cards[0].startswith(said)
 
 
 def card(given: Queue) -> str:

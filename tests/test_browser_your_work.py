@@ -10,9 +10,11 @@ import pytest
 from annotation.label_studio.accounts import accounts
 from annotation.label_studio.sync import KEY, VIEW, QueuedTask, projects_of, push_queue
 from annotation.label_studio.task_data import LISTED, NEWS, task_data
-from tests.forms import FORMS, PAGE, PHONE, changed, close_guideline, log_in, queue_of
+from annotation.practice import practice_rubric
+from tests.forms import FORMS, PAGE, PHONE, Form, changed, close_guideline, log_in, queue_of
 from tests.label_studio import Served
 from tests.legible import LEGIBLE, contrasts, set_theme
+from tests.test_annotation_chinese import ENGLISH_LEFT, is_chinese
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 PEOPLE = {"a1": "anna@example.org", "a2": "ben@example.org"}
@@ -25,7 +27,11 @@ REVISION, REVIEW, CORRECTED = (f"charpeval-authoring-{form}" for form in ("revis
 
 def put(served: Served, name: str, by: str, tasks: Mapping[str, tuple[str, str]], **data: str) -> int:
     """Push a person's queue of a form, with the view and the news of each task by its key; the project's number."""
-    form = FORMS[name]
+    return put_form(served, FORMS[name], by, tasks, **data)
+
+
+def put_form(served: Served, form: Form, by: str, tasks: Mapping[str, tuple[str, str]], **data: str) -> int:
+    """`put`, of a form that is not among `FORMS`."""
     base = {**task_data(form.rubric, form.task), **data}
     queue = queue_of(
         form, by,
@@ -203,6 +209,41 @@ async def test_without_work_it_says_so(label_studio: Served, browser: Any) -> No
     accounts(label_studio.client, PEOPLE, label_studio.folder)
     page = await at_work(browser, label_studio, "a1")
     assert "Nothing to do now." in await page.inner_text(".lead")
+
+
+async def test_who_has_chinese_forms_reads_it_all_in_chinese(label_studio: Served, browser: Any) -> None:
+    numbers = {code: number for number, code in accounts(label_studio.client, PEOPLE, label_studio.folder).items()}
+    form = FORMS[SUPPORT]
+    rubric = form.rubric.in_language("zh")
+    practice = FORMS[PRACTICE]._replace(rubric=practice_rubric(rubric))
+    put_form(label_studio, practice, "a1", {})
+    page = await at_work(browser, label_studio, "a1")
+    assert (await page.inner_text(".lead")).startswith("现在没有要做的题")
+
+    put_form(label_studio, practice, "a1", plain("1"), shown_feedback="如果答错了，之后会在这里看到正确答案。")
+    made = put_form(label_studio, form._replace(rubric=rubric), "a1", plain("2", "3", "4"))
+    for key in ("2", "3"):
+        submit(label_studio, made, key, numbers["a1"], 100)
+    put_form(label_studio, form._replace(rubric=rubric), "a1", {"2": ("2 anew", ""), "4": ("4", "")})
+    await page.reload()
+    text = " ".join((await page.inner_text("body")).split())
+    assert is_chinese(text), ENGLISH_LEFT.findall(text)
+    for said in (
+        "您的工作",
+        "共 3 题，约 5 分钟。 Enter 打开第一组题。",
+        "1 题，粗略估计约 2 分钟",
+        "请先做这些",
+        "本周 0 小时 03 分钟，2 题",
+        "已完成 2 题，其中 0 题有效",
+        "1 题已换成新题、1 题不再需要",
+    ):
+        assert said in text
+    assert await page.title() == "您的工作 | Label Studio"
+
+    put(label_studio, REVIEW, "a1", plain("5"))
+    await page.reload()
+    assert await page.inner_text("h1") == "Your work", "they read both"
+    assert "请先做这些" in await page.inner_text(".queues")
 
 
 async def test_people_can_log_in_on_a_phone(label_studio: Served, browser: Any) -> None:

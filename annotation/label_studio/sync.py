@@ -181,7 +181,11 @@ def _retire_doubles(client: Client, queue: Queue, project: ProjectInfo, pushed: 
 def withdraw(client: Client, name: str, project: ProjectInfo) -> PushedQueue:
     """Retire all tasks of a queue that is no longer used; people's work stays."""
     pushed = PushedQueue(name, project.id, client.tasks_url(project.id), 0)
-    queue = Queue(name, project.title, project.label_config, project.instruction, (), project.maximum_annotations)
+    _, _, language = name.rpartition("/")[0].rpartition("@")[2].partition(".")  # that of `lveval-keywords@2.zh/a1`
+    queue = Queue(
+        name, project.title, project.label_config, project.instruction, (), project.maximum_annotations,
+        language=language or ENGLISH,
+    )  # fmt: skip
     for row in compare((), tasks_of(client, project), queue.people).retired:
         _retire(client, queue, row)
         pushed.retired += 1

@@ -173,7 +173,7 @@ join = never_cache(xframe_options_deny(enforce_csrf_checks(_join)))
 
 
 def told(code: str, *, is_open: bool, is_done: bool, has_begun: bool) -> dict[str, str]:
-    """Return what a stranger is told at the top of their work; nothing while they have tasks.
+    """Return what a stranger is told at the top of their work, in English; nothing while they have tasks.
 
     It has a `title`, what it `says`, the `code` to take back if there is one, and `waits` if it will change by itself.
     `is_open`: there is something to do; `is_done`: all real tasks are done; `has_begun`: some task is done.
@@ -195,12 +195,18 @@ def told(code: str, *, is_open: bool, is_done: bool, has_begun: bool) -> dict[st
         )
         return {"title": "This study is over for you", "says": says, "code": ""}
     if is_done or standing == NONE_LEFT:
-        says = "You have done all your tasks."
-        if not study:
-            says += " Your study is over. If you have no code of it yet, please write to us through the platform."
+        says = (
+            "You have done all your tasks."
+            if study
+            else "You have done all your tasks. Your study is over. If you have no code of it yet, please write to us "
+            "through the platform."
+        )
         return {"title": "All done. Thank you!", "says": says, "code": study.get("code") or ""}
-    says = "Your answers are being looked at." if has_begun else "Your first tasks are being prepared."
-    says += " This takes about a minute; the page renews itself."
+    says = (
+        "Your answers are being looked at. This takes about a minute; the page renews itself."
+        if has_begun
+        else "Your first tasks are being prepared. This takes about a minute; the page renews itself."
+    )
     return {"title": "One moment", "says": says, "code": "", "waits": "yes"}
 
 

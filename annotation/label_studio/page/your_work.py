@@ -5,11 +5,13 @@ server's own database at each request, and is the reader's own; only a form's us
 of projects, too, people see their own alone.
 
 Touchstone cannot be imported here: how it names its queues and marks its tasks (`annotation/label_studio/sync.py`) is
-written again below, and a test holds the two together.
+written again below, and a test holds the two together. What the page says in Chinese stands beside the Chinese of the
+forms (`annotation/chinese.py`), a file that imports nothing and is read by its place.
 """
 
 import html
 import re
+import runpy
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +28,7 @@ from django.shortcuts import render
 from join import stranger_code, told
 from projects.api import ProjectCountsListAPI, ProjectListAPI
 from projects.models import Project
-from queue_names import EVERYBODY, queue_name
+from queue_names import ENGLISH, EVERYBODY, queue_language, queue_name
 from tasks.models import Annotation, Task
 
 FORMS = (
@@ -39,6 +41,32 @@ FORMS = (
     ("", ""),
 )
 """How the names of forms end, in the order in which to do their tasks, and what is said of each."""
+IN_TEMPLATE = {
+    "your_work": "Your work",
+    "projects": "Projects",
+    "account": "Account",
+    "log_out": "Log out",
+    "your_code": "Your code is",
+    "take_back": "Return to Prolific with this code",
+    "opens": "opens the first queue.",
+    "nothing": "Nothing to do now. New tasks come by themselves; this page looks for them every half minute.",
+    "your_hours": "Your hours",
+    "today": "Today",
+    "this_week": "This week",
+    "hours_note": "Practice and skipped tasks are among them. A task counts for as long as its form was open; weeks "
+    "begin on Monday, in UTC.",
+    "form": "Form",
+    "done": "Done",
+    "count": "Count",
+    "no_longer": "No longer",
+}
+"""What the page says, by the names in its template."""
+IN_LANGUAGES: Mapping[str, Mapping[str, str]] = {
+    "zh": runpy.run_path(str(Path(__file__).resolve().parents[2] / "chinese.py"))["YOUR_WORK"]
+}
+"""By language, all that the page says, by the English text."""
+NO_LONGER = {"Another task now": "{} another task now", "No longer asked": "{} no longer asked"}
+"""How the line of a task that no longer counts begins, and what is said of several such tasks."""
 NEWS, WHYS = "news", ("shown_feedback", "shown_review_comment")
 """Where a task's data says why it came back: in HTML, and in texts."""
 NOT_BACK = ("If your answer is wrong", "如果答错了")
@@ -53,6 +81,24 @@ GUESSED_MINUTES = 2.0
 """A task's minutes, before anybody has done one of its form."""
 
 
+def say(language: str, text: str, *values: object) -> str:
+    """Return a text in a language, with values for its `{}`; in English if it is not known in that language."""
+    return IN_LANGUAGES.get(language, {}).get(text, text).format(*values)
+
+
+def count(language: str, number: int) -> str:
+    """Return a number of tasks in words."""
+    return say(language, "{} task" if number == 1 else "{} tasks", number)
+
+
+def about(language: str, minutes: float) -> str:
+    """Return a time as people say it."""
+    if minutes >= 90:
+        return say(language, "{} hours", f"{round(minutes / 30) / 2:g}".replace(".5", "½"))
+    whole = max(1, round(minutes) if minutes < 10 else 5 * round(minutes / 5))
+    return say(language, "{} minute" if whole == 1 else "{} minutes", whole)
+
+
 @dataclass
 class Queue:
     """The reader's queue of one form."""
@@ -60,6 +106,7 @@ class Queue:
     project: int
     title: str
     form: str
+    language: str = ENGLISH
     open: int = 0
     done: int = 0
     outdated: Counter[str] = field(default_factory=Counter)
@@ -75,7 +122,7 @@ class Queue:
 
     @property
     def says(self) -> str:
-        return FORMS[self.rank][1]
+        return say(self.language, FORMS[self.rank][1])
 
     @property
     def counted(self) -> int:
@@ -90,24 +137,43 @@ class Queue:
         return self.back[:MOST_SHOWN]
 
     @property
-    def unshown(self) -> int:
-        return len(self.back) - len(self.shown)
+    def unshown(self) -> str:
+        return say(self.language, "and {} more", len(self.back) - MOST_SHOWN) if len(self.back) > MOST_SHOWN else ""
 
     @property
     def no_longer(self) -> str:
-        return ", ".join(f"{number} {why.lower()}" for why, number in sorted(self.outdated.items()))
+        whys = (
+            say(self.language, NO_LONGER[why], number) if why in NO_LONGER else f"{number} {why.lower()}"
+            for why, number in sorted(self.outdated.items())
+        )
+        return say(self.language, ", ").join(whys)
 
     @property
-    def time(self) -> str:
-        return about(self.minutes * self.open)
+    def number(self) -> str:
+        return count(self.language, self.open)
+
+    @property
+    def takes(self) -> str:
+        time = about(self.language, self.minutes * self.open)
+        return say(self.language, ", about {}, at a guess" if self.guessed else ", about {}", time)
+
+    @property
+    def done_says(self) -> str:
+        return say(self.language, "{} done", self.counted)
+
+    @property
+    def bar_says(self) -> str:
+        return say(self.language, "{} done, {} to do", self.counted, self.open)
 
 
-def about(minutes: float) -> str:
-    """Return a time as people say it."""
-    if minutes >= 90:
-        return f"{round(minutes / 30) / 2:g} hours".replace(".5", "½")
-    whole = max(1, round(minutes) if minutes < 10 else 5 * round(minutes / 5))
-    return "1 minute" if whole == 1 else f"{whole} minutes"
+def language_of(queues: Iterable[Queue]) -> str:
+    """Return the page's language: that of the reader's forms, or English if these are in several.
+
+    Nothing else here tells what a person reads. Before there are tasks, the empty queues tell it.
+    """
+    queues = list(queues)
+    languages = {queue.language for queue in queues if queue.open or queue.done} or {one.language for one in queues}
+    return languages.pop() if len(languages) == 1 else ENGLISH
 
 
 def title_of(project: Any) -> str:
@@ -139,7 +205,7 @@ def is_owner(user: Any) -> bool:
 
 
 def queues_of(user: Any) -> list[Queue]:
-    """Return the person's queues that have tasks, open or done, in the order in which to do them."""
+    """Return the person's queues, empty ones too, in the order in which to do them."""
     theirs = are_theirs(user)
     projects = {project.id: project for project in Project.objects.filter(organization=user.active_organization)}
     names = {number: queue_name(project.description) for number, project in projects.items()}
@@ -148,11 +214,10 @@ def queues_of(user: Any) -> list[Queue]:
     for number, name in sorted(names.items()):
         if name is None or name[1] not in theirs:
             continue
-        queue = Queue(number, title_of(projects[number]), name[0])
+        queue = Queue(number, title_of(projects[number]), name[0], queue_language(projects[number].description))
         queue.minutes, queue.guessed = pace.get(name[0], (GUESSED_MINUTES, True))
         _count(queue, projects[number], user)
-        if queue.open or queue.done:
-            queues.append(queue)
+        queues.append(queue)
     return sorted(queues, key=lambda queue: queue.rank)
 
 
@@ -188,33 +253,35 @@ def _pace(forms: Mapping[int, str], user: Any) -> dict[str, tuple[float, bool]]:
     return {form: (median(own.get(form) or minutes), False) for form, minutes in everybody.items()}
 
 
-def hours_of(user: Any) -> dict[str, Any]:
-    """Return the reader's submissions and their time, today and in this ISO week, in UTC: as in `hours.csv`."""
+def hours_of(user: Any, language: str) -> dict[str, str]:
+    """Return the reader's time and submissions, today and in this ISO week, in UTC: as in `hours.csv`."""
     now = datetime.now(UTC)
     works = Annotation.objects.filter(completed_by=user, updated_at__year__gte=now.year - 1)
     times = [(at, seconds or 0.0) for at, seconds in works.values_list("updated_at", "lead_time")]
 
-    def told(chosen: Iterable[float]) -> tuple[int, str]:
+    def in_words(chosen: Iterable[float]) -> str:
         seconds = list(chosen)
         minutes = round(sum(seconds) / 60)
-        return len(seconds), f"{minutes // 60} h {minutes % 60:02} min"
+        time = say(language, "{} h {:02} min", minutes // 60, minutes % 60)
+        return say(language, "{}, {}", time, count(language, len(seconds)))
 
     week = now.isocalendar()[:2]
     return {
-        "today": told(seconds for at, seconds in times if at.astimezone(UTC).date() == now.date()),
-        "week": told(seconds for at, seconds in times if at.astimezone(UTC).isocalendar()[:2] == week),
+        "today": in_words(seconds for at, seconds in times if at.astimezone(UTC).date() == now.date()),
+        "week": in_words(seconds for at, seconds in times if at.astimezone(UTC).isocalendar()[:2] == week),
     }
 
 
-def told_of(code: str, queues: Iterable[Queue]) -> Any:
+def told_of(code: str, queues: Iterable[Queue], language: str) -> Any:
     """Return what a stranger is told beside their queues; all is done once every task of a form's own is."""
     real = [queue for queue in queues if not FORMS[queue.rank][0]]
-    return told(
+    said = told(
         code,
         is_open=any(queue.open for queue in queues),
         is_done=any(queue.done for queue in real) and not any(queue.open for queue in real),
         has_begun=any(queue.done for queue in queues),
     )
+    return {**said, **{name: say(language, said[name]) for name in ("title", "says") if name in said}}
 
 
 def your_work(request: Any) -> Any:
@@ -222,21 +289,28 @@ def your_work(request: Any) -> Any:
     user = request.user
     if not user.is_authenticated or user.active_organization is None:
         return main(request)
-    queues = queues_of(user)
+    theirs = queues_of(user)
+    queues, language = [queue for queue in theirs if queue.open or queue.done], language_of(theirs)
     if not queues and is_owner(user):
         return main(request)
     to_do, done = [queue for queue in queues if queue.open], [queue for queue in queues if queue.done]
-    code = stranger_code(user)
+    code, counted = stranger_code(user), sum(queue.counted for queue in done)
     return render(request, "your_work.html", {
+        "language": language,
+        "says": {name: say(language, text) for name, text in IN_TEMPLATE.items()},
         "is_stranger": code is not None,
-        "told": code and told_of(code, queues),
+        "told": code and told_of(code, queues, language),
         "to_do": to_do,
-        "open": sum(queue.open for queue in to_do),
-        "time": about(sum(queue.minutes * queue.open for queue in to_do)),
+        "in_all": say(
+            language, "{}, about {}.", count(language, sum(queue.open for queue in to_do)),
+            about(language, sum(queue.minutes * queue.open for queue in to_do)),
+        ),
         "done": done,
-        "done_number": sum(queue.done for queue in done),
-        "counted": sum(queue.counted for queue in done),
-        **hours_of(user),
+        "of_done": say(
+            language, "Done: {}, of which {} counts" if counted == 1 else "Done: {}, of which {} count",
+            count(language, sum(queue.done for queue in done)), counted,
+        ),
+        **hours_of(user, language),
     })  # fmt: skip
 
 
