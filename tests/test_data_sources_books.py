@@ -264,7 +264,7 @@ def test_html_is_refused_by_name_before_anything_is_built(tmp_path: Path, name: 
     path.write_text(text)
     said = (
         f"{path}: expected a book as plain text, found HTML, whose tags and style sheets would be read as text; "
-        "save it as plain text in UTF-8"
+        "write `format: documents`, which reads HTML, or save it as plain text in UTF-8"
     )
     assert error(path, Passage, "book") == said
     with pytest.raises(SourceError) as caught:

@@ -195,6 +195,7 @@ def test_a_level_that_the_sources_cannot_fill_is_dropped_and_named(tmp_path: Pat
     assert "64k (" in note
     assert "words missing" in note
     assert "built at 800, 2k" in note
+    assert "or lower families.lveval.datasets.multifieldqa-en-mixup.pairs: the documents of selected pairs do" in note
 
 
 def test_people_reject_and_mend_facts_and_rules(tmp_path: Path, small: Project) -> None:

@@ -166,6 +166,14 @@ def test_a_model_is_asked_as_the_task_and_the_language_are(task: str, language: 
     assert matter in str(asked[0].prompt.messages(asked[0].inputs)[-1]["content"])
 
 
+def test_the_ablations_are_those_of_its_features(own: Project) -> None:
+    asked = requests(rows(own)[0], LVEvalSettings(ablations=datasets.ABLATIONS))
+    assert [(one.prompting, one.variant) for one in asked] == [
+        (None, "context"), (None, "direct"), ("no-cfi", "context"), ("no-kpr", "context"), ("no-kpr", "direct"),
+        ("neither", "context"),
+    ]  # fmt: skip
+
+
 @pytest.mark.slow
 def test_a_release_is_scored_and_proved_from_its_folder_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = {"format": "squad", "path": str(squad(tmp_path)), "licence": "CC-BY-4.0"}

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from flows.project.project import Project
 from flows.project.settings import ConfigError, load_config
 from flows.run import terminal
 
@@ -70,6 +71,7 @@ def test_every_mistake_in_the_text_is_told(tmp_path: Path) -> None:
 def test_missing_files_are_told_with_mistakes_in_the_text(tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_text("question,answers\n", encoding="utf-8")
     sources = "[{format: csv, path: q.csv}, {format: csv, path: none.csv}, {format: csv, path: 'https://a.org/q.csv'}]"
+    sources += ", passages: [{format: documents, path: .}]"
     mixed = "{cmrc-mixup: {sources: [{format: squad, path: none.json}]}}"
     path = written(
         tmp_path,
@@ -82,6 +84,52 @@ def test_missing_files_are_told_with_mistakes_in_the_text(tmp_path: Path) -> Non
         f"families.reeval.sources[1]: {tmp_path / 'none.csv'}: no such file",
         f"families.lveval.datasets.cmrc-mixup.sources[0]: {tmp_path / 'none.json'}: no such file",
     ]
+
+
+def test_columns_are_told_with_mistakes_elsewhere_in_the_text(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("frage,antwort,text\nWho?,Ann,Ann came.\n", encoding="utf-8")
+    sources = "[{format: csv, path: q.csv}, {format: csv, path: none.csv}, {format: csv, path: 'https://a.org/q.csv'}]"
+    families = (
+        f"{{reeval: {{sources: {sources}}}, uraq: {{statments: 3, statements_from: {{format: csv, path: q.csv}}}}}}"
+    )
+    path = written(tmp_path, f"name: mine\nsed: 3\nfamilies: {families}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert [problem.removeprefix(f"{path}: ").partition(";")[0] for problem in caught.value.problems] == [
+        "families.uraq.statments: unknown key",
+        "sed: unknown key",
+        f"families.reeval.sources[1]: {tmp_path / 'none.csv'}: no such file",
+        f'families.reeval.sources[0]: {tmp_path / "q.csv"}: row 1: expected the fields "question" and '
+        '"answers", found frage, antwort, text',
+    ]
+
+
+URAQ = "name: mine\nfamilies: {{uraq: {{{}}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("statements_from: {format: csv, path: s.csv}, context_counts: [50, 9]", "statements_from: s.csv has 5, and "
+         "rows of 9 contexts, the lowest of context_counts, want at least 6 statements: name more, or lower"),
+        ("statements: 20, context_counts: [50]", "statements: 20 are asked for, and rows of 50 contexts"),
+        ("statements_from: {format: csv, path: s.csv}, context_counts: [50, 8]", None),
+        ("statements_from: {format: csv, path: s.csv}, context_counts: [50], parts: [items]", None),
+        ("statements: 26, context_counts: [50]", None),
+    ],
+)  # fmt: skip
+def test_statements_that_suffice_for_no_row_are_told(tmp_path: Path, settings: str, said: str | None) -> None:
+    facts = "".join(f"The town of {name} has a bridge.\n" for name in ("Varn", "Olde", "Kelm", "Dorn", "Brask"))
+    (tmp_path / "s.csv").write_text(f"text\n{facts}", encoding="utf-8")
+    path = written(tmp_path, URAQ.format(settings))
+    project = Project(path, tmp_path / "out")
+    if said is None:
+        assert project.build is not None
+        return
+    with pytest.raises(ConfigError) as caught:
+        assert project.build is not None
+    (told,) = caught.value.problems
+    assert told.startswith(f"{path}: families.uraq.{said}")
 
 
 def test_what_stands_beside_the_files_is_told_before_anything_starts(

@@ -17,6 +17,7 @@ from tests.releasing import REPO, run
 from tests.saying import SECRET, build, decide, released
 
 SOURCE = {"format": "jsonl", "path": "rows.jsonl"}
+ROW = '{"question": "Who came?", "answers": ["Ann"], "evidence": "Ann came."}\n'
 
 pytestmark = pytest.mark.usefixtures("saying")
 
@@ -130,9 +131,9 @@ def test_a_licence_of_no_configuration_is_told_before_any_work(tmp_path: Path) -
         'release.licence.saying-line: there is no such configuration; did you mean "saying-lines"?'
     ]
     declared = {"uraq-item": "MIT", "lveval-contexts": "MIT", "lveval-hotpotwikiqa_mixup_1k": "MIT"}
-    (tmp_path / "rows.jsonl").write_text("")
+    (tmp_path / "rows.jsonl").write_text(ROW)
     datasets = {"hotpotwikiqa-mixup": {"pairs": 1, "sources": [SOURCE]}}
-    families = {"uraq": {"statements": 30}, "lveval": {"datasets": datasets}}
+    families = {"uraq": {"statements": 30}, "lveval": {"levels": ["50"], "datasets": datasets}}
     path = write_config(tmp_path, families=families, release={"licence": declared})
     with pytest.raises(WrongInputs) as refused:
         check_rebuild(Project(path, tmp_path / "new"), None, tmp_path / "new" / "releases")
@@ -148,9 +149,9 @@ def test_a_licence_may_be_declared_for_a_configuration_that_has_no_rows_yet(tmp_
 
 
 def test_where_the_names_come_with_the_build_one_licence_is_asked_for(tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text("")
+    (tmp_path / "rows.jsonl").write_text(ROW)
     datasets = {"multifieldqa-en-mixup": {"pairs": 1, "sources": [SOURCE]}}
-    path = write_config(tmp_path, families={"lveval": {"datasets": datasets}})
+    path = write_config(tmp_path, families={"lveval": {"levels": ["50"], "datasets": datasets}})
     with pytest.raises(
         WrongInput, match=r"declare one for all: release: \{licence: \.\.\.\}, or state the licence of each source"
     ):

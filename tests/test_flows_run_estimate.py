@@ -193,7 +193,9 @@ def test_how_many_a_build_of_fewer_seeds_kept_does_not_bound_one_of_more(tmp_pat
 
 def test_pairs_that_are_not_wanted_cost_nothing_and_steps_count_the_datasets_that_have_them(tmp_path: Path) -> None:
     both = {name: {"pairs": 20, "sources": [QUESTIONS]} for name in ("multifieldqa-en-mixup", "loogle-SD-mixup")}
-    config = write_config(tmp_path, store="store", model=MODEL, families={"lveval": {"datasets": both}})
+    config = write_config(
+        tmp_path, store="store", model=MODEL, families={"lveval": {"levels": ["1k"], "datasets": both}}
+    )
     told = calls(estimate(Project(config, tmp_path / "out")))
     # 120 questions for each; the second dataset has neither confusing facts nor rules, nor keywords (table 2).
     assert BY_NAME["multifieldqa-en-mixup"].confusing_facts

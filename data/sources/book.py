@@ -69,7 +69,7 @@ def refuse_html(spec: SourceSpec) -> None:
     if suffix in HTML_NAMES or _HTML.match(beginning):
         raise SourceError(
             f"{spec.path}: expected a book as plain text, found HTML, whose tags and style sheets would be read as "
-            "text; save it as plain text in UTF-8"
+            "text; write `format: documents`, which reads HTML, or save it as plain text in UTF-8"
         )
 
 

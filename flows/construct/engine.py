@@ -365,6 +365,8 @@ class Family:
     folder: Path
     problems: Callable[..., Iterable[str]] | None = None
     """`problems(settings, models)` yields why they cannot work, each with its place; called before anything is read."""
+    shortages: Callable[..., Iterable[str]] | None = None
+    """`shortages(settings)` yields, after a short look, why the files at hand would give nothing; called after that."""
     view: Callable[[Record], View] | None = None
     """An item of one of the parts laid out for a reader; None shows its fields."""
     rules_advice: str = ""

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from data.sources import check_source
 from flows.construct.engine import Family
 from flows.construct.settings import FamilySettings, sources_of
 from flows.llm.model import Model
+from flows.project.config_problems import source_problems
 from flows.project.models import Models
 from flows.project.settings import Config, ConfigError
 from schemas.errors import WrongInput, nearest
@@ -72,6 +72,16 @@ def study_problems(config: Config) -> Iterator[str]:
 
 def _problems(family: Family, settings: FamilySettings, models: dict[str, Model] | None) -> Iterator[str]:
     """Yield what keeps a family from being built, with its place in the settings; without models, what shows so far."""
+    shown = list(_shown_problems(family, settings, models))
+    yield from shown
+    if not shown and models is not None and family.shortages is not None:
+        try:
+            yield from family.shortages(settings)
+        except WrongInput as error:  # it names the setting
+            yield str(error)
+
+
+def _shown_problems(family: Family, settings: FamilySettings, models: dict[str, Model] | None) -> Iterator[str]:
     own = list(family.problems(settings, models)) if family.problems is not None and models is not None else []
     yield from own
     wanted = family.wanted(settings)
@@ -80,8 +90,4 @@ def _problems(family: Family, settings: FamilySettings, models: dict[str, Model]
     if not named and not own and not any(part.planned for part in reading):
         settings_of_sources = dict.fromkeys(name for part in reading for name in part.sources)
         yield f"{' or '.join(settings_of_sources)}: no source is named; name one"
-    for part, setting, spec in named:
-        try:
-            check_source(spec, part.source)  # type: ignore[arg-type]
-        except WrongInput as error:
-            yield f"{setting}: {error}"
+    yield from source_problems(family, settings)

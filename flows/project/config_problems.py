@@ -6,8 +6,11 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from data.sources import check_source
 from data.sources.spec import NO_SUCH_FILE
-from schemas.errors import alike, in_short, nearest
+from flows.construct.engine import Family
+from flows.construct.settings import FamilySettings, sources_of
+from schemas.errors import WrongInput, alike, in_short, nearest
 
 SECRETIVE = frozenset({"model", "models", "base_url", "api_key_env", "cache", "store", "annotation"})
 """Keys whose value, or a mistake for it, can hold a password or a pasted key. It is never repeated."""
@@ -98,7 +101,7 @@ def missing_files(raw: Any, place: str) -> Iterator[str]:
         path, format_ = raw.get("path"), raw.get("format", "hub")
         if (
             isinstance(path, str)
-            and format_ not in ("hub", "touchstone")
+            and format_ not in ("hub", "touchstone", "documents")  # folders, too
             and "://" not in path
             and not Path(path).is_file()
         ):
@@ -108,6 +111,18 @@ def missing_files(raw: Any, place: str) -> Iterator[str]:
         inner = [(f"[{number}]", value) for number, value in enumerate(raw)] if isinstance(raw, list) else []
     for key, value in inner:
         yield from missing_files(value, f"{place}{key}")
+
+
+def source_problems(family: Family, settings: FamilySettings) -> Iterator[str]:
+    """Yield "setting: problem" for each source that cannot be read, as far as its first row tells."""
+    for part in family.wanted(settings):
+        for setting, spec in sources_of(settings, part.sources) if not family.makers(part) else ():
+            if spec.is_url and spec.copied is None:
+                continue  # a build fetches it, once the text is right
+            try:
+                check_source(spec, part.source)  # type: ignore[arg-type]
+            except WrongInput as error:
+                yield f"{setting}: {error}"
 
 
 def _keys_at(model: type[BaseModel], where: Sequence[Any]) -> set[str]:

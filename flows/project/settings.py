@@ -19,7 +19,13 @@ from flows.llm.local import LocalSettings
 from flows.llm.rules import RulesSettings
 from flows.project.annotation_settings import PRINTABLE, AnnotationSettings
 from flows.project.config_paths import with_absolute_paths
-from flows.project.config_problems import NO_NUMBER, booleans_as_numbers, config_problems, missing_files
+from flows.project.config_problems import (
+    NO_NUMBER,
+    booleans_as_numbers,
+    config_problems,
+    missing_files,
+    source_problems,
+)
 from schemas.base import Frozen, odd_character
 from schemas.errors import WrongInputs, alike, nearest
 
@@ -254,7 +260,9 @@ def parse_config(raw: dict[str, Any], name: str) -> Config:
         problems += [f"{'.'.join(place)}: {NO_NUMBER}" for place in booleans_as_numbers(raw, config)]
     if problems:
         problems += missing_files(families, "families")
-        raise ConfigError(*(f"{name}: {problem}" for problem in problems))
+        for family, valid in typed.items():
+            problems += (f"families.{family}.{problem}" for problem in source_problems(load_family(family), valid))
+        raise ConfigError(*(f"{name}: {problem}" for problem in dict.fromkeys(problems)))
     return config
 
 

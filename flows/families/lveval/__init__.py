@@ -16,6 +16,7 @@ from flows.families.lveval.confusing_facts import CHANGES
 from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.evaluation import ANSWERS, EVALUATION
 from flows.families.lveval.settings import LVEvalSettings, mixed_sources, problems
+from flows.families.lveval.shortages import shortages
 from flows.families.lveval.verify import contexts, origins, parts
 from flows.families.lveval.view import view
 from flows.language.keywords import undo
@@ -51,6 +52,7 @@ FAMILY = Family(
     ),
     settings=LVEvalSettings,
     problems=problems,
+    shortages=shortages,
     prompts=(*prompts.BUILDER_PROMPTS, *ANSWERS),
     parts=(
         Part(

@@ -319,7 +319,12 @@ class Assembler(DatasetAssemblies):
         lacking = ", ".join(f"{level} ({missing:,} words missing)" for level, missing in assembly.missing.items())
         built = [level for level in self.settings.levels if level not in assembly.missing]
         can = f"it is built at {', '.join(built)}" if built else "it is built at none"
-        return f"{name}: not enough text for {lacking}; {can}. Name more documents under datasets.{name}.distractors"
+        place = f"families.lveval.datasets.{name}"
+        fewer = f", or lower {place}.pairs: the documents of selected pairs do not distract"
+        return (
+            f"{name}: not enough text for {lacking}; {can}. Name more documents under {place}.distractors"
+            f"{'' if assembly.dataset.recalls_fact else fewer}"
+        )
 
     def seeds(self, pair: Pair, *what: str | int) -> Seeds:
         """Return a function that gives numbers for random choices about the pair."""

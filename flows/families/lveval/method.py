@@ -26,12 +26,9 @@ from flows.families.lveval.candidates import TextsByDataset
 from flows.families.lveval.conflicts import conflicts
 from flows.families.lveval.confusing_facts import CHANGES, refusals
 from flows.families.lveval.datasets import Dataset
-from flows.families.lveval.distractor_index import count
 from flows.families.lveval.inputs import ToAnswer, ToConfuse, ToMark, ToRename, excerpts, supporting_sentence
 from flows.families.lveval.replacement_checks import applicable_rules, touches_question
 from flows.families.lveval.settings import MOST_RULES, LVEvalSettings
-from flows.language import language_of
-from flows.language.choices import is_yes_or_no
 from flows.language.keywords import occurs
 from flows.llm.model import InvalidAnswer, Prompt
 from flows.scoring.qa import exact_match
@@ -54,34 +51,10 @@ from schemas.source import Passage, QASource
 async def to_pair(source: QASource, slot: Slot, ctx: Context[LVEvalSettings]) -> Pair:
     """Appendix A: make the question a pair of the dataset, or drop it.
 
-    Departure: the paper's authors select by hand. Here the answer must occur in the documents (unless it is yes or
-    no), and be no longer than the dataset allows.
+    Departure: the paper's authors select by hand, here `selection.pair_texts` says what can be a pair.
     """
-    settings = ctx.settings
-    dataset = settings.known[str(slot["dataset"])]
-    language = language_of(dataset.language)
-    documents = selection.supporting_documents(source, dataset)
-    answers = source.answers
-    if source.language != dataset.language:
-        raise Drop("another language", f"{source.language}, and the dataset is in {dataset.language}")
-    if not documents:
-        raise Drop("no supporting document", source.question)
-    if settings.datasets[dataset.name].several_answers:
-        if len(answers) < 2:
-            raise Drop("one answer", answers[0])
-        answers = (("、" if dataset.language == "zh" else ", ").join(answers), *answers)
-    answered = any(language.contains(document.text, answer) for answer in source.answers for document in documents)
-    if not answered and not all(map(is_yes_or_no, source.answers)):
-        raise Drop("answer is not in the documents", source.answers[0])
-    length = count(answers[0], dataset.language)
-    if dataset.longest_answer is not None and length > dataset.longest_answer:
-        raise Drop("answer too long", answers[0], value=float(length))
-    selection.refuse_control_characters(source.question, *answers, *(document.text for document in documents))
-    if (line := selection.header_in(documents, settings.header)) is not None:
-        raise Drop("looks like a header", line)
-    words = sum(count(document.text, dataset.language) for document in documents)
-    if words >= settings.longest:
-        raise Drop("supporting documents too long", f"{words:,} words, the longest level has {settings.longest:,}")
+    dataset = ctx.settings.known[str(slot["dataset"])]
+    answers, documents = selection.pair_texts(source, dataset, ctx.settings)
     return Pair(
         key=ctx.key,
         dataset=dataset.name,

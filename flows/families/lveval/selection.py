@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from data.sources import SourceSpec
 from flows.construct.engine import Drop, Slot, StepContext
 from flows.families.lveval.datasets import Dataset
+from flows.families.lveval.distractor_index import count
 from flows.families.lveval.facts import packaged_fact, packaged_source
 from flows.families.lveval.settings import LVEvalSettings
 from flows.language import language_of
+from flows.language.choices import is_yes_or_no
 from schemas.base import Provenance, Record, SourceRef, content_hash, key_of
 from schemas.errors import WrongInput
 from schemas.lveval import Document, FactRecord, Pair, PoolDocument
@@ -49,6 +51,39 @@ def datasets_of_document(passage: Passage, uses: SourceUses) -> Sequence[Slot]:
     return [{"dataset": name} for name in sorted(names)]
 
 
+def pair_texts(
+    source: QASource, dataset: Dataset, settings: LVEvalSettings
+) -> tuple[tuple[str, ...], tuple[Document, ...]]:
+    """Return the answers and the documents of a pair. Raises `Drop` if the question can be none.
+
+    The answer must occur in the documents (unless it is yes or no), and be no longer than the dataset allows.
+    """
+    language = language_of(dataset.language)
+    documents = supporting_documents(source, dataset)
+    answers = source.answers
+    if source.language != dataset.language:
+        raise Drop("another language", f"{source.language}, and the dataset is in {dataset.language}")
+    if not documents:
+        raise Drop("no supporting document", source.question)
+    if settings.datasets[dataset.name].several_answers:
+        if len(answers) < 2:
+            raise Drop("one answer", answers[0])
+        answers = (("、" if dataset.language == "zh" else ", ").join(answers), *answers)
+    answered = any(language.contains(document.text, answer) for answer in source.answers for document in documents)
+    if not answered and not all(map(is_yes_or_no, source.answers)):
+        raise Drop("answer is not in the documents", source.answers[0])
+    length = count(answers[0], dataset.language)
+    if dataset.longest_answer is not None and length > dataset.longest_answer:
+        raise Drop("answer too long", answers[0], value=float(length))
+    refuse_control_characters(source.question, *answers, *(document.text for document in documents))
+    if (line := header_in(documents, settings.header)) is not None:
+        raise Drop("looks like a header", line)
+    words = sum(count(document.text, dataset.language) for document in documents)
+    if words >= settings.longest:
+        raise Drop("supporting documents too long", f"{words:,} words, the longest level has {settings.longest:,}")
+    return answers, documents
+
+
 def supporting_documents(source: QASource, dataset: Dataset) -> tuple[Document, ...]:
     """Return the documents that support the answer; the evidence, if the source has no others."""
     name = source.source.source
@@ -82,8 +117,13 @@ class SelectedDocuments:
         source = document.source
         if self._texts.get((document.dataset, content_hash(document.text)), release + 1) <= release:
             return "supports a selected pair"
-        row = document.dataset, source.source, source.id.partition(",")[0]
+        row = document.dataset, *row_of(source)
         return "of a selected pair" if self._rows.get(row, release + 1) <= release else None
+
+
+def row_of(source: SourceRef) -> tuple[str, str]:
+    """Return the source's name and its id of the row that a document is from."""
+    return source.source, source.id.partition(",")[0]
 
 
 def cleaned(title: str | None, text: str, dataset: Dataset) -> str:

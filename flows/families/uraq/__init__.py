@@ -8,7 +8,7 @@ from flows.construct.people import sample
 from flows.construct.release import Released
 from flows.families.uraq import charts, contexts, method, prompts, rubric, verify
 from flows.families.uraq.evaluation import EVALUATION
-from flows.families.uraq.settings import UraqSettings
+from flows.families.uraq.settings import UraqSettings, shortages
 from flows.families.uraq.view import view
 from schemas.source import QASource, Statement
 from schemas.uraq import SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
@@ -22,6 +22,7 @@ FAMILY = Family(
         authors="anonymous submission",
     ),
     settings=UraqSettings,
+    shortages=shortages,
     prompts=prompts.PROMPTS,
     parts=(
         Part(

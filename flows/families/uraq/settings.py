@@ -1,12 +1,15 @@
-"""URAQ's block of the configuration."""
+"""URAQ's block of the configuration, and whether its statements suffice for its contexts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from data.sources import SourceSpec
+from data.sources import SourceError, SourceSpec, read_source
 from flows.construct.settings import FamilySettings
+from schemas.source import Statement
 from schemas.uraq import MAX_HOPS, AnswerType
 
 Count = Annotated[int, Field(strict=True, ge=1, le=10**9)]
@@ -63,3 +66,31 @@ class UraqSettings(FamilySettings):
         if abs(sum(shares.values()) - 1) > SHARES_WITHIN:
             raise ValueError(f"the shares add up to {sum(shares.values()):g}; they must to 1")
         return shares
+
+
+def shortages(settings: UraqSettings) -> Iterator[str]:
+    """Yield a problem if there are too few statements for any row of the evaluation.
+
+    A statement gives two contexts, as it is and manipulated, and a question's own statement gives it none. Counts that
+    are too high are left out if there are lower ones. Of a file, no more statements are read than a row wants. Raises
+    `SourceError` with the setting if the file cannot be read.
+    """
+    least = min(settings.context_counts)
+    wanted = -(-least // 2) + 1
+    if settings.qa_sources or (settings.parts is not None and "evaluation" not in settings.parts):
+        return
+    spec, place, number = settings.statements_from, "statements", settings.statements
+    if spec is not None:
+        if not Path(spec.path).is_file():
+            return
+        place = "statements_from"
+        try:
+            number = sum(1 for _ in islice(read_source(spec, Statement, lambda dropped: None), wanted))
+        except SourceError as error:
+            raise SourceError(f"{place}: {error}") from error
+    if number < wanted:
+        named = f"{spec.name} has {number:,}" if spec else f"{number:,} are asked for"
+        yield (
+            f"{place}: {named}, and rows of {least:,} contexts, the lowest of context_counts, want at least "
+            f"{wanted:,} statements: name more, or lower context_counts"
+        )
