@@ -294,7 +294,7 @@ async def test_a_new_author_tells_right_from_wrong_before_writing(label_studio: 
     bench = Bench(label_studio, tortoise())
     project = await bench.build()
     told = push(project, label_studio.client)
-    assert any("after the practice set, once pulled and pushed again" in line for line in told.shortages)
+    assert any("with the pull and push after the practice set" in line for line in told.shortages)
     by = next(code for code in PEOPLE if any(f"{AUTHORING}: {code} gets 1 task" in line for line in told.shortages))
     practice = f"{AUTHORING}-judging-practice"
     assert AUTHORING not in {name.split("/")[1].partition("@")[0] for name in projects_of(label_studio.client, "test")}

@@ -82,7 +82,7 @@ def is_held(lock: Path) -> bool:
 def test_a_server_that_is_down_is_said_at_once(tmp_path: Path) -> None:
     build(tmp_path, "down", tmp_path / "store")
     for command in ("push", "pull", "status"):
-        fails(1, "`touchstone label-studio up` starts it", command, folder=tmp_path)
+        fails(1, f"`touchstone label-studio up {tmp_path}/config.yaml` starts it", command, folder=tmp_path)
 
 
 def test_who_listens_waits_for_a_server_that_is_down_at_the_start(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_who_listens_waits_for_a_server_that_is_down_at_the_start(tmp_path: Path
     out, errors = tmp_path / "printed", tmp_path / "errors"
     out.touch()
     process = begun("annotate", "listen", folder=tmp_path, out=out, err=errors)
-    wait_for(lambda: "`touchstone label-studio up` starts it" in out.read_text())
+    wait_for(lambda: f"`touchstone label-studio up {tmp_path}/config.yaml` starts it" in out.read_text())
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     assert (process.wait(60), errors.read_text()) == (

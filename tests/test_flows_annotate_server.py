@@ -6,6 +6,7 @@ import pytest
 
 from flows.annotate.server import KEY, connect_configured, server_folder
 from flows.annotate.server_terminal import start_server
+from flows.project.project import Project
 from flows.project.settings import load_config
 from schemas.errors import Failed, WrongInput
 from tests.builds import touchstone, write_config
@@ -15,17 +16,17 @@ ELSEWHERE = "https://labels.example.org"
 
 
 def test_a_local_server_that_does_not_run_is_said(tmp_path: Path) -> None:
-    config = load_config(write_config(tmp_path, store=str(tmp_path / "store"), families={"uraq": {}}))
-    assert server_folder(config) == tmp_path / "store" / "label-studio"
-    with pytest.raises(Failed, match="is not running, or does not answer; `touchstone label-studio up` starts it"):
-        connect_configured(config)
+    path = write_config(tmp_path, store=str(tmp_path / "store"), families={"uraq": {}})
+    assert server_folder(load_config(path)) == tmp_path / "store" / "label-studio"
+    with pytest.raises(Failed, match=f"not running, or does not answer; `touchstone label-studio up {path}` starts it"):
+        connect_configured(Project(path, tmp_path / "out"))
 
 
 def test_a_server_elsewhere_needs_a_key_and_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(KEY, raising=False)
     path = write_config(tmp_path, families={"uraq": {}}, annotation={"url": ELSEWHERE})
     with pytest.raises(WrongInput, match=f"{ELSEWHERE}: its key is missing: .*{KEY}"):
-        connect_configured(load_config(path))
+        connect_configured(Project(path, tmp_path / "out"))
     with pytest.raises(WrongInput, match=r"config.yaml: annotation.url is https://labels.example.org, which is used"):
         start_server(path, None, show_password=False)
 
@@ -35,17 +36,17 @@ def test_a_server_elsewhere_needs_a_key_and_is_not_started(tmp_path: Path, monke
 def test_local_and_elsewhere_are_the_same_to_who_asks(
     label_studio: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    local = load_config(write_config(tmp_path, store=str(label_studio.folder.parent), families={"uraq": {}}))
-    with connect_configured(local) as client:
+    path = write_config(tmp_path, store=str(label_studio.folder.parent), families={"uraq": {}})
+    with connect_configured(Project(path, tmp_path / "out")) as client:
         assert client.url == label_studio.url
     path = write_config(tmp_path, families={"uraq": {}}, annotation={"url": f"{label_studio.url}/"})
     monkeypatch.setenv(KEY, label_studio.token)
-    with connect_configured(load_config(path)) as client:
+    with connect_configured(Project(path, tmp_path / "out")) as client:
         assert client.url == label_studio.url
         assert client.projects() == []
     monkeypatch.setenv(KEY, "0" * 40)
     with pytest.raises(WrongInput, match="does not accept the key"):
-        connect_configured(load_config(path))
+        connect_configured(Project(path, tmp_path / "out"))
 
 
 @pytest.mark.slow

@@ -548,7 +548,7 @@ def test_scores_do_not_overwrite_the_predictions(folder: Path) -> None:
             2,
             "models are not asked about what people write for uraq",
         ),
-        (["annotate", "push"], 1, "`touchstone label-studio up` starts it"),
+        (["annotate", "push"], 1, "`touchstone label-studio up "),
         (["annotate", "status", "--out", "elsewhere"], 2, "there is no build here"),
         (["label-studio", "up", "none.yaml"], 2, "none.yaml: no such file"),
         (["label-studio", "down", "none.yaml"], 2, "none.yaml: no such file"),

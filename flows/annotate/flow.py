@@ -27,7 +27,10 @@ _log = logging.getLogger(__name__)
 def push_flow(out: str, tell: Tell | None = None) -> Pushed:
     """Bring everybody's current tasks to their queues."""
     project = open_for_people(Path(out))
-    with one_writer(project.state, tell or _log.warning), connect_configured(project.config) as client:
+    with (
+        one_writer(project.state, tell or _log.warning),
+        connect_configured(project) as client,
+    ):
         return push(project, client)
 
 
@@ -35,7 +38,10 @@ def push_flow(out: str, tell: Tell | None = None) -> Pushed:
 def pull_flow(out: str, tell: Tell | None = None) -> tuple[list[Collected], list[QueueProgress]]:
     """Pull people's annotations, and write down what comes of them."""
     project = open_for_people(Path(out))
-    with one_writer(project.state, tell or _log.warning), connect_configured(project.config) as client:
+    with (
+        one_writer(project.state, tell or _log.warning),
+        connect_configured(project) as client,
+    ):
         collected = pull(project, client)
         lines = progress(project, client, collected)
     seed = project.config.seed

@@ -159,8 +159,7 @@ class _WorkQueues:
             for task in (*assignment.queues[by], *assignment.later[by]):
                 self._writers[task.item_key].add(by)
         self.shortages += [
-            f"{rubric.name}: {by} gets {counted(len(later), 'task')} after the practice set, "
-            "once pulled and pushed again"
+            f"{rubric.name}: {by} gets {counted(len(later), 'task')} with the pull and push after the practice set"
             for by, later in assignment.later.items()
             if later
         ]

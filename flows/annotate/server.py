@@ -1,12 +1,14 @@
 """The Label Studio in a configuration: the project's own, or the user's."""
 
 import os
+import shlex
 from pathlib import Path
 
 from annotation.label_studio import server
 from annotation.label_studio.client import Client, connect
 from flows.project.annotation_settings import LOCAL
-from flows.project.settings import Config
+from flows.project.project import Project
+from flows.project.settings import Config, sample_path
 from schemas.errors import Failed, WrongInput
 
 KEY = "LABEL_STUDIO_API_KEY"
@@ -17,18 +19,18 @@ def server_folder(config: Config) -> Path:
     return config.state / "label-studio"
 
 
-def connect_configured(config: Config) -> Client:
+def connect_configured(project: Project) -> Client:
     """Return the client of the configured server.
 
     Raises `Failed` if the local one does not answer, `WrongInput` without a key for another, and `connect`'s errors.
     """
+    config, path = project.config, project.config_path
     url = config.annotation.url
     if url == LOCAL:
         running = server.running(server_folder(config))
         if running is None:
-            raise Failed(
-                "the local Label Studio is not running, or does not answer; `touchstone label-studio up` starts it"
-            )
+            start = "touchstone label-studio up" + ("" if path == sample_path() else f" {shlex.quote(str(path))}")
+            raise Failed(f"the local Label Studio is not running, or does not answer; `{start}` starts it")
         return connect(running.url, running.owner.token)
     key = os.environ.get(KEY, "")
     if not key:

@@ -66,7 +66,7 @@ def _print_queues(console: Console, queues: Sequence[PushedQueue]) -> None:
 
 def _reach(project: Project) -> None:
     """Fail at once if the server does not answer or accept the key: Prefect takes seconds to start."""
-    connect_configured(project.config).close()
+    connect_configured(project).close()
 
 
 def pull_work(out: Path | None) -> None:
@@ -116,7 +116,7 @@ def print_status(out: Path | None) -> None:
     console = make_console()
     project = open_build(out, console, people=True)
     collected = last_pull(project)
-    with connect_configured(project.config) as client:
+    with connect_configured(project) as client:
         _print_progress(console, collected, progress(project, client, collected))
 
 
@@ -185,7 +185,7 @@ def listen_to_server(out: Path | None, port: int) -> None:
 
     with listener:
         console.print(f"listening at {listener.url}; Ctrl-C stops it")
-        Rounds(opened, lambda project: connect_configured(project.config), listener, say, checks).run()
+        Rounds(opened, connect_configured, listener, say, checks).run()
 
 
 def show_board(out: Path | None, port: int) -> None:
@@ -203,7 +203,7 @@ def show_board(out: Path | None, port: int) -> None:
         project.out,
         project.config_path,
         lambda: open_build(project.out, console, people=True),
-        lambda project: connect_configured(project.config),
+        connect_configured,
     )
     console.print(f"the board is at http://127.0.0.1:{listening.getsockname()[1]}/; Ctrl-C stops it")
     serve_board(board, listening)

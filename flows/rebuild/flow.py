@@ -84,7 +84,7 @@ def _build(project: Project, listener: ProgressListener | None) -> BuildManifest
 def _people(project: Project, built: BuildManifest, listener: ProgressListener | None, done: Rebuilt) -> BuildManifest:
     """Pull annotations, apply the verdicts, and push new tasks. Returns the build after that."""
     try:
-        connect_configured(project.config).close()
+        connect_configured(project).close()
         pull_flow(str(project.out))
     except (Failed, WrongInput) as error:
         done.missed.append(f"nothing was pulled from people and nothing handed out: {error}")
