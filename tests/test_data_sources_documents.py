@@ -380,6 +380,6 @@ def test_near_duplicates_are_those_of_a_few_other_words() -> None:
     text = sentences(12)
     assert near.first(text, "en", "0" * 16) is None
     assert near.first(text.replace("shelf 21", "shelf 22"), "en", "1" * 16) == "0" * 16
-    assert near.first(sentences(12, "Nobody in the town of Bern ever"), "en", "2" * 16) is None
+    assert near.first(" ".join(text.split()[::-1]), "en", "2" * 16) is None
     assert near.first("财务部门在十个工作日内支付费用。" * 6, "zh", "3" * 16) is None
     assert near.first("财务部门在十个工作日内支付费用。" * 7, "zh", "4" * 16) == "3" * 16

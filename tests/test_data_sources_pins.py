@@ -10,7 +10,8 @@ from data.sources import SourceSpec, pins, read_source
 from data.sources.fingerprint import source_fingerprint
 from data.sources.pins import Pins, lock_of, with_sources
 from data.sources.spec import SourceError
-from schemas.source import Statement
+from schemas.source import Passage, Statement
+from tests.documents import paragraph, pdf
 from tests.hub import Blob, HubServer
 from tests.web import WebServer
 
@@ -183,3 +184,19 @@ def test_sources_are_found_wherever_settings_hold_them() -> None:
     changed = with_sources(held, lambda spec: spec.model_copy(update={"revision": "c"}))
     assert changed["datasets"]["one"]["sources"][0]["revision"] == "c"
     assert changed["sources"] == held["sources"]
+
+
+def test_documents_are_read_from_urls_under_their_address(tmp_path: Path) -> None:
+    text = " ".join(f"The office in Leeds keeps record {number} of that shelf." for number in range(20))
+    page = f"<html><body><main><h1>Rules</h1><p>{text}</p></main></body></html>"
+    print_ = pdf([paragraph(70, 700, [text[:80], text[80:160], text[160:240], text[240:320]])])
+    contents = {"/": page.encode(), "/get": print_, "/a/notes.txt": text.encode()}
+    with WebServer(contents, {}) as web:
+        specs = [SourceSpec(format="documents", path=web.url + path) for path in contents]
+        pinned = [pins_of(tmp_path).pinned(spec) for spec in specs]
+    host = web.url.partition("//")[2]
+    passages = [passage for spec in pinned for passage in read_source(spec, Passage, pytest.fail)]
+    assert [passage.source.id for passage in passages] == [
+        f'{host}/, "Rules"', f"{host}/get, page 1", f"{host}/a/notes.txt",
+    ]  # fmt: skip
+    assert [passage.source.source for passage in passages] == [host, "get", "notes.txt"]

@@ -182,8 +182,8 @@ def _reader(name: str, content: bytes, spec: SourceSpec) -> Callable[[bytes], Do
 
 def _language(blocks: list[Block], declared: str) -> str:
     """Return `zh` for a document that is Chinese, otherwise what the source declares; `en` where that is `zh`."""
-    letters = sum(len(run) for block in blocks for run in _LETTERS.findall(block.text))
-    wide = sum(len(run) for block in blocks for run in _HAN.findall(block.text))
-    if letters and wide >= CHINESE_SHARE * letters:
+    wide = sum(len(run) for block in blocks if not block.text.isascii() for run in _HAN.findall(block.text))
+    letters = sum(len(run) for block in blocks for run in _LETTERS.findall(block.text)) if wide else 0
+    if wide and wide >= CHINESE_SHARE * letters:
         return "zh"
     return "en" if declared == "zh" else declared

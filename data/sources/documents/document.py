@@ -53,14 +53,17 @@ class Document:
 
 def cleaned(block: Block) -> Block:
     """Return the block without characters that nobody sees, blank lines, and more than one space between words."""
-    text = _UNSEEN.sub(lambda odd: " " if "\t" in odd[0] else "", block.text)
-    text = _LINE_ENDS.sub("\n", _SPACES.sub(" ", text)).strip()
+    text = block.text
+    if not text.isprintable() or "  " in text:
+        text = _UNSEEN.sub(lambda odd: " " if "\t" in odd[0] else "", text)
+        text = _LINE_ENDS.sub("\n", _SPACES.sub(" ", text))
+    text = text.strip()
     return Block(one_line(text) if block.level else text, block.level, block.page)
 
 
 def one_line(text: str) -> str:
     """Return a text whose lines are broken anywhere on one line; Chinese is joined without a space."""
-    return " ".join(_BREAK.sub("", text.strip()).split())
+    return " ".join((_BREAK.sub("", text.strip()) if "\n" in text else text).split())
 
 
 def row(cells: Iterable[str]) -> str:

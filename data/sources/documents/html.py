@@ -14,13 +14,13 @@ def read(content: bytes) -> Document:
     tree = load_html(content)
     if tree is None:
         raise Unreadable("damaged", "no HTML")
-    titles = [one_line(text) for text in tree.xpath("//head/title/text()")]
+    title = one_line(tree.findtext("head/title") or "")
     extracted: Any = bare_extraction(tree, include_comments=False)
     if extracted is None or extracted.body is None:
         raise Unreadable("no text", "nothing beside navigation")
     blocks = list(_blocks(extracted.body))
     first = next((one_line(block.text) for block in blocks if block.level == 1), None)
-    return Document(first or next(filter(None, titles), None), blocks)
+    return Document(first or title or None, blocks)
 
 
 def _blocks(body: Any) -> Iterator[Block]:
@@ -48,6 +48,8 @@ def _blocks(body: Any) -> Iterator[Block]:
 
 def _text(element: Any, without: str = "") -> str:
     """Return the text in an element, with its line breaks, and without what is in elements `without`."""
+    if not len(element):
+        return element.text or ""
     pieces = [element.text or ""]
     for child in element:
         if child.tag == "lb":

@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import median
 
 from data.sources.documents.document import Block
-from data.sources.documents.lines import SENTENCE_END, hyphenated, joined
+from data.sources.documents.lines import ends_sentence, hyphenated, joined
 
 LARGER = 1.12
 """A heading's size, in sizes of the text. A bold line between two paragraphs is a heading at any size."""
@@ -38,13 +38,9 @@ class Line:
     left: float
     right: float
     bottom: float
-    top: float
+    size: float
+    """The height of its font, to half a point."""
     bold: bool
-
-    @property
-    def size(self) -> float:
-        """The height of its font, to half a point."""
-        return round(2 * (self.top - self.bottom)) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +162,7 @@ def _begins(run: Sequence[Placed], placed: Placed, levels: _Levels, usual: float
     distance = (above.bottom - line.bottom) / (line.size or 1.0)
     if level:
         return not below or distance > WIDER * max(usual, 1.0)
-    ended = SENTENCE_END.search(above.text) is not None
+    ended = ends_sentence(above.text)
     if (below and distance > WIDER * usual) or (_BULLET.match(line.text) and (below or ended)):
         return True
     indented = line.left - above.left > INDENT * line.size and not _BULLET.match(run[0].line.text)

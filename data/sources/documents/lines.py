@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from data.sources.documents.document import WIDE
 
-SENTENCE_END = re.compile(r"""[.!?。！？…:：][”’"'」』》）)\]]*$""")
+_SENTENCE_END = re.compile(r"""[.!?。！？…:：][”’"'」』》）)\]]*$""")
 """What a line ends with that ends a sentence. A colon ends one: what it announces may stand on lines of its own."""
 
 _SOFT = "\u00ad\x02"
@@ -15,11 +15,19 @@ _FIRST = re.compile(r"[^\W\d_]+")
 _HYPHENATED = re.compile(r"(?<![^\W\d_])[^\W\d_]+[-\u2010][^\W\d_]+")
 _NO_SPACE = re.compile(rf"[{WIDE}]$|[-–—\u2010/]$")
 _WIDE_START = re.compile(rf"[{WIDE}]")
+LAST = 8
+"""Characters of a line among which its sentence ends."""
+
+
+def ends_sentence(line: str) -> bool:
+    """Return whether a sentence ends with the line."""
+    return _SENTENCE_END.search(line[-LAST:]) is not None
 
 
 def hyphenated(lines: Iterable[str]) -> frozenset[str]:
     """Return the words that have a hyphen within a line, in lower case: theirs is not the line's."""
-    return frozenset(word.lower() for line in lines for word in _HYPHENATED.findall(line))
+    with_hyphens = (line for line in lines if "-" in line or "\u2010" in line)
+    return frozenset(word.lower() for line in with_hyphens for word in _HYPHENATED.findall(line))
 
 
 def joined(lines: Sequence[str], hyphenated_words: frozenset[str]) -> str:

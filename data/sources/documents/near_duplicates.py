@@ -1,31 +1,33 @@
 """Passages that say nearly the same: a new edition of a page, a paragraph that stands in two handbooks.
 
-The fingerprint of a passage is 10 super-shingles (Broder, "Identifying and filtering near-duplicate documents", 2000):
-each the hash of the 8 least hashes, under as many permutations, of its runs of 3 words (5 characters in Chinese). Two
-passages with 2 of them in common are near-duplicates: with a Jaccard similarity of 0.94 (one word in a hundred is
-another) they are found in 99.9 of 100 cases, with 0.88 in 92, with 0.7 in 11, with 0.5 in none of a thousand.
+The fingerprint of a passage is 6 super-shingles (Broder, "Identifying and filtering near-duplicate documents", 2000):
+each the hash of the 6 least hashes, under as many permutations, of its runs of 3 words (5 characters in Chinese). Two
+passages with 2 of them in common are near-duplicates. Of passages of 120 words of which one is another word, 98 in 100
+are found; with 3 other words 75, with 5 42, with 8 15, with 12 2, with 20 none.
 """
 
 import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from data.seen import Seen
-from schemas.base import HASH_LENGTH
 
-SUPER_SHINGLES, ROWS = 10, 8
+SUPER_SHINGLES, ROWS = 6, 6
 IN_COMMON = 2
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 3, 5
 _SEED = 2000
 
 
 class NearDuplicates:
-    """The passages so far: about 200 bytes each."""
+    """The passages so far: about 100 bytes each."""
 
     def __init__(self) -> None:
         random = np.random.default_rng(_SEED)
-        size = SUPER_SHINGLES * ROWS
-        self._factors = random.integers(0, 2**63, size, np.uint64)[:, None] * np.uint64(2) + np.uint64(1)
-        self._terms = random.integers(0, 2**63, size, np.uint64)[:, None]
+        size = (SUPER_SHINGLES * ROWS, 1)
+        self._factors = random.integers(0, 2**32, size, np.uint32) | np.uint32(1)
+        self._terms = random.integers(0, 2**32, size, np.uint32)
+        self._of_word = random.integers(0, 2**64, SHINGLE_CHARACTERS, np.uint64) | np.uint64(1)
+        """A factor for each place in a shingle."""
         self._seen = Seen()
 
     def first(self, text: str, language: str, id_: str) -> str | None:
@@ -40,15 +42,25 @@ class NearDuplicates:
         return None
 
     def _super_shingles(self, text: str, language: str) -> list[str]:
-        parts = list("".join(filter(str.isalnum, text))) if language == "zh" else text.casefold().split()
-        width = SHINGLE_CHARACTERS if language == "zh" else SHINGLE_WORDS
-        count = max(1, len(parts) - width + 1)
-        shingles = {" ".join(parts[place : place + width]).encode() for place in range(count)}
-        hashes = np.fromiter(map(xxhash.xxh3_64_intdigest, shingles), np.uint64, len(shingles))
-        # The high bits of a product are mixed best: the least of them stands for the least of a permutation.
-        least = ((hashes[None, :] * self._factors + self._terms) >> np.uint64(16)).min(axis=1)
-        bands = least.reshape(SUPER_SHINGLES, ROWS)
+        least = np.empty((SUPER_SHINGLES * ROWS, 1), np.uint32)
+        shingles = self._shingles(text, language)
+        np.min(shingles * self._factors + self._terms, axis=1, keepdims=True, out=least)
         return [
-            f"{xxhash.xxh3_64_intdigest(bytes([band]) + values.tobytes()):0{HASH_LENGTH}x}"
-            for band, values in enumerate(bands)
+            xxhash.xxh3_64_hexdigest(bytes([band]) + values.tobytes())
+            for band, values in enumerate(least.reshape(SUPER_SHINGLES, ROWS))
         ]
+
+    def _shingles(self, text: str, language: str) -> NDArray[np.uint32]:
+        """Return a hash for each run of words or characters; of a shorter text, one for what there is."""
+        if language == "zh":
+            letters = "".join(filter(str.isalnum, text))
+            parts = np.frombuffer(letters.encode("utf-32-le"), np.uint32).astype(np.uint64)
+        else:
+            words = text.casefold().encode().split()
+            parts = np.fromiter(map(xxhash.xxh3_64_intdigest, words), np.uint64, len(words))
+        width = min(len(parts), SHINGLE_CHARACTERS if language == "zh" else SHINGLE_WORDS)
+        count = len(parts) - width + 1
+        sums = np.zeros(count, np.uint64)
+        for place in range(width):
+            sums += parts[place : place + count] * self._of_word[place]
+        return (sums >> np.uint64(32)).astype(np.uint32)

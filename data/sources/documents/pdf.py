@@ -89,27 +89,30 @@ def _lines(page: Any, number: int) -> Iterator[Line]:
     from pypdfium2 import raw
 
     box, name, flags = raw.FS_RECTF(), ctypes.create_string_buffer(_NAME_BYTES), ctypes.c_int()
-    place = begin = 0
     content = page.get_text_range()
+    units = len if _units(content) == len(content) else _units
+    is_aligned = raw.FPDFText_CountChars(page) == units(content)
+    place = begin = 0
     for end in _LINE_END.finditer(content + "\n"):
         line = content[begin : end.start()]
         text = line.strip()
         first = place + len(line) - len(line.lstrip())
-        last = first + _units(text) - 1
-        place += _units(line) + len(end[0])
+        last = first + units(text) - 1
+        place += units(line) + len(end[0])
         begin = end.end()
         if not text:
             continue
-        first, last = (raw.FPDFText_GetCharIndexFromTextIndex(page, place) for place in (first, last))
+        if not is_aligned:
+            first, last = (raw.FPDFText_GetCharIndexFromTextIndex(page, index) for index in (first, last))
         raw.FPDFText_GetLooseCharBox(page, first, box)
-        left, bottom, top = box.left, box.bottom, box.top
+        left, bottom, size = box.left, box.bottom, round(2 * (box.top - box.bottom)) / 2
         raw.FPDFText_GetLooseCharBox(page, last, box)
         bold = all(
-            raw.FPDFText_GetFontInfo(page, place, name, _NAME_BYTES, flags) and _BOLD.search(name.value)
-            for place in (first, last)
+            raw.FPDFText_GetFontInfo(page, index, name, _NAME_BYTES, flags) and _BOLD.search(name.value)
+            for index in (first, last)
         )
-        text = text.translate(_LIGATURES) + ("-" if end[0] == _HYPHEN else "")
-        yield Line(text, number, left, box.right, bottom, top, bold)
+        text = text if text.isascii() else text.translate(_LIGATURES)
+        yield Line(text + ("-" if end[0] == _HYPHEN else ""), number, left, box.right, bottom, size, bold)
 
 
 def _units(text: str) -> int:
