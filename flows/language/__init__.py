@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, Protocol
 AnswerType = Literal["number", "date", "person", "place", "organisation", "other"]
 """The type of an answer. `other` is every other noun phrase."""
 Gender = Literal["male", "female"]
+AskedKind = Literal["fact", "number", "yes-no", "list"]
 MentionForm = Literal["full", "alias", "plural", "abbreviation", "part"]
 
 
@@ -32,6 +33,18 @@ class Replaced(NamedTuple):
     """The mentions, in order; as long as there were mentions."""
     agreement: tuple[Change, ...]
     """Words beside them that had to follow (a/an, verbs, pronouns), in order."""
+
+
+class Asked(NamedTuple):
+    """A question that a sentence answers."""
+
+    kind: AskedKind
+    question: str
+    """It ends with a question mark, can be understood without the text, and does not hold the answer."""
+    answer: str
+    """It stands verbatim in the sentence; "yes" or "no" (是, 否) to a question of the kind "yes-no"."""
+    sentence: str
+    """The evidence, verbatim from the text."""
 
 
 class CannotReplace(Exception):  # noqa: N818 - a refusal

@@ -1,0 +1,71 @@
+"""Questions whose answers stand in a text, made from its sentences by rules, without a model."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from flows.language import Asked, language_of
+from flows.language.en import asking as en
+from flows.language.pointing import question_points_outside
+
+__all__ = ["Asked", "asked_of"]
+_ASKING = {"en": en.asked_of_sentence}
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)\s*$|\Z)", re.MULTILINE | re.DOTALL)
+_NO_PROSE = re.compile(r"^(?: {4,}|\t|#|\s*\||.*\|.*\||.*\t.*\t|\s*[-=*_]{3,}\s*$|\s*$)")
+"""Lines of code, headings, table rows, rules and blanks."""
+_ITEM = re.compile(r"^\s*(?:[-*•·–]|\(?\d{1,2}[.)、]|\(?[a-z][.)])\s+")
+_ENDED = re.compile(r"[.!?:;,。！？：；，]['\"”’)）」』]*\s*$")
+_MERGED = re.compile(r"(?:(?<=[ap]\.m\.)|(?<=\d g\.)|(?<=\d\d\.)|(?<=°C\.)|(?<= [kcm][gm]\.))\s+(?=[A-Z][a-z]+ [a-z])")
+"""Between English sentences of which the first ends with a unit or a time."""
+_SHORT_LINE = 60
+"""Characters; a shorter line without punctuation at its end is a heading, if the next begins with a capital."""
+
+
+def asked_of(code: str, text: str, title: str | None = None) -> Iterator[Asked]:
+    """Yield the pairs of a text in order; none whose question the text answers in two ways.
+
+    `title` names the page: a definite that it explains ("the library") may stand in a question.
+    """
+    language, asked_of_sentence = language_of(code), _ASKING[code]
+    pairs = [
+        asked
+        for prose in _prose(text)
+        for stretch in language.sentences(prose)
+        for sentence in _MERGED.split(stretch)
+        for asked in asked_of_sentence(sentence, title)
+        if _is_sound(code, asked)
+    ]
+    answers = Counter(asked.question for asked in dict.fromkeys(pairs))
+    for asked in dict.fromkeys(pairs):
+        if answers[asked.question] == 1:
+            yield asked
+
+
+def _is_sound(code: str, asked: Asked) -> bool:
+    if question_points_outside(code, asked.question, asked.sentence) is not None:
+        return False
+    if asked.kind == "yes-no":
+        return True
+    return asked.answer in asked.sentence and not language_of(code).contains(asked.question, asked.answer)
+
+
+def _prose(text: str) -> Iterator[str]:
+    """Yield the paragraphs and list items of a text, without headings, tables and code."""
+    block = ""
+    for line in _FENCE.sub(lambda match: "\n" * match[0].count("\n"), text).splitlines(keepends=True):
+        item = _ITEM.match(line)
+        if _NO_PROSE.match(line) and not (block and line.strip() and line.startswith("  ") and "|" not in line):
+            yield block
+            block = ""
+        elif item is not None:
+            yield block
+            block = line[item.end() :]
+        elif block and _is_heading(block.rstrip("\n").rpartition("\n")[2], line):
+            block = line
+        else:
+            block += line
+    yield block
+
+
+def _is_heading(line: str, following: str) -> bool:
+    return len(line) < _SHORT_LINE and _ENDED.search(line) is None and not following.lstrip()[:1].islower()

@@ -1,0 +1,267 @@
+"""Questions whose answers stand in a text, made from its sentences by rules."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import pytest
+
+from flows.language import language_of
+from flows.language.asking import Asked, asked_of
+from flows.language.pointing import question_points_outside
+
+PASSAGES = {
+    "Staff handbook": (
+        "en",
+        """Working hours and leave
+
+Employees get 28 days of paid leave a year. The leave year begins on 1 April. Requests for leave must be
+sent to the personnel office at least two weeks before the first day of absence. Leave requests must be
+approved by the line manager. Employees may carry over up to five days of leave to the next year. If an
+employee falls ill during leave, the sick days are not counted as leave. Employees who are ill for more
+than three days must bring a medical certificate. Part-time staff receive leave in proportion to their
+hours. Parental leave is a period of unpaid absence that a parent may take before the child is five years
+old. Overtime is paid at one and a half times the normal rate. Employees must not use company cars for
+private trips. New employees must complete a probation period of six months. Anna Berg, the head of
+personnel, answers questions about leave. The company was founded in 1998 by Peter Holm. It moved to Oslo
+in 2004.""",
+        7,
+    ),
+    "Expenses and travel": (
+        "en",
+        """# Expenses
+
+Travel expenses are refunded within 30 days. Receipts must be submitted to the finance department by the
+end of the month. Staff can claim up to 45 euros per day for meals. A hotel room may cost no more than
+120 euros a night. Flights must be booked at least 21 days in advance. Claims for more than 500 euros
+must be approved by the finance director. Taxis may be used after 10 p.m. only. Alcohol is not
+refundable. The mileage rate for private cars is 0.30 euros per kilometre. Employees pay a fee of 15
+euros for a lost travel card. A per diem is a fixed daily amount that covers meals and small expenses.
+The finance department keeps receipts for seven years. Company credit cards are issued by the treasurer.
+Cards can be blocked at any time by calling the bank.""",
+        9,
+    ),
+    "Solo 3 music player manual": (
+        "en",
+        """The Solo 3 is a portable music player with a touch screen. It can store up to 8,000 songs. The battery
+lasts 20 hours and takes three hours to charge. Press the power button for 3 seconds to switch on the
+player. The player locks after 30 seconds. The box contains the player, a charging cable and two
+earphones. The warranty for the player is 24 months. The Solo 3 weighs 85 g. Do not use the player in the
+rain. The player is not waterproof. Clean the screen with a soft cloth once a week. If the player does
+not react, hold the power button for 10 seconds. You can connect up to two headphones at the same time.
+You can return the player within 14 days of purchase. The display is 6 cm wide. The player has three
+modes: music, radio and podcast. The memory card slot is located on the left side.""",
+        7,
+    ),
+    "Coffee maker KM20": (
+        "en",
+        """The KM20 coffee maker holds 1.5 litres of water. The water tank must be filled before each use. The
+machine heats the water in two minutes. A cup of espresso takes 25 seconds. Descale the machine every
+three months. Descaling is the removal of mineral deposits from the inside of the machine. The machine
+switches off after 15 minutes. Spare parts can be ordered from the service centre in Bern. Repairs must
+be carried out by a qualified technician. The water filter should be replaced every 60 days. Children
+must not use the machine. The power cable is 1.2 m long. The guarantee covers the pump, the boiler and
+the grinder. LED stands for light-emitting diode. The drip tray can be cleaned in the dishwasher. The
+coffee maker was developed in 2016 by Lena Moser.""",
+        5,
+    ),
+    "City Library rules": (
+        "en",
+        """The library opens at 9 a.m. and closes at 7 p.m. on weekdays. The library is closed on Sundays. Members
+may borrow up to ten books at a time. Books can be borrowed for four weeks. DVDs can be borrowed for one
+week. A loan can be renewed twice unless another reader has reserved the book. Readers pay 20 cents for
+each day of delay. The fee for a lost library card is 5 euros. For each interlibrary loan, readers pay a
+fee of 3 euros. Children under 12 must be accompanied by an adult. Food is not allowed in the reading
+room. Drinks may be taken into the café. No dogs may be brought into the building. The reading room has
+80 seats. Lockers are located in the basement. The City Library was opened in 1911. Maria Lund is the
+director of the City Library. An inter-library loan is a loan of a book that another library owns.
+Returned books are checked by the librarian. The youngest members are six years old. There are three
+reading rooms: the blue room, the map room and the quiet room. Visitors must leave bags, coats and
+umbrellas in the lockers.""",
+        16,
+    ),
+    "Laboratory safety": (
+        "en",
+        """Everyone must wear safety goggles in the laboratory. Visitors must sign in at the reception desk. Long
+hair must be tied back. Eating is forbidden in the laboratory. Acids are stored in the yellow cabinet.
+Gas cylinders must be chained to the wall. Before leaving the laboratory, users must wash their hands. If
+acid touches the skin, rinse the skin with water for 15 minutes. Accidents must be reported to the safety
+officer within 24 hours. The safety officer inspects the fume cupboards every six months. A fume cupboard
+is a ventilated cabinet that removes harmful vapours from the workplace. Waste solvents are collected on
+Fridays. Glass waste must not be put in paper bins. Only trained staff may use the laser. At least two
+people must be present when the furnace is in use. The fire alarm is tested on the first Monday of each
+month. The emergency shower is located next to the main door. Cuts must be treated by a first aider. The
+oxygen level must not fall below 19 percent. Chemicals are divided into three classes: flammable, toxic
+and corrosive. The eye-wash bottles are refilled twice a year.""",
+        16,
+    ),
+}
+"""Passages by title: the language, the text, and the fewest pairs."""
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind", "question", "answer"),
+    [
+        ("A fume cupboard is a ventilated cabinet that removes vapours.", "fact",
+         "What is a fume cupboard?", "a ventilated cabinet that removes vapours"),
+        ("Descaling is the removal of mineral deposits from a machine.", "fact",
+         "What is descaling?", "the removal of mineral deposits from a machine"),
+        ("Anna Berg is a Norwegian engineer born in Bergen.", "fact",
+         "Who is Anna Berg?", "a Norwegian engineer born in Bergen"),
+        ("The Dream is a 1985 drama film directed by Pieter Verhoeff.", "fact",
+         "What is The Dream?", "a 1985 drama film directed by Pieter Verhoeff"),
+        ("Maria Lund is the director of the City Library.", "fact",
+         "Who is the director of the City Library?", "Maria Lund"),
+        ("Harbour Foods is the largest producer of canned fish in Europe.", "fact",
+         "What is the largest producer of canned fish in Europe?", "Harbour Foods"),
+        ("Anna Berg, the head of personnel, answers questions about leave.", "fact",
+         "Who is the head of personnel?", "Anna Berg"),
+        ("LED stands for light-emitting diode.", "fact", "What does LED stand for?", "light-emitting diode"),
+        ("The City Library was opened in 1911.", "number", "In which year was the City Library opened?", "1911"),
+        ("Ingrid Solheim has chaired the board since 2019.", "number",
+         "Since which year has Ingrid Solheim chaired the board?", "2019"),
+        ("Tuition fees are due on 15 October.", "fact", "On which date are tuition fees due?", "15 October"),
+        ("Waste solvents are collected on Fridays.", "fact",
+         "On which day of the week are waste solvents collected?", "Fridays"),
+        ("Coaches leave at 9 a.m. on weekdays.", "fact", "At what time do coaches leave on weekdays?", "9 a.m."),
+        ("Employees get 28 days of leave a year.", "number", "How many days of leave do employees get a year?", "28"),
+        ("Members may borrow up to ten books at a time.", "number",
+         "How many books may members borrow at a time?", "up to ten"),
+        ("At least two people must be present in the workshop.", "number",
+         "How many people must be present in the workshop?", "At least two"),
+        ("Accidents must be reported to the safety officer within 24 hours.", "number",
+         "Within how many hours must accidents be reported to the safety officer?", "24"),
+        ("You can return most items within 30 days of delivery.", "number",
+         "Within how many days of delivery can I return most items?", "30"),
+        ("Flights must be booked at least 21 days in advance.", "number",
+         "How many days in advance must flights be booked?", "at least 21"),
+        ("Filters are changed every six months.", "number", "How often are filters changed?", "every six months"),
+        ("A cup of espresso takes 25 seconds.", "number", "How long does a cup of espresso take?", "25 seconds"),
+        ("A parcel may weigh up to 30 kg.", "number", "How much may a parcel weigh?", "up to 30 kg"),
+        ("Readers pay 20 cents for each day of delay.", "number",
+         "How much do readers pay for each day of delay?", "20 cents"),
+        ("The fee for a lost library card is 5 euros.", "number",
+         "How much is the fee for a lost library card?", "5 euros"),
+        ("For each interlibrary loan, readers pay a fee of 3 euros.", "number",
+         "What fee do readers pay for each interlibrary loan?", "3 euros"),
+        ("Press the power button for 3 seconds to switch on the player.", "number",
+         "For how many seconds should I press the power button to switch on the player?", "3"),
+        ("If acid touches the skin, rinse the skin with water for 15 minutes.", "number",
+         "For how many minutes should I rinse the skin with water if acid touches the skin?", "15"),
+        ("Acids are stored in the yellow cabinet.", "fact", "Where are acids stored?", "in the yellow cabinet"),
+        ("Leave requests must be approved by the line manager.", "fact",
+         "Who must approve leave requests?", "the line manager"),
+        ("Returned books are checked by the librarian.", "fact", "Who checks returned books?", "the librarian"),
+        ("Only trained staff may use the laser cutter.", "fact", "Who may use the laser cutter?", "trained staff"),
+        ("Everyone must wear safety goggles in the laboratory.", "fact",
+         "What must everyone wear in the laboratory?", "safety goggles"),
+        ("Visitors must leave bags, coats and umbrellas in the lockers.", "list",
+         "What must visitors leave in the lockers?", "bags, coats and umbrellas"),
+        ("There are three reading rooms: the blue room, the map room and the quiet room.", "list",
+         "Which three reading rooms are there?", "the blue room, the map room and the quiet room"),
+        ("Visitors must wear a badge.", "yes-no", "Must visitors wear a badge?", "yes"),
+        ("Visitors must not touch the exhibits.", "yes-no", "May visitors touch the exhibits?", "no"),
+        ("Vouchers cannot be exchanged for cash.", "yes-no", "Can vouchers be exchanged for cash?", "no"),
+        ("No dogs may be brought into the building.", "yes-no", "May dogs be brought into the building?", "no"),
+        ("Smoking is not allowed in the building.", "yes-no", "Is smoking allowed in the building?", "no"),
+    ],
+)  # fmt: skip
+def test_an_english_sentence_answers(sentence: str, kind: str, question: str, answer: str) -> None:
+    assert (kind, question, answer, sentence) in [*asked_of("en", sentence)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "He gets 28 days of leave a year.",
+        "It was founded in 1998.",
+        "The fee is 20 euros.",
+        "These forms must be sent to the office within ten days.",
+        "Our members may borrow ten books.",
+        "Employees usually get 28 days of leave a year.",
+        "About 30 people attended the meeting in 1998.",
+        "Employees do not get 28 days of leave a year.",
+        "Loans can be renewed twice unless another reader has reserved the book.",
+        "If they lose the card, readers pay 5 euros.",
+        "The manager said that employees get 28 days of leave.",
+        'Visitors must wear "a badge" in the building.',
+        "Set `limit: 5` to read 5 rows.",
+        "| Books must be returned within 14 days. |",
+        "Opening hours in 1998",
+        "Must visitors wear a badge?",
+        "High doses may cause headaches in children.",
+        "The commander of the fleet finally called on Jones in 1779.",
+        "She is known for the first flight over the Andes in 1930.",
+        "The presenter of the show, Kirsty Young, was ill.",
+        "News of the battles reached England in August.",
+        "The First British Empire was based on mercantilism.",
+    ],
+)
+def test_a_doubtful_english_sentence_is_refused(sentence: str) -> None:
+    assert [*asked_of("en", sentence)] == []
+
+
+def test_a_limit_that_is_denied_is_no_amount() -> None:
+    asked = [*asked_of("en", "Visitors cannot stay in the building for more than two hours.")]
+    question = "Can visitors stay in the building for more than two hours?"
+    assert [(pair.question, pair.answer) for pair in asked] == [(question, "no")]
+
+
+def test_headings_tables_and_code_are_no_sentences() -> None:
+    text = """# Loans last 14 days.
+
+| Fee | Books must be returned within 20 days. |
+
+```
+Books must be returned within 30 days.
+```
+
+    Books must be returned within 40 days.
+
+Rules for loans
+Books must be returned
+within 50 days.
+
+- Visitors must wear a badge.
+"""
+    asked = [*asked_of("en", text)]
+    assert [pair.answer for pair in asked] == ["50", "yes", "a badge", "yes"]
+    assert asked[0].sentence == "Books must be returned\nwithin 50 days."
+
+
+def test_a_title_explains_its_definites_alone() -> None:
+    sentence = "The library is closed on Sundays."
+    assert [*asked_of("en", sentence)] == []
+    assert "On which day of the week is the library closed?" in questions(asked_of("en", sentence, "Library rules"))
+
+
+def test_a_question_with_two_answers_is_dropped() -> None:
+    text = (
+        "Books can be borrowed for four weeks. Books can be borrowed for two weeks. Films can be borrowed for one week."
+    )
+    assert questions(asked_of("en", text)) == ["For how many weeks can films be borrowed?"]
+
+
+def questions(pairs: Iterable[Asked]) -> list[str]:
+    return [pair.question for pair in pairs]
+
+
+@pytest.mark.parametrize("title", PASSAGES)
+def test_what_is_asked_stands_in_the_text(title: str) -> None:
+    code, text, fewest = PASSAGES[title]
+    asked = [*asked_of(code, text, title)]
+    assert len(asked) >= fewest
+    assert asked == [*asked_of(code, text, title)]
+    assert max(Counter(pair.question for pair in asked).values()) == 1
+    for pair in asked:
+        check(code, text, pair)
+
+
+def check(code: str, text: str, pair: Asked) -> None:
+    assert pair.sentence in text
+    assert pair.question.endswith("？" if code == "zh" else "?")
+    assert question_points_outside(code, pair.question, pair.sentence) is None
+    if pair.kind == "yes-no":
+        assert pair.answer in (("是", "否") if code == "zh" else ("yes", "no"))
+    else:
+        assert pair.answer in pair.sentence
+        assert not language_of(code).contains(pair.question, pair.answer)
