@@ -172,7 +172,8 @@ def test_word_documents_and_slides(tmp_path: Path) -> None:
         'a.docx, "Staff rules / Leave"', 'a.docx, "Staff rules / Pay"', 'b.pptx, page 1, "Plan"',
     ]  # fmt: skip
     assert records[1].text.endswith("Grade | Days\nA | 31")
-    assert records[2].text.startswith("Plan\n\nOpen in Oslo\nThe office")
+    assert records[2].text.startswith("Open in Oslo\nThe office")
+    assert "\n\nCost\n\nA clerk" in records[2].text
     assert "Say it slowly." in records[2].text
     assert [(drop.reason, drop.evidence) for drop in dropped] == [("boilerplate", "Acme confidential 1 (on 2 pages)")]
 

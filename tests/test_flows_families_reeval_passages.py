@@ -7,9 +7,10 @@ import pytest
 
 from flows.families.reeval import passages as passages_module
 from flows.families.reeval.passages import EXPANSIONS, collect
+from flows.families.reeval.view import view
 from schemas.base import Provenance, Record, SourceRef, content_hash
 from schemas.reeval import Case
-from schemas.source import Passage
+from schemas.source import Passage, Place
 from tests.passing import ByHash, Passing
 
 LONG = "A tide mill stands by the harbour and grinds the grain of the whole coast. " * 60
@@ -76,3 +77,11 @@ def test_neither_cases_nor_passages_are_in_memory(monkeypatch: pytest.MonkeyPatc
     finally:
         tracemalloc.stop()
     assert peak < 600 * len(LONG) / 3
+
+
+def test_a_passage_of_a_document_shows_its_place() -> None:
+    place = Place(
+        document="handbook.pdf", headings=("Travel", "Reimbursement"), page=12, start=0, end=9, checksum="0" * 64
+    )
+    assert view(passage(1).revised(place=place)).tags == ('handbook.pdf, page 12, "Travel / Reimbursement"',)
+    assert view(passage(1)).tags == ()

@@ -26,7 +26,8 @@ MOST_ACROSS = 0.3
 """Share of a page's lines that may cross the gap between two columns: titles, wide tables."""
 MOST_LEVELS = 4
 
-_BULLET = re.compile(r"(?:[•◦▪■●‣∙·–—*-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
+_BULLET = re.compile(r"(?:[•◦▪■●‣∙]|(?P<unsure>[·–—*-]|\(?(?:\d{1,3}|[a-zA-Z])[.)]))\s")
+"""What an item of a list begins with; the unsure also begin a line in the middle of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,9 @@ def _begins(run: Sequence[Placed], placed: Placed, levels: _Levels, usual: float
     if level:
         return not below or distance > WIDER * max(usual, 1.0)
     ended = ends_sentence(above.text)
-    if (below and distance > WIDER * usual) or (_BULLET.match(line.text) and (below or ended)):
+    in_list = _BULLET.match(run[0].line.text)
+    bullet = _BULLET.match(line.text)
+    if (below and distance > WIDER * usual) or (bullet and (ended or in_list or not bullet["unsure"])):
         return True
-    indented = line.left - above.left > INDENT * line.size and not _BULLET.match(run[0].line.text)
+    indented = line.left - above.left > INDENT * line.size and not in_list
     return ended and (not below or indented or run[-1].edge - above.right > SHORTER * run[-1].width)

@@ -14,6 +14,8 @@ from data.sources.documents.document import Block, Document, Removed, Unreadable
 
 MOST_UNPACKED = 256 * 2**20
 """Bytes of all parts together; a ZIP bomb has more."""
+UNNAMED = "PowerPoint Presentation"
+"""The title of a file to which nobody gave one; then the first slide's title is the document's."""
 _LEGACY = b"\xd0\xcf\x11\xe0"
 """How a file that Office encrypted begins, and one of an Office before 2007."""
 
@@ -77,13 +79,16 @@ def read_pptx(content: bytes) -> Document:
         title = one_line(file.core_properties.title or "")
     except (PythonPptxError, KeyError, ValueError, zipfile.BadZipFile, SyntaxError, AttributeError) as error:
         raise Unreadable("damaged", one_line(str(error))) from error
-    counts = running([block.text for block in slide] for slide in slides)
+    counts = running([block.text for block in slide if not block.level and block.text] for slide in slides)
     every = [block for slide in slides for block in slide]
-    blocks = [block for block in every if form(block.text) not in counts]
-    first = next((block.text for block in blocks if block.level), None)
-    top = Block(title if title and title != "PowerPoint Presentation" else first or "", level=1)
-    lines = (block.text for block in every if form(block.text) in counts)
-    return Document(top.text or None, [top, *blocks], list(removed_lines(lines, counts)))
+    blocks = [block for block in every if block.level or form(block.text) not in counts]
+    lines = (block.text for block in every if not block.level and form(block.text) in counts)
+    removed = list(removed_lines(lines, counts))
+    if title and title != UNNAMED:
+        return Document(title, [Block(title, level=1), *blocks], removed)
+    return Document(
+        every[0].text if every else None, [Block(block.text, 1) for block in every[:1]] + blocks[1:], removed
+    )
 
 
 def _of_slide(slide: Any, number: int) -> Iterator[Block]:

@@ -42,5 +42,6 @@ def view(record: Record) -> View:
                 listing=Listing("The passages", tuple(passages)),
             )
         case Passage():
-            return View(title=record.title or "without a title", lines=(Line("text", (record.text,)),))
+            place = (str(record.place),) if record.place is not None else ()
+            return View(title=record.title or "without a title", tags=place, lines=(Line("text", (record.text,)),))
     raise TypeError(f"ReEval has no {type(record).__name__}")
