@@ -17,8 +17,9 @@ from flows.construct.counting import AccountingError, part_summary
 from flows.construct.engine import Context, Drop, Slot, Step, each, expand
 from flows.construct.estimates import Expected
 from flows.construct.preparing import attempts, calls_ahead, expected_calls
+from flows.construct.sampling import Sample
 from flows.construct.settings import Undeclared
-from flows.construct.stages import PEOPLE, Build, RebuiltParts, Sample, StageRef
+from flows.construct.stages import PEOPLE, Build, RebuiltParts, StageRef
 from flows.llm.model import Out, Prompt, TransportError, Usage
 from flows.llm.rules import Rules
 from flows.project.project import Project

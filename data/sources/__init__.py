@@ -14,6 +14,7 @@ from data.sources.mapped import GIVEN_FIELDS
 from data.sources.spec import (
     NO_OFFSET,
     NO_SUCH_FILE,
+    PART,
     Entry,
     Reader,
     Row,
@@ -30,6 +31,7 @@ __all__ = [
     "DATA_SETS",
     "FORMATS",
     "MAPPED",
+    "PART",
     "Entry",
     "Row",
     "SourceError",
@@ -79,6 +81,12 @@ FORMATS: Mapping[str, Mapping[type, Reader]] = {
         Passage: touchstone.passages,
         Assignment: touchstone.assignments,
     },
+    PART: {
+        Statement: touchstone.statements,
+        QASource: touchstone.questions,
+        Passage: touchstone.passages,
+        Assignment: touchstone.assignments,
+    },
 }
 _SQUAD = "SQuAD (Rajpurkar et al. 2018, https://rajpurkar.github.io/SQuAD-explorer/)"
 _TIMEQA = "TimeQA (Chen et al. 2021, https://github.com/wenhuchen/Time-Sensitive-QA)"
@@ -120,7 +128,9 @@ def check_source(spec: SourceSpec, shape: type) -> None:
     if spec.revision is not None and not spec.is_remote:
         raise SourceError(f"{spec.path}: revision: only a data set on the Hub or a URL has one; leave it out")
     spec = spec.at_hand
-    if spec.format == "touchstone":
+    if spec.format == PART:
+        pass  # whether there is one, and what it gives, the configuration says
+    elif spec.format == "touchstone":
         touchstone.parts(spec.path)
     elif spec.format == "documents":
         documents.files(spec)
@@ -271,9 +281,9 @@ class _Door(Generic[S]):
 
     def _record(self, entry: Entry) -> S:
         values = {
+            "source": SourceRef(source=self._name, id=entry.id, licence=self._spec.licence),
             **entry.values,
             "key": self._key(entry),
-            "source": SourceRef(source=self._name, id=entry.id, licence=self._spec.licence),
         }
         if self._shape is QASource:
             values |= _answers(entry.values["answers"], entry.values.get("answer_starts", ()))

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from data.checksum import checksum
 from data.sources import documents, touchstone
-from data.sources.spec import ATTRIBUTION, NO_SUCH_FILE, SourceError, SourceSpec
+from data.sources.spec import ATTRIBUTION, NO_SUCH_FILE, PART, SourceError, SourceSpec
 
-READERS = {"hotpotqa": 2, "touchstone": 2}
+READERS = {"hotpotqa": 2, "touchstone": 3}
 """Format -> version of its reader, if it is not 1: raised when the reader gives other records."""
 
 
@@ -14,7 +14,8 @@ def source_fingerprint(spec: SourceSpec) -> dict[str, object]:
     """Return the specification with the version of its reader, and checksums of its files in place of their folder.
 
     A data set on the Hub is identified by its commit. A URL is identified by its checksum as any file is, so that a
-    new ETag for the same bytes rebuilds nothing. What only a card shows does not count. Raises `SourceError`.
+    new ETag for the same bytes rebuilds nothing. A part is identified by its name; what it holds, its stage says. What
+    only a card shows does not count. Raises `SourceError`.
     """
     spec = spec.at_hand
     settings = spec.model_dump(mode="json", exclude={"path", "revision", *ATTRIBUTION})
@@ -22,6 +23,8 @@ def source_fingerprint(spec: SourceSpec) -> dict[str, object]:
         settings["reader"] = READERS[spec.format]
     if spec.format == "hub":
         return {**settings, "name": spec.path, **({"revision": spec.revision} if spec.revision else {})}
+    if spec.format == PART:
+        return {**settings, "name": spec.path}
     if spec.format == "documents":
         checksums = {name: _checksum(path) for name, path in documents.files(spec)}
         return {**settings, "name": spec.name, "sha256": checksums}

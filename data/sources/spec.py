@@ -1,15 +1,15 @@
 """Sources as the configuration names them, rows as their formats see them, and the errors in both."""
 
 import glob
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from pydantic import Field, SerializationInfo, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, SerializationInfo, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from schemas.base import Frozen, content_hash
+from schemas.base import Frozen, Record, content_hash
 from schemas.errors import WrongInput, nearest
 from schemas.rubric import Turn
 from schemas.source import SupportingDocument
@@ -23,6 +23,8 @@ WEB_ADDRESS = r"^https?://[^\s<>]+$"
 NO_SUCH_FILE = "no such file; paths are relative to the configuration file"
 ATTRIBUTION = ("title", "authors", "homepage", "licence_url")
 """Settings of a source that only a card shows: no row depends on them."""
+PART = "part"
+"""The format of a part of the same configuration, which is read as it is built."""
 FINGERPRINT = "fingerprint"
 """Key in the context of a dump: a function that gives a source's fingerprint, to be dumped in place of its path."""
 
@@ -32,7 +34,7 @@ class SourceError(WrongInput):
 
 
 class SourceSpec(Frozen):
-    """A source as the configuration names it."""
+    """A source as the configuration names it; `{part: FAMILY-PART}` is a part of the same configuration."""
 
     format: str
     path: str = Field(
@@ -64,6 +66,19 @@ class SourceSpec(Frozen):
         None, exclude=True, repr=False, description="Where the copy of a URL lies; not for users"
     )
     url: str | None = Field(None, exclude=True, repr=False, description="Of a copy, what it is of; not for users")
+    records: Callable[[], Iterable[Record]] | None = Field(
+        None, exclude=True, repr=False, description="Gives the records of a part; not for users"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_a_part(cls, given: Any) -> Any:
+        """Read `{part: documents-pairs}` as a source of the format `part`."""
+        if not isinstance(given, Mapping) or PART not in given:
+            return given
+        if not {"format", "path"}.isdisjoint(given):
+            raise ValueError("part stands in place of format and path: leave them out")
+        return {"format": PART, "path": given[PART], **{key: value for key, value in given.items() if key != PART}}
 
     @model_serializer(mode="wrap")
     def _dumped(self, dump: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, object]:

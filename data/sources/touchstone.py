@@ -1,11 +1,12 @@
-"""Accepted records of any part as the source of another part."""
+"""Accepted records of any part as the source of another part: of a build's file, or of the same configuration."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from data.sources.files import parquet_rows
 from data.sources.spec import Entry, Row, SourceSpec, shortened
+from schemas.source import Assignment, Passage, QASource, Statement
 
 _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
 _COLUMNS = (
@@ -13,7 +14,7 @@ _COLUMNS = (
     "question", "answers", "evidence", "sides", "answer_original", "answer_manipulated",
     "single_hop_question", "single_hop_answer",
     "answer", "aliases", "original_answer", "evidence_question_focused", "title",
-    "task", "kind", "reference", "language",
+    "task", "kind", "reference", "language", "place",
 )  # fmt: skip
 _EVIDENCE = ("evidence_question_focused", "evidence", "original")
 """Fields that may hold evidence; the first that a row has counts."""
@@ -29,7 +30,7 @@ def statements(spec: SourceSpec) -> Iterator[Entry]:
     for row in rows(spec):
         text = row.text("text" if "text" in row.values else "original")
         topic = row.values.get("topic")
-        yield Entry(row.text("key"), {"text": text.strip(), "topic": topic}, evidence=text)
+        yield Entry(row.text("key"), {"text": text.strip(), "topic": topic, **_kept(row, "source")}, evidence=text)
 
 
 def questions(spec: SourceSpec) -> Iterator[Entry]:
@@ -43,7 +44,8 @@ def questions(spec: SourceSpec) -> Iterator[Entry]:
     """
     for row in rows(spec):
         id_ = row.text("key")
-        values: dict[str, object] = {"question": row.text("question"), "evidence": _evidence(row)}
+        kept = _kept(row, "language", "source")
+        values: dict[str, object] = {"question": row.text("question"), "evidence": _evidence(row), **kept}
         if "answer_original" in row.values:
             values["answers"] = (row.text("answer_original"),)
             values["sides"] = (
@@ -61,7 +63,8 @@ def questions(spec: SourceSpec) -> Iterator[Entry]:
         yield Entry(id_, values, evidence=row.text("question"))
         if "single_hop_question" in row.values:
             asked = row.text("single_hop_question")
-            single = {"question": asked, "answers": (row.text("single_hop_answer"),), "evidence": _evidence(row)}
+            answers = (row.text("single_hop_answer"),)
+            single = {"question": asked, "answers": answers, "evidence": _evidence(row), **kept}
             yield Entry(f"{id_}#single-hop", single, evidence=asked)
 
 
@@ -71,7 +74,8 @@ def passages(spec: SourceSpec) -> Iterator[Entry]:
         if "text" not in row.values and not _holders(row):
             row.value("evidence")  # raises: it has none
         text = (row.text("text") if "text" in row.values else _evidence(row)) or ""
-        yield Entry(row.text("key"), {"text": text, "title": row.title()}, evidence=shortened(text))
+        kept = _kept(row, "language", "place", "source")
+        yield Entry(row.text("key"), {"text": text, "title": row.title(), **kept}, evidence=shortened(text))
 
 
 def assignments(spec: SourceSpec) -> Iterator[Entry]:
@@ -89,8 +93,25 @@ def assignments(spec: SourceSpec) -> Iterator[Entry]:
             "text": text,
             "reference": row.text("reference"),
             "language": row.text("language"),
+            **_kept(row, "source"),
         }
         yield Entry(row.text("key"), values, evidence=shortened(text))
+
+
+def gives(fields: Container[str], shape: type) -> bool:
+    """Return whether records with these fields can be read as `shape`."""
+    enough: Mapping[type, Sequence[tuple[str, ...]]] = {
+        Statement: [("text",), ("original",)],
+        QASource: [("question", "answer"), ("question", "answers"), ("question", "answer_original")],
+        Passage: [("text",), *((name,) for name in _EVIDENCE)],
+        Assignment: [("kind", "text", "reference", "language")],
+    }
+    return any(all(name in fields for name in names) for names in enough[shape])
+
+
+def _kept(row: Row, *names: str) -> dict[str, object]:
+    """Return what a record keeps of a row as it is, if the row has it: its language, its place in a document, ..."""
+    return {name: row.values[name] for name in names if row.values.get(name) is not None}
 
 
 def _evidence(row: Row) -> str | None:
@@ -116,6 +137,17 @@ def parts(path: str) -> list[Path]:
 
 
 def rows(spec: SourceSpec) -> Iterator[Row]:
-    """Yield the rows of the file, or of its shards in order, with the fields that are read here."""
+    """Yield the rows of the part, or of the file or its shards in order, with the fields that are read here.
+
+    Of a part, a row's `source` is the first of the record's own, if it has any.
+    """
+    if spec.records is not None:
+        for number, record in enumerate(spec.records(), 1):
+            values = record.model_dump(mode="json")
+            row = {name: values[name] for name in _COLUMNS if name in values}
+            sources = [values["source"]] if isinstance(values.get("source"), dict) else []
+            sources += (values.get("provenance") or {}).get("sources") or []
+            yield Row(spec.name, f"row {number}", {**row, **({"source": sources[0]} if sources else {})})
+        return
     for part in parts(spec.path):
         yield from parquet_rows(str(part), _COLUMNS)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from flows.construct.engine import Family, Part, RecordStep
 from flows.construct.preparing import prepared_step
 from flows.construct.reviewed import reviewed_keys
-from flows.construct.stages import Build, StageRef
+from flows.construct.stages import SOURCE, Build, StageRef
 from schemas.errors import Failed
 from schemas.manifest import PartManifest, ShardManifest, StageManifest
 
@@ -63,7 +63,8 @@ def part_summary(build: Build, family: Family, part: Part) -> PartManifest:
         assert manifest is not None, f"{ref} is not finished"
         step = build.step(ref)
         arrived = len(build.arriving(ref))
-        if build.before(ref) and manifest.planned != arrived and (step is None or step.keeps_count):
+        counts = ref.step != SOURCE and (step is None or step.keeps_count)
+        if build.before(ref) and manifest.planned != arrived and counts:
             raise AccountingError(f"{ref}: {arrived} records came in, but {manifest.planned} were planned")
         manifests.append(manifest)
     kept = manifests[-1].kept

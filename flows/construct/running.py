@@ -20,6 +20,7 @@ from data.stage_files import LongTextShardWriter, ShardWriter, StageFiles, new_m
 from flows.construct.counting import AccountingError, finish
 from flows.construct.engine import Context, Drop, RecordStep, SetContext, SetStep, Slot
 from flows.construct.files_step import FilesContext, FilesStep, RowFile
+from flows.construct.part_sources import opened
 from flows.construct.people import People
 from flows.construct.preparing import prepared_step, step_context
 from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
@@ -283,7 +284,7 @@ def run_source(build: Build, ref: StageRef) -> StageManifest:
     seen = Seen()
     with writer:
         for spec in specs:
-            records = read_source(spec, part.source, writer.drop)  # type: ignore[type-var]
+            records = read_source(opened(build, spec), part.source, writer.drop)  # type: ignore[type-var]
             while some := list(islice(records, AT_ONCE)):
                 first = seen.known([record.key for record in some]) if several else {}
                 for record in some:

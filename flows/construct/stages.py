@@ -7,18 +7,18 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Generic
+from typing import Any
 
-from data.sources import SourceSpec
+from data.sources import PART, SourceSpec
 from data.sources.fingerprint import source_fingerprint
 from data.sources.spec import FINGERPRINT
 from data.stage_files import Joined, Stage, StageFiles
 from data.store import Store
 from flows.construct.arrivals import Folders, History
 from flows.construct.embed import Embedder
-from flows.construct.engine import Family, Part, RecordStep, SetStep, Step, StepContext, seeded
-from flows.construct.records import R, Records
+from flows.construct.engine import Family, Part, RecordStep, SetStep, Step, StepContext
+from flows.construct.records import Records
+from flows.construct.sampling import Sample
 from flows.construct.settings import FamilySettings, sources_of
 from flows.llm.model import Model, Prompt, Usage
 from schemas.base import Record, content_hash
@@ -27,7 +27,6 @@ from schemas.verdict import Verdict
 
 SOURCE = "source"
 PEOPLE = "people"
-PILOT = "pilot"
 
 
 @dataclass(frozen=True)
@@ -62,37 +61,6 @@ class RebuiltParts:
     parts: tuple[str, ...]
     take: int | None = None
     """How many of their input records to take, evenly spread; None for all."""
-
-
-class Sample(Generic[R]):
-    """Some records of a stage, in memory."""
-
-    def __init__(self, records: Records[R], count: int, seed: int | None = None) -> None:
-        """Take `count` records, evenly spread, since records may be ordered by source or task.
-
-        One record is taken from each of `count` equal stretches: drawn by the `seed`, or else the first.
-        """
-        count = min(count, len(records))
-        starts = [number * len(records) // count for number in range(count)]
-        places = set(starts)
-        if seed is not None:
-            stretches = pairwise([*starts, len(records)])
-            places = {seeded(seed, PILOT, start).randrange(start, stop) for start, stop in stretches}
-        self._records = [record for place, record in enumerate(records) if place in places]
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __iter__(self) -> Iterator[R]:
-        return iter(self._records)
-
-    def slice(self, start: int, stop: int) -> Iterator[R]:
-        """Records `start` to `stop` (exclusive)."""
-        return iter(self._records[start:stop])
-
-    def record_keys(self) -> Iterator[str]:
-        """Yield the keys of all records."""
-        return (record.key for record in self._records)
 
 
 class Build:
@@ -186,7 +154,15 @@ class Build:
         place = stages.index(ref)
         if place:
             return (stages[place - 1],)
-        return tuple(self.stages(family, maker)[-1] for maker in family.makers(part))
+        read = (self.part_of(spec) for _, spec in self.named_sources(family, part) if spec.format == PART)
+        makers = ((family, maker) for maker in family.makers(part))
+        return tuple(self.stages(*other)[-1] for other in (*makers, *read))
+
+    def part_of(self, spec: SourceSpec) -> tuple[Family, Part]:
+        """Return the part of this configuration that a source names."""
+        name, _, part = spec.path.partition("-")
+        family = self.families[name].family
+        return family, family.part(part)
 
     def needs(self, ref: StageRef) -> tuple[StageRef, ...]:
         """Return the stages that have to be finished before this one can start."""
@@ -319,6 +295,8 @@ class Build:
         key = spec.model_dump_json()
         if key not in self._sources:
             self._sources[key] = source_fingerprint(spec)
+        if spec.format == PART:
+            return {**self._sources[key], "stage": self.fingerprint(self.stages(*self.part_of(spec))[-1])}
         return self._sources[key]
 
     # ---- reading ----

@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from data.sources import PART
+from data.sources.touchstone import gives
 from flows.construct.engine import Family
-from flows.construct.settings import FamilySettings, sources_of
+from flows.construct.part_sources import families_read, sources_read
+from flows.construct.settings import FamilySettings
 from flows.llm.model import Model
 from flows.project.config_problems import source_problems
 from flows.project.models import Models
@@ -26,6 +29,7 @@ def check_config(config: Config, models: Models, path: Path) -> None:
         except WrongInput as error:
             lines += error.problems
             named = None
+        lines += (f"{path}: families.{family.name}.{problem}" for problem in _part_problems(config, family, settings))
         lines += (f"{path}: families.{family.name}.{problem}" for problem in _problems(family, settings, named))
     if lines:
         raise ConfigError(*dict.fromkeys(lines))
@@ -70,6 +74,40 @@ def study_problems(config: Config) -> Iterator[str]:
         yield "rubric: its work is reviewed, and may go back to whoever has left; name another"
 
 
+def _part_problems(config: Config, family: Family, settings: FamilySettings) -> Iterator[str]:
+    """Yield a problem for each source that is a part, if it does not exist, comes later, or gives no such records."""
+    others = {
+        f"{other.name}-{part.name}": part
+        for other, its_settings in config.chosen()
+        if other is not family
+        for part in other.wanted(its_settings)
+    }
+    for part, setting, spec in sources_read(family, settings):
+        assert isinstance(part.source, type)
+        if spec.format != PART:
+            continue
+        if (source := others.get(spec.path)) is None:
+            yield (
+                f"{setting}: part {spec.path}: no other family of this configuration builds such a part; "
+                f"{nearest(spec.path, sorted(others)) if others else 'name the family that does, under families'}"
+            )
+        elif not gives(source.item.model_fields, part.source):
+            yield f"{setting}: part {spec.path}: gives no {part.source.__name__}; name another"
+        elif family.name in _read_by(config, spec.path.partition("-")[0]):
+            yield f"{setting}: part {spec.path}: is made from a part of {family.name} itself; leave one of them out"
+
+
+def _read_by(config: Config, name: str) -> set[str]:
+    """Return the families that a family reads, or that those read."""
+    direct = {family.name: families_read(family, settings) for family, settings in config.chosen()}
+    reached: set[str] = set()
+    ahead = {name}
+    while ahead:
+        ahead = {read for reader in ahead for read in direct.get(reader, ())} - reached
+        reached |= ahead
+    return reached
+
+
 def _problems(family: Family, settings: FamilySettings, models: dict[str, Model] | None) -> Iterator[str]:
     """Yield what keeps a family from being built, with its place in the settings; without models, what shows so far."""
     shown = list(_shown_problems(family, settings, models))
@@ -84,10 +122,8 @@ def _problems(family: Family, settings: FamilySettings, models: dict[str, Model]
 def _shown_problems(family: Family, settings: FamilySettings, models: dict[str, Model] | None) -> Iterator[str]:
     own = list(family.problems(settings, models)) if family.problems is not None and models is not None else []
     yield from own
-    wanted = family.wanted(settings)
-    reading = [part for part in wanted if not family.makers(part)]
-    named = [(part, setting, spec) for part in reading for setting, spec in sources_of(settings, part.sources)]
-    if not named and not own and not any(part.planned for part in reading):
+    reading = [part for part in family.wanted(settings) if not family.makers(part)]
+    if not any(sources_read(family, settings)) and not own and not any(part.planned for part in reading):
         settings_of_sources = dict.fromkeys(name for part in reading for name in part.sources)
         yield f"{' or '.join(settings_of_sources)}: no source is named; name one"
     yield from source_problems(family, settings)

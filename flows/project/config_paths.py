@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from data.sources import PART
+
 SQLITE = "sqlite:///"
 
 
@@ -72,7 +74,7 @@ def _with_source_paths(value: Any, folder: Path) -> Any:
     if not isinstance(value, dict):
         return value
     placed = {key: _with_source_paths(inner, folder) for key, inner in value.items()}
-    if "path" in value and value.get("format", "hub") != "hub":
+    if "path" in value and value.get("format", "hub") not in ("hub", PART):
         placed["path"] = _joined(value["path"], folder)
     if isinstance(blacklists := value.get("blacklists"), dict):
         placed["blacklists"] = {language: _joined(path, folder) for language, path in blacklists.items()}

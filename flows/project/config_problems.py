@@ -7,9 +7,10 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from data.sources import check_source
-from data.sources.spec import NO_SUCH_FILE
+from data.sources.spec import NO_SUCH_FILE, PART
 from flows.construct.engine import Family
-from flows.construct.settings import FamilySettings, sources_of
+from flows.construct.part_sources import sources_read
+from flows.construct.settings import FamilySettings
 from schemas.errors import WrongInput, alike, in_short, nearest
 
 SECRETIVE = frozenset({"model", "models", "base_url", "api_key_env", "cache", "store", "annotation"})
@@ -101,7 +102,7 @@ def missing_files(raw: Any, place: str) -> Iterator[str]:
         path, format_ = raw.get("path"), raw.get("format", "hub")
         if (
             isinstance(path, str)
-            and format_ not in ("hub", "touchstone", "documents")  # folders, too
+            and format_ not in ("hub", "touchstone", "documents", PART)  # folders, too
             and "://" not in path
             and not Path(path).is_file()
         ):
@@ -115,14 +116,13 @@ def missing_files(raw: Any, place: str) -> Iterator[str]:
 
 def source_problems(family: Family, settings: FamilySettings) -> Iterator[str]:
     """Yield "setting: problem" for each source that cannot be read, as far as its first row tells."""
-    for part in family.wanted(settings):
-        for setting, spec in sources_of(settings, part.sources) if not family.makers(part) else ():
-            if spec.is_url and spec.copied is None:
-                continue  # a build fetches it, once the text is right
-            try:
-                check_source(spec, part.source)  # type: ignore[arg-type]
-            except WrongInput as error:
-                yield f"{setting}: {error}"
+    for part, setting, spec in sources_read(family, settings):
+        if spec.is_url and spec.copied is None:
+            continue  # a build fetches it, once the text is right
+        try:
+            check_source(spec, part.source)  # type: ignore[arg-type]
+        except WrongInput as error:
+            yield f"{setting}: {error}"
 
 
 def _keys_at(model: type[BaseModel], where: Sequence[Any]) -> set[str]:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from data.sources.spec import SourceSpec
 from flows.construct.engine import Family
+from flows.construct.part_sources import families_read
 from flows.construct.people import People
 from flows.construct.settings import FamilySettings
 from flows.families import family_names, load_family
@@ -178,8 +179,15 @@ class Config(BaseModel):
         return Path(STORE) if "://" in self.store else Path(self.store)
 
     def chosen(self) -> list[tuple[Family, FamilySettings]]:
-        """Return the configured families with their settings."""
-        return [(load_family(name), settings) for name, settings in self.families.items()]
+        """Return the configured families with their settings, in the order of building: each after those it reads."""
+        left = {name: (load_family(name), settings) for name, settings in self.families.items()}
+        chosen = []
+        while left:
+            reads = {name: families_read(*family) & left.keys() - {name} for name, family in left.items()}
+            # Of families that read each other, the first comes first; the configuration's check refuses them.
+            first = next((name for name in left if not reads[name]), next(iter(left)))
+            chosen.append(left.pop(first))
+        return chosen
 
     def asking(self) -> dict[str, tuple[Family, People]]:
         """Return, by the rubric's name, each family and part's people whom the configuration asks."""

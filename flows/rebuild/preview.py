@@ -242,7 +242,7 @@ def _sources(project: Project, store: Store, missing: tuple[StageRef, ...]) -> I
     """Yield the differences of the source records from those of the last build, part by part."""
     built = last_manifest(project.out)
     for ref in missing:
-        if ref.step != SOURCE:
+        if ref.step != SOURCE or any(project.build.manifest(needed) is None for needed in project.build.needs(ref)):
             continue
         runner_here(project, project.build).run([ref])  # reading costs nothing
         part = built.part(ref.family, ref.part) if built else None

@@ -38,6 +38,7 @@ from data.whole_file import write_whole
 from flows.annotate.work import Collected, last_pull
 from flows.construct.engine import Family
 from flows.construct.evaluation import Scorer
+from flows.construct.part_sources import original_sources
 from flows.construct.reviewed import judged_keys
 from flows.construct.stages import StageRef
 from flows.families import citation
@@ -303,7 +304,7 @@ def _private_facts(
     packaged = sample_path().resolve().parent
     for family in {config.family.name: config.family for config in configs if config.rows.held_out}.values():
         lines = family.with_makers({config.part.name for config in configs if config.family is family})
-        sources = [spec for part in lines for _, spec in project.build.named_sources(family, part)]
+        sources = [spec for part in lines for spec in original_sources(project.build, family, part)]
         files = [spec for spec in sources if not spec.is_remote and Path(spec.path).resolve().parent != packaged]
         played = {model for role, model in models.items() if role.split(".")[0] == family.name}
         yield PrivateFacts(

@@ -19,6 +19,7 @@ from data.seen import Hashes, place_of, sorted_hashes
 from data.sources import SourceSpec, name_of
 from flows.construct.embed import CHINESE_SHARE, chinese_share
 from flows.construct.engine import Family, Part
+from flows.construct.part_sources import original_sources, origins
 from flows.construct.reviewed import reviewed_keys
 from flows.project.output_files import accepted_files
 from flows.project.project import Project
@@ -165,7 +166,8 @@ def mixed_sources(project: Project, family: Family, part: Part, kind: Mapping[st
     """
     settings = project.build.families[family.name].settings
     if part.released is not None and part.released.mixes is not None:
-        return source_refs(part.released.mixes(settings, kind))
+        mixed = part.released.mixes(settings, kind)
+        return source_refs(origin for spec in mixed for origin in origins(project.build, spec))
     return source_refs(line_sources(project, family, part))
 
 
@@ -177,7 +179,7 @@ def source_refs(specs: Iterable[SourceSpec]) -> list[SourceRef]:
 def line_sources(project: Project, family: Family, part: Part) -> list[SourceSpec]:
     """Return the sources of a part and of the parts that it is made from."""
     makers = family.with_makers([part.name])
-    return [spec for maker in makers for _, spec in project.build.named_sources(family, maker)]
+    return [spec for maker in makers for spec in original_sources(project.build, family, maker)]
 
 
 def record_of(part: Part, row: Mapping[str, Any]) -> Any:

@@ -130,7 +130,7 @@ def part_lines(
         arrived = sum(stage.kept for stage in before)
     else:
         before = [stages[SOURCE]] if SOURCE in stages else []
-        count = _incoming(build, family, part, before)
+        count = _incoming(build, family, part, before, records)
         arrived = sum(stage.kept for stage in before)
         if part.planned is not None and pilot is not None and not arrived:
             arrived = min(part.planned(settings), pilot.limit or count)
@@ -234,17 +234,24 @@ def _counted_as_now(pilot: BuildManifest | None, family: Family, step: Step, set
     return isinstance(then, Mapping) and all(then.get(name) == value for name, value in now.items())
 
 
-def _incoming(build: Build, family: Family, part: Part, pilot: Sequence[StageManifest]) -> int:
-    """Return the number of a part's source records: counted in its files, or as many as its step is to write."""
-    from data.sources import read_source
+def _incoming(
+    build: Build,
+    family: Family,
+    part: Part,
+    pilot: Sequence[StageManifest],
+    made: Mapping[tuple[str, str], int],
+) -> int:
+    """Return the number of a part's source records: counted in its files, as many as parts before it are estimated to
+    have `made`, or as many as its step is to write."""
+    from data.sources import PART, read_source
 
     ref = StageRef(family.name, part.name, SOURCE)
     specs = build.source_specs(ref)
     if not specs:
         wanted = part.planned(build.families[family.name].settings) if part.planned else 0
         return min(wanted, build.limit) if build.limit else wanted
-    if (made := build.manifest(ref)) is not None:
-        return made.kept
+    if (finished := build.manifest(ref)) is not None:
+        return finished.kept
     for stage in pilot:
         if stage.fingerprint == build.fingerprint(ref):
             return stage.kept
@@ -252,8 +259,12 @@ def _incoming(build: Build, family: Family, part: Part, pilot: Sequence[StageMan
     records: Iterator[Record] = chain.from_iterable(
         read_source(spec, part.source, lambda dropped: None)  # type: ignore[type-var]
         for spec in specs
+        if spec.format != PART
     )
-    return len(np.unique(sorted_hashes(record.key for record in records)))  # a source that is listed twice counts once
+    read = [build.part_of(spec) for spec in specs if spec.format == PART]
+    parts = sum(made[other.name, source.name] for other, source in read)
+    # A source that is listed twice counts once.
+    return parts + len(np.unique(sorted_hashes(record.key for record in records)))
 
 
 def _line(

@@ -17,6 +17,7 @@ from rich.status import Status
 from data.checksum import checksum
 from data.sources import read_source
 from flows.construct.engine import Family, Part
+from flows.construct.part_sources import opened
 from flows.construct.people import in_words
 from flows.construct.settings import sources_of
 from flows.construct.stages import PEOPLE, StageRef
@@ -235,7 +236,7 @@ def _verify_parts(project: Project, name: str, sources: Path | None, console: Co
         faults = 0
         faults_found = part.verify(accepted(), context)
         if sources is not None and part.against is not None:
-            read_again = _read_again(sources, family, part)
+            read_again = _read_again(sources, project, family, part)
             against = part.against(accepted_rows(project, name, part), read_again, context)
             faults_found = chain(faults_found, against)
         for fault in faults_found:
@@ -255,14 +256,14 @@ def _verify_parts(project: Project, name: str, sources: Path | None, console: Co
     return total
 
 
-def _read_again(config: Path, family: Family, part: Part) -> Iterator[Any]:
-    """Yield the source records of the part's makers, read from the sources of a configuration."""
+def _read_again(config: Path, built: Project, family: Family, part: Part) -> Iterator[Any]:
+    """Yield the source records of the part's makers, read from the sources of a configuration, and from built parts."""
     settings = Project(config, Path()).config.families.get(family.name)
     if settings is None:
         raise WrongInput(f"{config}: families.{family.name}: is missing; name the configuration that it was built from")
     for maker in family.makers(part):
         for _, spec in sources_of(settings, maker.sources):
-            yield from read_source(spec, maker.source, lambda dropped: None)  # type: ignore[type-var, arg-type]
+            yield from read_source(opened(built.build, spec), maker.source, lambda dropped: None)  # type: ignore[type-var, arg-type]
 
 
 def _file_faults(project: Project, family: str) -> Iterator[str]:
