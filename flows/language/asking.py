@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from flows.language import Asked, language_of
 from flows.language.en import asking as en
 from flows.language.pointing import question_points_outside
+from flows.language.zh import asking as zh
 
 __all__ = ["Asked", "asked_of"]
-_ASKING = {"en": en.asked_of_sentence}
+_ASKING = {"en": en.asked_of_sentence, "zh": zh.asked_of_sentence}
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)\s*$|\Z)", re.MULTILINE | re.DOTALL)
 _NO_PROSE = re.compile(r"^(?: {4,}|\t|#|\s*\||.*\|.*\||.*\t.*\t|\s*[-=*_]{3,}\s*$|\s*$)")
 """Lines of code, headings, table rows, rules and blanks."""
