@@ -246,6 +246,11 @@ def test_an_english_sentence_answers(sentence: str, kind: str, question: str, an
         "The presenter of the show, Kirsty Young, was ill.",
         "News of the battles reached England in August.",
         "The First British Empire was based on mercantilism.",
+        "Alington may well be known for having met Tallulah Bankhead.",
+        "Iraqi nationality is transmitted by one's parents.",
+        "The Yongzheng Emperor died.",
+        "An adoption costs 120 euros for a dog and 80 euros for a cat.",
+        "Dogs with a red collar may only be handled by senior staff.",
     ],
 )
 def test_a_doubtful_english_sentence_is_refused(sentence: str) -> None:
@@ -305,6 +310,8 @@ def test_a_chinese_sentence_answers(sentence: str, kind: str, question: str, ans
         "小五郎应京都寺院的邀请来到京都。",
         "吉姆在周日12场单人赛中赢得胜利。",
         "员工每年享有多少天年假？",
+        "节目只于每日下午五时至翌日清晨播出。",
+        "经济学者教授是福大的首任校长。",
         "，。",
     ],
 )

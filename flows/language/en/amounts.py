@@ -138,7 +138,7 @@ def prices(clause: Clause) -> Iterator[Asking]:
     """ "A ticket costs 3 euros", "Readers pay a fee of 5 euros for a lost card", "The fee for a copy is $2"."""
     fee = _FEE.fullmatch(clause.rest)
     paid = fee or _PAID.fullmatch(clause.rest)
-    if paid is None or "," in paid["after"] or re.match(r" (?:and|or|to|in)\b", paid["after"]):
+    if paid is None or "," in paid["after"] or re.search(r"^ (?:and|or|to|in)\b|\b(?:and|or) .*\d", paid["after"]):
         return
     verb = paid["before"].strip()
     if bool(verb) != clause.modal or (fee and clause.is_copular):
@@ -183,7 +183,9 @@ def numbers_of_things(clause: Clause) -> Iterator[Asking]:
     last = noun.partition(" of ")[0].rsplit(maxsplit=1)[-1]
     if noun.startswith("of ") or not (is_plural_noun(last) or last in _UNITS or re.fullmatch(_TIME, last)):
         return
-    if set(noun.lower().partition(" of ")[0].split()) & _NO_NOUN or re.match(r"(?:and|to \d|to \w+ing)\b", after):
+    if set(noun.lower().partition(" of ")[0].split()) & _NO_NOUN or re.match(
+        r"(?:and|to \d|to \w+ing|in advance|before|after)\b", after
+    ):
         return
     taken = verb or base_form(clause.verb)[0]
     if taken == "weigh" and noun in _WEIGHTS:

@@ -49,10 +49,14 @@ def asked_of_sentence(sentence: str, title: str | None = None) -> Iterator[Asked
     A definite at the subject ("the library") is clear if the title has its noun.
     """
     plain = _plain(sentence)
-    if plain is None or not _stands_alone(plain, title):
+    if plain is None:
         return
-    for kind, question, answer in definitions(plain):
-        yield Asked(kind, question, answer, sentence)
+    pairs = [*definitions(plain), *_asked_of_clause(plain)]
+    if pairs and _stands_alone(plain, title):
+        yield from (Asked(*pair, sentence) for pair in pairs)
+
+
+def _asked_of_clause(plain: str) -> Iterator[Asking]:
     if _DOUBTFUL.search(plain) or ": " in plain:
         return
     dropped = _DROPPED.sub("", plain)
@@ -63,8 +67,7 @@ def asked_of_sentence(sentence: str, title: str | None = None) -> Iterator[Asked
         return
     limited = re.match(r"(?:No|Only) ", clause.subject) or clause.auxiliary == "cannot"
     for rule in (_who, _yes_no) if limited else _RULES:
-        for kind, question, answer in rule(clause):
-            yield Asked(kind, question, answer, sentence)
+        yield from rule(clause)
 
 
 def _plain(sentence: str) -> str | None:
@@ -117,7 +120,7 @@ _NO_PLACE = re.compile(
 _SENT = re.compile(
     r"(?P<before>(?:be )?(?:sent|returned|submitted|handed in|reported|delivered|taken|brought|addressed|forwarded)) "
     r"to (?P<a>(?:the |an? )?[\w'’-]+(?: [\w'’-]+){0,5}?)"
-    r"(?P<after>$| (?:within|by|before|after|at least|in writing|if|when)\b.*)"
+    r"(?P<after>$| (?:within|by|before|after|at least|in writing|if|when|[a-z]+ly|at once)\b.*)"
 )
 _BY = re.compile(
     r"(?:(?P<be>be) )?(?P<verb>[a-z]+(?:ed|en|t|de|d|wn|un))(?P<when>(?: in \d{4})?) by "
@@ -146,7 +149,9 @@ def _by_whom(clause: Clause) -> Iterator[Asking]:
         return
     agent = match["a"]
     named = agent[:1].isupper() and len(agent.split()) > 1
-    if not (is_role(agent) or is_office(agent) or named) or re.search(r"\b(?:and|or|which|who)\b|ing\b", agent):
+    if not (is_role(agent) or is_office(agent) or named) or re.search(
+        r"\b(?:and|or|which|who|one)\b|ing\b|['’]s\b", agent
+    ):
         return
     base = base_form(match["verb"])[0]
     tense = "VBD" if clause.auxiliary in ("was", "were") else "VBZ"
@@ -189,7 +194,13 @@ def _who(clause: Clause) -> Iterator[Asking]:
         return
     if subject.startswith("Only ") and clause.auxiliary in ("may", "can"):
         yield "fact", clause.asked_for_subject("who"), subject.removeprefix("Only ")
-    elif clause.verb and subject.startswith("The ") and is_role(subject) and len(clause.rest.split()) > 1:
+    elif (
+        clause.verb
+        and not clause.is_past
+        and subject.startswith("The ")
+        and is_role(subject)
+        and len(clause.rest.split()) > 1
+    ):
         yield "fact", clause.asked_for_subject("who"), subject
 
 
@@ -197,7 +208,9 @@ def _who(clause: Clause) -> Iterator[Asking]:
 
 _POSSIBLE = re.compile(
     r"(?:cause|lead|result|occur|happen|contain|affect|become|include|vary|differ|have|need|appear|rest|indicate|produce|"
-    r"increase|decrease|reduce|be (?!\w+(?:ed|en|wn|ught|ade|ken|ent|old|eld|eft|aid|ut)\b))\b"
+    r"increase|decrease|reduce|well|be (?!\w+ed\b|"
+    r"(?:sent|kept|held|sold|left|paid|made|taken|given|written|worn|brought|bought|lent|let|put|built|used|shown|"
+    r"thrown|driven|eaten)\b))\b"
 )
 """After "may", what is possible rather than allowed."""
 _SAID_OF = re.compile(
@@ -219,7 +232,8 @@ def _yes_no(clause: Clause) -> Iterator[Asking]:
     if subject.startswith("No ") and auxiliary in ("may", "can") and not _LIMITED.search(rest):
         yield "yes-no", clause._replace(subject=subject[3:]).asked("", rest), "no"
         return
-    if _LIMITED.search(f"{subject} {rest.partition(' ')[2]}") or re.search(r"[,:]", rest) or subject == "I":
+    said = re.sub("^(?:not|never) ", "", rest)
+    if _LIMITED.search(f"{subject} {said}") or re.search(r"[,:]", rest) or subject == "I":
         return
     if auxiliary in ("is", "are"):
         if (state := _STATE.fullmatch(rest)) is not None:

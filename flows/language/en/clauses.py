@@ -38,6 +38,8 @@ _SMALL = word_set(
 )
 _LONGEST_SUBJECT = 9
 _JOINED = re.compile(r",? (?:and|then|but|and then)(?: also)? (\S+)(?: (\S+))?")
+_ANOTHER = re.compile(r"(?:[A-Z]|the |an? )[\w'’-]*(?: [\w'’-]+){0,4}? (?:is|are|was|were|has|had|must|may|can|will)\b")
+""" "Hamilton is second with 62 wins and Prost is third": another statement after "and"."""
 _SUBORDINATE = re.compile(
     r"\b(?:if|when|unless|until|because|so|that|which|who|where|while|although|whether|what|how)\b"
 )
@@ -111,11 +113,11 @@ def _own(word: str) -> str:
 def lowered(phrase: str) -> str:
     """The phrase as it stands within a sentence."""
     first = phrase.split(maxsplit=1)[0] if phrase else ""
-    low = first.lower()
+    low = re.sub("['’]s?$", "", first.lower())
     if low in _SMALL or (low.endswith("ing") and first[1:].islower() and " " not in phrase):
-        return low + phrase[len(first) :]
+        return phrase[:1].lower() + phrase[1:]
     if "-" in first and all(parts_of_speech(part) for part in low.split("-")):
-        return low + phrase[len(first) :]
+        return phrase[:1].lower() + phrase[1:]
     if first == "I" or is_of_a_people(low) or low in MONTHS or not (parts_of_speech(low) or low in PREPOSITIONS):
         return phrase
     return within_sentence(phrase)
@@ -242,7 +244,8 @@ def _first_statement(rest: str) -> str | None:
     """What follows the verb, up to another statement joined by "and"; None if a condition may hold for both."""
     for match in _JOINED.finditer(rest):
         word, after = match[1], match[2] or ""
-        pronoun = word in ("it", "they", "you", "he", "she", "this")
+        another = _ANOTHER.match(rest, match.start(1)) is not None
+        pronoun = another or word in ("it", "they", "you", "he", "she", "this")
         if pronoun or _starts_statement(word, after) or (match[0].startswith(",") and _states(rest[match.start(1) :])):
             tail = rest[match.start() :]
             return None if _SUBORDINATE.search(tail) else rest[: match.start()]

@@ -61,7 +61,7 @@ def _is_what(plain: str) -> Iterator[Asking]:
     x, be, y = match["x"], match["be"], _whole(match["y"])
     if y is None or is_plural(x) != (be in ("are", "were")):
         return
-    person = is_role(y) or (_is_first_of_person(x) and (_AGENT.search(_kind(y)) or " who " in y))
+    person = is_role(y) or (_is_first_of_person(x) and (_is_agent(_kind(y)) or " who " in y))
     named = re.fullmatch(_NAME, x) is not None and (" " in x or not is_dictionary_word(x)) and not x.endswith("ing")
     who = "who" if person and named else "what"
     if y.startswith("the ") and named:
@@ -110,10 +110,14 @@ def _is_term(x: str, be: str) -> bool:
 def _whole(y: str) -> str | None:
     """The definition without what stands behind its first comma, if that is only said besides."""
     first, comma, after = y.partition(",")
+    if y.rsplit(maxsplit=1)[-1] in PREPOSITIONS:
+        return None
     if not comma:
         return y if len(y.split()) <= _MOST else None
     if re.match(r" [A-Z][\w ]+$", after) and len(y.split()) <= _MOST:
         return y  # "a stadium in Nashville, Tennessee"
+    if ", to " in after:
+        return None
     listed = re.match(r" (?:and|or|but|while|whereas)\b|[^,]*,? (?:and|or) | [a-z]+,| [A-Z\d]", after)
     if listed or len(first.split()) < _FEWEST or re.search(r"\b(?:between|from|either)\b", first):
         return None
@@ -156,13 +160,17 @@ _OFFICES = word_set(
 
 
 _PARTICIPLE = re.compile(r"(?<=\w) \w+(?:ed|en|wn|rn|ld|ade) (?=by|in|on|at|from|to|for|as|with)\b.*")
-_AGENT = re.compile(r"\b[\w-]+(?:er|or|ist|ian|ess|man|woman|ant|eur|ete|star|hero|mathematician|judge)s?$")
+_AGENT = re.compile(r"\b[\w-]+(?:er|or|ist|ian|ess|man|woman|ant|eur|ete|star|hero|mathematician|judge|spy)s?$")
 
 
 def _kind(y: str) -> str:
     """The phrase up to its noun: "an artist" of "an artist born in Warsaw"."""
     kind = _PARTICIPLE.sub("", y)
     return kind[: kind.index(head(kind)) + len(head(kind))]
+
+
+def _is_agent(kind: str) -> bool:
+    return any(_AGENT.search(part) is not None for part in re.split(r",? and |, | for | of ", kind))
 
 
 def _is_first_of_person(x: str) -> bool:

@@ -116,12 +116,12 @@ _HOUR = (
     r"(?:早上|上午|中午|下午|晚上|凌晨|晚间)?\s?"
     r"(?:\d{1,2}[:：]\d{2}|(?:\d{1,2}|[一二三四五六七八九十]{1,2})[点时](?:半|整|\d{1,2}分)?)"
 )
-_CLOCK = re.compile(rf"(?<![\d:：日号])(?P<a>{_HOUR}(?:\s?[至到—~-]\s?{_HOUR})?)(?![\d间候])")
+_CLOCK = re.compile(rf"(?<![\d:：日号])(?P<a>{_HOUR}(?:\s?[至到—~-]\s?{_HOUR})?)(?![\d间候至到])")
 
 
 def times(statement: str) -> Iterator[Asking]:
     """ "市图书馆建成于1956年": "市图书馆建成于哪一年？"."""
-    if "：" in statement or re.search("不|已|将", statement):
+    if "：" in statement or re.search("不|已|将|只", statement):
         return
     if (every := _EVERY.search(statement)) is not None and every.start():
         yield from _replaced(statement, every, "多久", "number")

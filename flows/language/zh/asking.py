@@ -144,7 +144,7 @@ def _places(statement: str) -> Iterator[Asking]:
     match = _AT.search(statement)
     if match is None or not match.start() or "不" in statement or re.search("[、或]", match["a"]):
         return
-    if re.search("[您你]", match["a"]) or not is_nominal(
+    if re.search("[您你]|指定", match["a"]) or not is_nominal(
         re.sub("[里内上下中旁边]$|[\\d一二三四五六七八九十]+[层楼号]$", "", match["a"])
     ):
         return
@@ -231,10 +231,10 @@ _UNCLEAR = re.compile(
     "可能|也许|大约|通常|一般|据说|认为|分别|逾|则|便|(?<!大)约(?=为)|不是|并非|之一|这|那|该|此|(?<![极尤])其|我们|他|她|它|什么|如何|本(?=[公馆校院店站线市县])|当时|目前|现任|上述"
 )
 _PERSON_NOUN = re.compile(
-    "(?:家|人|员|师|[歌水选能好]手|者|[学先医]生|教授|皇帝|将军|将领|[船校市省部会队处局院]长|王|[皇王]后|妃|[王太公]子|[人战武骑骁道]士|[歌影明球]星|官|主席|总统|总理|经理|负责人|主任)$"
+    "(?:家|人|员|师|[歌水选能好]手|者|[学先医]生|教授|皇帝|将军|将领|[船校市省部会队处局院馆站所班店]长|王|[皇王]后|妃|[王太公]子|[人战武骑骁道]士|[歌影明球]星|官|主席|总统|总理|经理|负责人|主任)$"
 )
 _ONLY = re.compile(
-    "首都|省会|首府|前身|总部|全称|简称|别名|负责人|馆长|校长|院长|董事长|经理|主任|创始人|创办人|主席|会长|队长|作者|导演|设计者|发明者|最[高大长小]"
+    "首都|省会|首府|前身|总部|全称|简称|别名|负责人|[馆校院站所局处部会队班店]长|董事长|经理|主任|创始人|创办人|主席|作者|导演|设计者|发明者|最[高大长小]"
 )
 
 
@@ -254,7 +254,14 @@ def _definitions(plain: str) -> Iterator[Asking]:
     if not (person or titled or (is_nominal(x) and not re.search("[的和与及]|^[一两]|\\d年", x))):
         return
     of = _OF.fullmatch(first)
-    if of is not None and _ONLY.search(of["role"]) and not re.match("[一两]", of["of"]) and is_nominal(of["of"]):
+    whose = of is not None and _PERSON_NOUN.search(of["role"]) is not None
+    if (
+        of is not None
+        and whose <= person
+        and _ONLY.search(of["role"])
+        and not re.match("[一两]", of["of"])
+        and is_nominal(of["of"])
+    ):
         is_capital = answer_type(x) == "place" and re.search("首都|省会|首府", of["role"]) is not None
         yield "fact", f"{first}是{'谁' if person else '哪里' if is_capital else '什么'}？", x
     in_full = "的" in first or not re.search("位于|由|在", first)
