@@ -3,7 +3,8 @@
 import asyncio
 import json
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import aclosing, closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +24,12 @@ from flows.evaluate.rows import EvaluatedRows
 from flows.families.charpeval.evaluation import EVALUATION, score
 from flows.families.charpeval.inference import choices, chunks
 from flows.families.charpeval.score import first
+from flows.llm.cache import CompletionCache
+from flows.llm.endpoint import Endpoint
+from flows.llm.endpoint_settings import EndpointSettings
+from flows.llm.likelihood import Likelihood, Options
 from flows.llm.local import LocalModel, LocalSettings
+from flows.llm.model import TransportError, Usage
 from flows.llm.rules import Rules
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables
 from schemas.charpeval import DISTRACTOR_TYPES, OPTION_TYPES, CharpEvalItem
@@ -31,6 +37,7 @@ from schemas.errors import WrongInput
 from schemas.prediction import Prediction
 from schemas.source import Statement
 from tests.causal_models import make_llama, text
+from tests.chat_server import ChatServer
 from tests.toy import HERE, NoEmbedder, run_all, verify_nothing
 
 ITEMS = [{"id": name, "subset": "hCHARP"} for name in "abc"] + [{"id": "e", "subset": "eCHARP"}]
@@ -267,6 +274,25 @@ def test_scores_are_the_model_s_own_whatever_the_order_of_the_options(opened: An
         weigh(opened, CHARPEVAL, local, Rows(list(turned(order))), path, lambda done, total: None)
         found.append(rows_of(path))
     assert found[0] == found[1] == found[2]
+
+
+def test_a_chat_server_is_told_at_once_what_weighing_needs(opened: Any) -> None:
+    class Served:
+        name = "gpt-4o-mini"
+
+        async def likelihoods(self, asked: Sequence[Options], *, usage: Usage) -> list[tuple[Likelihood, ...]]:
+            settings = EndpointSettings(name=self.name, base_url=server.url)
+            async with aclosing(Endpoint(settings, cache)) as endpoint:
+                return await endpoint.likelihoods(asked, usage=usage)
+
+    opened.models.likelihood_model = lambda name: Served()
+    with (
+        ChatServer({}) as server,
+        closing(CompletionCache("sqlite:///:memory:")) as cache,
+        pytest.raises(TransportError, match=r"log-probabilities.* answered 404 \(no such path.*such as vLLM, or load"),
+    ):
+        scoring.evaluate_family("charpeval", "here", None, None)
+    assert not [*opened.out.rglob("*.jsonl")]
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.model import BudgetSpent, TransportError, Usage
 from schemas.errors import WrongInput
 from tests.causal_models import make_llama, text
-from tests.chat_server import ChatServer, Faults, Telling
+from tests.chat_server import ChatServer, Faults, Refusal, Telling
 
 ASKED = Options("ab ", ("cd", "e"))
 
@@ -96,15 +96,45 @@ def test_faults_of_transport_are_tried_again() -> None:
         assert weigh(server, asked) == found
 
 
-def test_a_server_that_tells_nothing_of_prompts_is_one_line() -> None:
-    for refuses in (False, True):
-        with (
-            ChatServer({}, telling=Telling(by_characters, "neither", refuses)) as server,
-            pytest.raises(TransportError, match=r"prompt_logprobs is not supported|does not tell") as raised,
-        ):
-            weigh(server, [ASKED])
-        assert "\n" not in str(raised.value)
-    with ChatServer({}) as server, pytest.raises(TransportError, match="not found"):
+CHAT_MODEL = "This is a chat model and not supported in the v1/completions endpoint."
+
+
+@pytest.mark.parametrize(
+    ("telling", "refusal", "answered"),
+    [
+        (None, None, "404 (no such path: /v1/completions)"),
+        (Telling(by_characters), (404, CHAT_MODEL), f"404 ({CHAT_MODEL})"),
+        (Telling(by_characters), (405, ""), "405"),
+        (Telling(by_characters, "neither"), None, "200 without them"),
+        (
+            Telling(by_characters, "neither", refuses=True),
+            None,
+            "400 (echo is not supported) and 400 (prompt_logprobs is not supported)",
+        ),
+    ],
+)
+def test_a_server_that_tells_nothing_of_prompts_is_one_line_after_one_text(
+    telling: Telling | None, refusal: Refusal | None, answered: str
+) -> None:
+    asked = [Options(f"{word} x", (" y", " z")) for word in ("alpha", "beta", "gamma")]
+    with (
+        ChatServer({}, refuses=lambda body: refusal, telling=telling) as server,
+        pytest.raises(TransportError) as raised,
+    ):
+        weigh(server, asked)
+    said = str(raised.value)
+    assert "\n" not in said
+    assert "the log-probabilities of the prompt's tokens" in said
+    assert f"the server answered {answered}; take a server that has them, such as vLLM" in said
+    assert "provider local, by its folder or Hub name" in said
+    assert {request.body["prompt"] for request in server.requests} <= {"alpha x"}
+
+
+def test_a_refused_key_is_told_as_such() -> None:
+    with (
+        ChatServer({}, key="right", telling=Telling(by_characters)) as server,
+        pytest.raises(TransportError, match="a key is asked for"),
+    ):
         weigh(server, [ASKED])
 
 

@@ -1,8 +1,8 @@
 """How a server wants to be asked: the parts of a request that it accepts, as far as its refusals show."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,8 +11,9 @@ import orjson
 from flows.llm.chat_format import Reply, form_in_words, strict_schema
 from flows.llm.connection import CHAT, Connection
 from flows.llm.endpoint_settings import Structured
-from flows.llm.model import Message, PromptTooLong, TransportError
+from flows.llm.model import Message, PromptTooLong
 from flows.llm.prices import estimate_prompt_tokens
+from flows.llm.probe import Probe
 from flows.llm.refusal import OF_THE_REQUEST, RefusedRequest
 
 Level = Literal["json_schema", "json_object", "text"]
@@ -155,41 +156,20 @@ class Negotiation:
         self.dialect = dialect
         self._heard = False
         """Whether the server has answered, so that something is known about it."""
-        self._probe: asyncio.Future[None] | None = None
-        """Done when the call that finds out what the server takes and offers is over."""
+        self._probe = Probe()
         self._window: asyncio.Task[int | None] | None = None
 
     async def probed(self) -> None:
         """Wait for the call that finds out, if it is running, and fail with it."""
-        if not self._heard and self._probe is not None:
-            await asyncio.shield(self._probe)
+        if not self._heard:
+            await self._probe.over()
 
     def turn(self, form: Form) -> AbstractAsyncContextManager[None]:
         """Wait until it is known what the server offers, or go first and find out."""
-        return nullcontext() if self._is_known(form) else self._first_turn(form)
+        return self._probe.turn(lambda: self._is_known(form))
 
     def _is_known(self, form: Form) -> bool:
         return self._heard and (form.schema is None or self.dialect.level_is_known)
-
-    @asynccontextmanager
-    async def _first_turn(self, form: Form) -> AsyncIterator[None]:
-        while not self._is_known(form):
-            if self._probe is not None:
-                await asyncio.shield(self._probe)
-                continue
-            probe = self._probe = asyncio.get_running_loop().create_future()
-            try:
-                yield
-            except TransportError as error:
-                probe.set_exception(error)
-                probe.exception()  # whoever waits gets it; if nobody does, it is not to be printed
-                raise
-            finally:
-                self._probe = None
-                if not probe.done():
-                    probe.set_result(None)
-            return
-        yield
 
     async def ask(self, form: Form, messages: list[Message], written: bytes, tokens: int) -> Reply:
         """The server's reply; `written` are the messages as JSON, `tokens` the most that the answer may have.

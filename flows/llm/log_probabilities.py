@@ -1,8 +1,8 @@
 """How likely a server's model finds options, if its completions report the log-probabilities of a prompt."""
 
 import asyncio
-from collections.abc import Awaitable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
 import orjson
@@ -15,22 +15,31 @@ from flows.llm.likelihood import Likelihood, Options, TooLong
 from flows.llm.model import TransportError, Usage
 from flows.llm.paid import PaidCompletions
 from flows.llm.prices import estimate_tokens
+from flows.llm.probe import Probe
 from flows.llm.refusal import RefusedRequest
 from schemas.base import canonical_json
 from schemas.errors import WrongInput
 
 WAYS: tuple[Mapping[str, object], ...] = ({"echo": True, "logprobs": 1}, {"prompt_logprobs": 0})
 """How to ask for the log-probabilities of a prompt's tokens: in the completions protocol's way, and in vLLM's."""
+UNSUPPORTED = (400, 404, 405, 422, 501)
+"""Statuses by which a server says that it has no completions, or not in this way."""
 
 
 class LogProbabilities:
-    """Asks a server for the log-probabilities of texts, in the first of the `WAYS` that it takes."""
+    """Asks a server for the log-probabilities of texts, in the first of the `WAYS` that it takes.
+
+    The first text finds out which, alone: of a server that takes none no more is asked, or paid for.
+    """
 
     def __init__(self, settings: EndpointSettings, connection: Connection, paid: PaidCompletions) -> None:
         self._settings = settings
         self._connection = connection
         self._paid = paid
         self._way = 0
+        self._is_known = False
+        """Whether the server has answered in this way."""
+        self._probe = Probe()
 
     async def weigh(self, asked: Options, usage: Usage) -> tuple[Likelihood, ...]:
         """The options' likelihoods, in their order. Raises `WrongInput`, `TooLong`, and what asking raises."""
@@ -55,10 +64,14 @@ class LogProbabilities:
         asked = {"model": self._settings.name, "prompt": text, "max_tokens": 1, "temperature": 0}
         return orjson.dumps({**asked, **WAYS[self._way]})
 
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """Wait until the server's way is known, or go first and find out."""
+        return self._probe.turn(lambda: self._is_known)
+
     async def ask(self, text: str) -> Reply:
         """The server's reply about a text."""
+        answers: list[str] = []
         while True:
-            way = self._way
             try:
                 reply = await self._connection.post(self.body(text), COMPLETION)
             except RefusedRequest as refused:
@@ -67,19 +80,27 @@ class LogProbabilities:
                         f"model {self._settings.name}: prompt and option are longer than its window "
                         f"({refused.message}); take fewer shots, or a model with a longer window: nothing is cut"
                     ) from None
-                if refused.status not in (400, 422) or way == len(WAYS) - 1:
+                if self._is_known or refused.status not in UNSUPPORTED:
                     raise self._connection.failure(refused) from None
+                answers.append(f"{refused.status} ({refused.message})" if refused.message else str(refused.status))
             else:
                 if reply.answer:
+                    self._is_known = True
                     return reply
-                if way == len(WAYS) - 1:
-                    raise TransportError(
-                        f"{self._connection.where}: does not tell the log-probabilities of a prompt's tokens with "
-                        "their number in usage.prompt_tokens; take a server that does, such as vLLM, or provider local",
-                        transient=False,
-                    )
-            if self._way == way:  # otherwise another call has already gone on
-                self._way = way + 1
+                answers.append("200 without them")
+            if self._is_known or self._way == len(WAYS) - 1:
+                raise self._unsupported(answers)
+            self._way += 1
+
+    def _unsupported(self, answers: Sequence[str]) -> TransportError:
+        """The error for a server that takes none of the ways; `answers` are its answers to each."""
+        return TransportError(
+            f"{self._connection.where}: options are weighed by the log-probabilities of the prompt's tokens and their "
+            "number in usage.prompt_tokens (completions with echo, or vLLM's prompt_logprobs), and the server answered "
+            f"{' and '.join(dict.fromkeys(answers))}; take a server that has them, such as vLLM, or load the model "
+            "here (provider local, by its folder or Hub name); if the server has them, check name and base_url",
+            transient=False,
+        )
 
 
 class _TextQuestion(NamedTuple):
@@ -106,4 +127,4 @@ class _TextQuestion(NamedTuple):
         return reply.kind
 
     def turn(self) -> AbstractAsyncContextManager[None]:
-        return nullcontext()
+        return self.asked.turn()
