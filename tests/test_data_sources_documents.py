@@ -379,9 +379,8 @@ def test_hyphens_that_belong_to_a_word_stay() -> None:
 def test_near_duplicates_are_those_of_a_few_other_words() -> None:
     near = NearDuplicates()
     text = sentences(12)
-    first, other, turned, again = "0" * 16, "1" * 16, "2" * 16, "3" * 16
-    passages = [(first, text), (other, text.replace("shelf 21", "shelf 22")), (turned, " ".join(text.split()[::-1]))]
-    assert near.first_of(passages, "en") == [None, first, None]
-    assert near.first_of([(again, text.replace("shelf 14", "shelf 15"))], "en") == [first]
-    words = [(first, "财务部门在十个工作日内支付费用。" * 6), (other, "财务部门在十个工作日内支付费用。" * 7)]
-    assert near.first_of(words, "zh") == [None, first]
+    assert near.first(text, "en", "0" * 16) is None
+    assert near.first(text.replace("shelf 21", "shelf 22"), "en", "1" * 16) == "0" * 16
+    assert near.first(" ".join(text.split()[::-1]), "en", "2" * 16) is None
+    assert near.first("财务部门在十个工作日内支付费用。" * 6, "zh", "3" * 16) is None
+    assert near.first("财务部门在十个工作日内支付费用。" * 7, "zh", "4" * 16) == "3" * 16

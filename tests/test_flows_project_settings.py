@@ -96,10 +96,6 @@ def test_packaged_configurations_load() -> None:
             "name: x\nfamilies: {uraq: {statments: 3}}",
             'families.uraq.statments: unknown key; did you mean "statements"?',
         ),
-        (
-            "name: x\nfamilies: {reeval: {passages: [{format: documents, path: a, words: [50]}]}}",
-            "families.reeval.passages.0.words.1: is missing; it is required",
-        ),
         ("name: x\nfamilies: {urak: {}}", 'families.urak: unknown family; did you mean "uraq"?'),
         ("name: x\nfamilies: {uraq: {parts: [item]}}", "unknown part 'item'; did you mean \"items\"?"),
         ("name: x\nfamilies: {uraq: {cosine_above: 2}}", "families.uraq.cosine_above: input should be less than 1"),

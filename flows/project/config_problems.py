@@ -49,7 +49,7 @@ def _place(problem: Any, raw: Any) -> tuple[Any, ...]:
     """Return the keys that lead to a problem, without the names that pydantic gives to the shapes of a value."""
     place = []
     for part in problem["loc"]:
-        if (isinstance(raw, dict) and part in raw) or (isinstance(raw, list) and part in range(len(raw))):
+        if (isinstance(raw, dict) and part in raw) or (isinstance(raw, list) and isinstance(part, int)):
             raw = raw[part]
             place.append(part)
     return (*place, problem["loc"][-1]) if problem["type"] == "missing" else tuple(place)

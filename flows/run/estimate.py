@@ -185,8 +185,10 @@ def _tried(step: Step, count: int, pilot: _Measured, settings: Any) -> int:
     if isinstance(step, RecordStep) and step.slots is not None:
         assert step.expected.slots is not None
         if stage is not None and pilot.arrived and pilot.counts:
-            return round(count * stage.planned / pilot.arrived)
-        return round(count * step.expected.slots(settings))
+            planned = count * stage.planned / pilot.arrived
+        else:
+            planned = count * step.expected.slots(settings)
+        return round(min(planned, step.expected.slots_in_all(settings)))
     return count
 
 

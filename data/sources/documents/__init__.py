@@ -120,15 +120,13 @@ def _entries(name: str, path: Path, spec: SourceSpec, near: NearDuplicates) -> I
     if not pieces and not any(says_something(gone.text) for gone in removed):
         raise Unreadable("empty")
     yield from _refused(name, removed)
-    records = [
-        {"title": document.title, "text": text[piece.start : piece.end], "language": language} for piece in pieces
-    ]
-    firsts = near.first_of([(Passage.id_of(values), values["text"] or "") for values in records], language)
     times: Counter[str] = Counter()
-    for piece, values, first in zip(pieces, records, firsts, strict=True):
+    for piece in pieces:
         place = _place(name, document.title, piece, checksum)
         times[str(place)] += 1
         nth = times[str(place)]
+        values = {"title": place.title, "text": text[piece.start : piece.end], "language": language}
+        first = near.first(values["text"] or "", language, Passage.id_of(values))
         yield Entry(
             f"{place}, part {nth}" if nth > 1 else str(place),
             {**values, "place": place},

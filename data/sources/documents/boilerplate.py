@@ -22,6 +22,7 @@ LONGEST_BANNER = 400
 _DIGITS = re.compile(r"\d+")
 _NO_LETTERS = re.compile(r"[\W_\d]+")
 _ENTRY = re.compile(r"(?<![.·…\s])(?:[^\S\n]*[.·…]){3,}[^\S\n]*\d+$|\t\d+$", re.MULTILINE)
+_COOKIES = re.compile("cookie|小甜饼")
 _CONSENT = re.compile(
     r"\b(?:accept|agree|consent|allow|reject|decline|settings|preferences|we use|uses? cookies|by continuing)\b"
     r"|接受|同意|拒绝|使用.{0,6}cookie|继续浏览",
@@ -80,7 +81,7 @@ def without_boilerplate(blocks: Sequence[Block]) -> tuple[list[Block], list[Remo
 
 def is_banner(text: str) -> bool:
     """Return whether a text asks for consent to cookies."""
-    return len(text) <= LONGEST_BANNER and "cookie" in text.lower() and _CONSENT.search(text) is not None
+    return len(text) <= LONGEST_BANNER and bool(_COOKIES.search(text.casefold()) and _CONSENT.search(text))
 
 
 def _contents(blocks: Sequence[Block]) -> set[int]:

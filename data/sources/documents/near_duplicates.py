@@ -6,9 +6,6 @@ passages with 2 of them in common are near-duplicates. Of passages of 120 words 
 are found; with 3 other words 75, with 5 42, with 8 15, with 12 2, with 20 none.
 """
 
-from collections import Counter
-from collections.abc import Sequence
-
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
@@ -33,25 +30,16 @@ class NearDuplicates:
         """A factor for each place in a shingle."""
         self._seen = Seen()
 
-    def first_of(self, passages: Sequence[tuple[str, str]], language: str) -> list[str | None]:
-        """Return for each (id, text) the id of an earlier passage that says nearly the same; None if there is none.
-
-        Those that have none are added. The passages of a document are looked up together, which is quicker.
-        """
-        fingerprints = [self._super_shingles(text, language) for _, text in passages]
-        known = self._seen.known([name for names in fingerprints for name in names])
-        added: dict[str, str] = {}
-        firsts: list[str | None] = []
-        for (id_, _), names in zip(passages, fingerprints, strict=True):
-            earlier = Counter(first for name in names if (first := known.get(name)) is not None)
-            first, count = max(earlier.items(), key=lambda item: item[1], default=(None, 0))
-            firsts.append(first if count >= IN_COMMON else None)
-            if count < IN_COMMON:
-                new = {name: id_ for name in names if name not in known}
-                added |= new
-                known |= new
-        self._seen.add(added)
-        return firsts
+    def first(self, text: str, language: str, id_: str) -> str | None:
+        """Return the id of an earlier passage that says nearly the same; if there is none, add this one."""
+        names = self._super_shingles(text, language)
+        known = self._seen.known(names)
+        earlier = list(known.values())
+        for candidate in earlier:
+            if earlier.count(candidate) >= IN_COMMON:
+                return candidate
+        self._seen.add({name: id_ for name in names if name not in known})
+        return None
 
     def _super_shingles(self, text: str, language: str) -> list[str]:
         least = np.empty((SUPER_SHINGLES * ROWS, 1), np.uint32)

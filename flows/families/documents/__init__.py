@@ -1,0 +1,131 @@
+"""Documents: questions whose answers stand in somebody's own documents, for the other families to build on.
+
+There is no paper behind it: the method is Touchstone's own (`method.py`).
+"""
+
+import math
+from pathlib import Path
+
+from flows.construct.engine import Family, Paper, Part, all_, each, expand
+from flows.construct.estimates import Expected
+from flows.construct.people import sample
+from flows.construct.release import Released
+from flows.families.documents import charts, method, plan, prompts, rubric, verify
+from flows.families.documents.evaluation import EVALUATION
+from flows.families.documents.settings import LANGUAGES, DocumentsSettings
+from flows.families.documents.view import view
+from schemas.documents import DocumentPair, DocumentStatement
+from schemas.source import Passage
+
+SAME_JUDGED = 0.5
+"""How often a reader's answer has other words, so that a second question decides. For estimates."""
+
+
+def _problems(settings: DocumentsSettings, models: object) -> list[str]:
+    """Why the settings cannot work, each with its place."""
+    if not settings.sources:
+        return ["sources: is empty; name documents: {format: documents, path: FOLDER}"]
+    return [
+        f"sources[{place}]: {spec.name}: language {spec.language}: questions are asked in {' and '.join(LANGUAGES)}; "
+        "correct the source's language, or leave it out"
+        for place, spec in enumerate(settings.sources)
+        if spec.language not in LANGUAGES
+    ]
+
+
+FAMILY = Family(
+    name="documents",
+    paper=Paper(
+        title="Questions on documents of one's own",
+        short="Documents",
+        year=2026,
+        authors="Touchstone; there is no paper",
+    ),
+    settings=DocumentsSettings,
+    problems=_problems,
+    prompts=prompts.PROMPTS,
+    parts=(
+        Part(
+            "passages",
+            source=Passage,
+            item=Passage,
+            steps=(each(method.choose_passage),),
+            verify=verify.verify_passages,
+            charts=charts.passage_charts,
+        ),
+        Part(
+            "pairs",
+            source=Passage,
+            uses=("passages",),
+            item=DocumentPair,
+            steps=(
+                expand(
+                    method.ask_question,
+                    prompts=[prompts.ASK_PAIR],
+                    prepare=plan.plan,
+                    slots=plan.slots_of,
+                    settings=["pairs", "kinds", "drafts", "most_per_document"],
+                    expected=Expected(
+                        slots=lambda settings: plan.MOST_OF_A_PASSAGE,
+                        slots_in_all=lambda settings: math.ceil(settings.pairs * settings.drafts),
+                    ),
+                ),
+                each(
+                    method.check_answer,
+                    prompts=[prompts.READ_ANSWER, prompts.SAME_ANSWER],
+                    expected=Expected(
+                        calls=lambda settings: {prompts.READ_ANSWER.name: 1, prompts.SAME_ANSWER.name: SAME_JUDGED}
+                    ),
+                ),
+                each(
+                    method.prescreen,
+                    prompts=[prompts.RECALL_ANSWER, prompts.SAME_ANSWER],
+                    settings=["prescreen"],
+                    asks={"prescreen": "prescreen"},
+                    expected=Expected(
+                        calls=lambda settings: {
+                            prompts.RECALL_ANSWER.name: len(settings.prescreen),
+                            prompts.SAME_ANSWER.name: SAME_JUDGED * len(settings.prescreen),
+                        }
+                    ),
+                ),
+                each(
+                    method.compare_passages,
+                    prompts=[prompts.READ_ANSWER, prompts.SAME_ANSWER],
+                    prepare=method.rivals,
+                    settings=["rivals"],
+                    embeds=True,
+                    expected=Expected(
+                        calls=lambda settings: {
+                            prompts.READ_ANSWER.name: settings.rivals,
+                            prompts.SAME_ANSWER.name: SAME_JUDGED,
+                        }
+                    ),
+                ),
+                all_(
+                    method.keep_wanted,
+                    settings=["pairs", "drafts", "most_per_document", "similar_above"],
+                    embeds=True,
+                    expected=Expected(kept=lambda settings: settings.pairs),
+                ),
+            ),
+            people=sample(rubric.CHECK, rubric.tasks),
+            verify=verify.verify_pairs,
+            charts=charts.pair_charts,
+            released=Released("id", ("question",), verification_inputs=("passages",)),
+        ),
+        Part(
+            "statements",
+            source=DocumentPair,
+            uses=("pairs",),
+            item=DocumentStatement,
+            steps=(each(method.write_statement, prompts=[prompts.STATE]),),
+            verify=verify.verify_statements,
+        ),
+    ),
+    view=view,
+    evaluation=EVALUATION,
+    reads="pairs",
+    folder=Path(__file__).parent,
+    rules_advice="the rules ask of sentences in a few plain forms: give more documents, or name a model",
+)

@@ -1,0 +1,241 @@
+"""Questions whose answers stand in documents: asked, checked against their passage and the other ones, and chosen.
+
+There is no paper. The order is: a question on a passage; whether a reader finds its answer there; whether it is known
+without it; whether another passage gives another answer; and which of the questions that are left to keep.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
+
+import numpy as np
+
+from flows.construct.dedupe import deduplicate
+from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
+from flows.construct.records import Records
+from flows.construct.retrieve import Retriever, retriever_for
+from flows.families.documents import checks, prompts
+from flows.families.documents.plan import Plan, document_of
+from flows.families.documents.settings import DocumentsSettings
+from flows.language import language_of
+from schemas.base import content_hash, key_of
+from schemas.documents import DERIVED, DocumentPair, DocumentStatement
+from schemas.source import Passage
+
+LEAST_WORDS = {"en": 25, "zh": 40}
+"""Words of a passage, or characters in Chinese, below which it is a heading with little under it."""
+
+
+async def choose_passage(passage: Passage, ctx: Context[DocumentsSettings]) -> Passage:
+    """Drop a passage that holds too little to ask about."""
+    words = language_of(passage.language).count(passage.text)
+    if words < LEAST_WORDS[passage.language]:
+        raise Drop("passage too short to ask about", evidence=passage.text, value=float(words))
+    return passage
+
+
+async def ask_question(passage: Passage, slot: Slot, ctx: Context[DocumentsSettings, Plan]) -> DocumentPair:
+    """Ask the builder for a question of the planned kind, with its answer and the sentences that it rests on."""
+    partner = ctx.prepared.partners[str(slot["with"])] if "with" in slot else None
+    passages = (passage, partner) if partner is not None else (passage,)
+    texts = tuple(one.text for one in passages)
+    asked = prompts.ToAsk.model_validate(
+        {
+            "kind": slot["kind"],
+            "passages": texts,
+            "places": tuple(str(one.place) if one.place else one.title or one.source.source for one in passages),
+            "title": passage.title,
+            "language": passage.language,
+        }
+    )
+    pair = await ctx.ask(prompts.ASK_PAIR, asked)
+    if not pair.question:
+        raise Drop("nothing of this kind to ask", evidence=f"{asked.kind}: {passage.text[:200]}")
+    spans = checks.spans_of(texts, pair.evidence)
+    assert spans is not None  # the prompt's check
+    return DocumentPair(
+        key=ctx.key,
+        question=pair.question,
+        answer=pair.answer,
+        kind=asked.kind,
+        evidence=checks.evidence_of(texts),
+        sentences=tuple(spans),
+        steps=pair.steps if asked.kind in DERIVED else (),
+        title=passage.title,
+        passages=tuple(one.key for one in passages),
+        places=tuple(one.place for one in passages if one.place is not None),
+        language=passage.language,
+        provenance=ctx.provenance(*passages, sources=[one.source for one in passages]),
+    )
+
+
+async def check_answer(pair: DocumentPair, ctx: Context[DocumentsSettings]) -> DocumentPair:
+    """A reader who has not seen the answer finds the same one in the evidence."""
+    reply = await _read(pair, pair.evidence, ctx)
+    if reply is None:
+        raise Drop("a reader finds no answer in the passage", evidence=f"{pair.question} {pair.answer}")
+    if not await _same(pair, reply, ctx):
+        raise Drop("a reader answers otherwise", evidence=f"{pair.question} {pair.answer} / {reply}")
+    return pair.revised(provenance=ctx.asked_of(pair.provenance))
+
+
+async def prescreen(pair: DocumentPair, ctx: Context[DocumentsSettings]) -> DocumentPair:
+    """Drop a question that a named model answers rightly without the passage; a yes or no is guessed half the time."""
+    for name in ctx.settings.prescreen if pair.kind != "yes-no" else ():
+        asked = prompts.ToRecall(question=pair.question, language=pair.language)
+        reply = _answer_in((await ctx.ask(prompts.RECALL_ANSWER, asked, model=name)).text)
+        if reply is not None and await _same(pair, reply, ctx):
+            raise Drop(f"known to {name} without the passage", evidence=f"{pair.question} {reply}")
+    return pair.revised(provenance=ctx.asked_of(pair.provenance))
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """By the key of a question, the nearest passages that are none of its own."""
+
+    passages: Mapping[str, Sequence[Passage]]
+
+
+def rivals(step: StepContext[DocumentsSettings, DocumentPair]) -> Rivals:
+    """Find the passages nearest to each question, in its language."""
+    most = step.settings.rivals
+    pairs, passages = list(step.inputs), list(step.used("passages", Passage)) if most else []
+    nearest: dict[str, Sequence[Passage]] = {}
+    for language in sorted({passage.language for passage in passages}):
+        there = [
+            passage
+            for passage in passages
+            if passage.language == language and (language == "zh" or step.embedder.reads(passage.text))
+        ]
+        asked = [
+            pair
+            for pair in pairs
+            if pair.language == language and (language == "zh" or step.embedder.reads(pair.question))
+        ]
+        if not there or not asked:
+            continue
+        index: Retriever = retriever_for(language, [passage.text for passage in there], step.embedder)
+        # Two more than wanted: the question's own passages are among the nearest.
+        for pair, places in zip(asked, index.rank([pair.question for pair in asked], most + 2), strict=True):
+            others = (there[place] for place in places.tolist() if place >= 0)
+            nearest[pair.key] = list(islice((one for one in others if one.key not in pair.passages), most))
+    return Rivals(nearest)
+
+
+async def compare_passages(pair: DocumentPair, ctx: Context[DocumentsSettings, Rivals]) -> DocumentPair:
+    """No other passage gives another answer. One that does is worth knowing in itself: the drop names both."""
+    for passage in ctx.prepared.passages.get(pair.key, ()):
+        reply = await _read(pair, passage.text, ctx)
+        if reply is not None and not await _same(pair, reply, ctx):
+            here = str(pair.places[0]) if pair.places else pair.title or "here"
+            there = str(passage.place) if passage.place else document_of(passage)
+            raise Drop(
+                "another passage answers otherwise",
+                evidence=f"{pair.question} {here}: {pair.answer}; {there}: {reply}",
+                related_id=passage.id,
+            )
+    return pair.revised(provenance=ctx.asked_of(pair.provenance))
+
+
+async def _read(pair: DocumentPair, passage: str, ctx: Context) -> str | None:
+    """The checker's answer from a passage; None if it finds none."""
+    asked = prompts.ToRead(question=pair.question, passage=passage, language=pair.language)
+    return _answer_in((await ctx.ask(prompts.READ_ANSWER, asked)).text)
+
+
+def _answer_in(reply: str) -> str | None:
+    text = reply.strip()
+    nothing = any(words in text.upper() for words in (prompts.NOT_THERE, prompts.NOT_KNOWN))
+    return None if nothing or not text else text
+
+
+async def _same(pair: DocumentPair, reply: str, ctx: Context) -> bool:
+    """Return whether a reply says what the pair's answer says: by its words, or else by the checker."""
+    if checks.agree(pair.language, pair.answer, reply):
+        return True
+    asked = prompts.ToCompare(question=pair.question, answer=pair.answer, other=reply, language=pair.language)
+    return (await ctx.ask(prompts.SAME_ANSWER, asked)).same == "yes"
+
+
+async def keep_wanted(pairs: Records[DocumentPair], ctx: SetContext[DocumentsSettings]) -> AsyncIterator[DocumentPair]:
+    """Keep the number wanted, evenly over documents, of the questions that do not ask the same.
+
+    Of two that do, the one whose key comes first stays.
+    """
+    settings, step = ctx.settings, ctx.step
+    wanted = min(settings.pairs, step.limit or settings.pairs)
+    records = list(pairs)
+    repeats = await asyncio.to_thread(_repeats, records, ctx)
+    left = [pair for pair in records if pair.id not in repeats]
+    kept = {pair.id for pair in islice(_by_turns(left, settings, step.seed), wanted)}
+    for pair in records:
+        if pair.id in kept:
+            yield pair
+        elif (same := repeats.get(pair.id)) is not None:
+            ctx.drop(pair, Drop("asks what another asks", evidence=same.question, related_id=same.id))
+        else:
+            ctx.drop(pair, Drop("more than wanted", evidence=pair.question))
+    if len(kept) < wanted:
+        ctx.note(
+            f"{len(kept)} of {wanted} questions wanted: more documents give more, or `drafts` above {settings.drafts:g}"
+        )
+    ctx.progress(len(kept), wanted)
+
+
+def _by_turns(pairs: Iterable[DocumentPair], settings: DocumentsSettings, seed: int) -> Iterator[DocumentPair]:
+    """Yield the first question of each document, then the second of each, up to `most_per_document`; drawn by keys."""
+    by_document: dict[str, list[tuple[str, DocumentPair]]] = defaultdict(list)
+    for pair in pairs:
+        by_document[_document(pair)].append((content_hash(seed, "keep", pair.key), pair))
+    turns = [
+        (turn, name, pair)
+        for drawn in by_document.values()
+        for turn, (name, pair) in enumerate(sorted(drawn, key=itemgetter(0))[: settings.most_per_document])
+    ]
+    return (pair for *_, pair in sorted(turns, key=itemgetter(0, 1)))
+
+
+def _document(pair: DocumentPair) -> str:
+    return pair.places[0].document if pair.places else pair.title or ""
+
+
+def _repeats(pairs: Sequence[DocumentPair], ctx: SetContext[DocumentsSettings]) -> Mapping[str, DocumentPair]:
+    """By id, the questions that ask the same as another, which is kept: by their words, or by the embedder."""
+    by_id = {pair.id: pair for pair in pairs}
+    first: dict[str, DocumentPair] = {}
+    repeats: dict[str, DocumentPair] = {}
+    for pair in sorted(pairs, key=lambda pair: pair.key):
+        words = " ".join(pair.question.casefold().split())
+        if (same := first.setdefault(words, pair)) is not pair:
+            repeats[pair.id] = same
+    read = [pair for pair in pairs if pair.id not in repeats and ctx.step.embedder.reads(pair.question)]
+    if len(read) > 1:
+        vectors = np.asarray(ctx.step.embedder.embed([pair.question for pair in read]))
+        survivors = deduplicate(
+            [pair.id for pair in read], vectors, arrivals=[ctx.step.arrival(pair) for pair in read],
+            cosine_above=ctx.settings.similar_above, rule="independent-set",
+        )  # fmt: skip
+        repeats |= {duplicate.id: by_id[duplicate.related_id] for duplicate in survivors.removed}
+    return repeats
+
+
+async def write_statement(pair: DocumentPair, ctx: Context[DocumentsSettings]) -> DocumentStatement:
+    """Write the sentence that holds the answer so that it is understood wherever it stands."""
+    language = language_of(pair.language)
+    span = next((span for span in pair.sentences if language.contains(span.text, pair.answer)), pair.sentences[-1])
+    asked = prompts.ToState(sentence=span.text, passage=pair.evidence, title=pair.title, language=pair.language)
+    statement = (await ctx.ask(prompts.STATE, asked)).statement
+    if not statement:
+        raise Drop("sentence says nothing by itself", evidence=span.text)
+    return DocumentStatement(
+        key=key_of("documents", "statements", pair.key),
+        text=statement,
+        sentence=span.text,
+        topic=pair.title,
+        place=pair.places[0] if pair.places else None,
+        language=pair.language,
+        provenance=ctx.provenance(pair),
+    )

@@ -1,0 +1,129 @@
+"""The documents family's prompts, with the form of each answer."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from flows.families.documents import checks
+from flows.language.pointing import points_outside
+from flows.language.quotes import stretch_of
+from flows.llm.model import Invalid, Prompt, Text, require, require_plain_text
+from schemas.base import Frozen
+from schemas.documents import Kind
+
+HERE = Path(__file__).parent
+
+
+class ToAsk(Frozen):
+    """One passage, or two for a question of two steps, to ask about."""
+
+    kind: Kind
+    passages: tuple[str, ...] = Field(min_length=1, max_length=2)
+    places: tuple[str, ...] = Field(description="Where each stands: document, page and headings")
+    title: str | None = Field(description="Title of the document")
+    language: str
+
+
+class Pair(Frozen):
+    """A question with its answer. All is empty if there is nothing of the kind to ask."""
+
+    question: str
+    answer: str
+    evidence: tuple[str, ...] = Field(description="The sentences that the answer rests on, word for word")
+    steps: tuple[str, ...] = Field((), description="How a derived answer follows from them")
+
+    @field_validator("question", "answer")
+    @classmethod
+    def _stripped(cls, text: str) -> str:
+        return text.strip()
+
+
+class ToRead(Frozen):
+    """A question to be answered from a passage alone."""
+
+    question: str
+    passage: str
+    language: str
+
+
+class ToRecall(Frozen):
+    """A question to be answered from memory."""
+
+    question: str
+    language: str
+
+
+class ToCompare(Frozen):
+    """Two answers to a question."""
+
+    question: str
+    answer: str
+    other: str
+    language: str
+
+
+class Same(Frozen):
+    """Whether both answers say the same."""
+
+    same: Literal["yes", "no"]
+
+
+class ToState(Frozen):
+    """A sentence to be made understood by itself."""
+
+    sentence: str
+    passage: str
+    title: str | None
+    language: str
+
+
+class Stated(Frozen):
+    """The sentence, with what only its passage says put into it; empty if that cannot be done."""
+
+    statement: str
+
+    @field_validator("statement")
+    @classmethod
+    def _on_one_line(cls, text: str) -> str:
+        return " ".join(text.split())
+
+
+class ToAnswer(Frozen):
+    """A question to an evaluated model, with the evidence or without it."""
+
+    question: str
+    evidence: str | None
+    language: str
+
+
+def _check_pair(asked: ToAsk, pair: Pair) -> None:
+    if not pair.question:
+        return
+    require(checks.sentences_problem(asked.passages, pair.evidence))
+    require(checks.question_problem(asked.language, asked.kind, pair.question, pair.answer, asked.passages))
+    require(checks.answer_problem(asked.language, asked.kind, pair.answer, pair.evidence, pair.steps))
+
+
+def _check_stated(asked: ToState, stated: Stated) -> None:
+    if not stated.statement:
+        return
+    if (pointing := points_outside(asked.language, stated.statement)) is not None:
+        raise Invalid("statement needs its passage", f'"{pointing}": only the passage says what is meant')
+    if stretch_of(stated.statement, asked.sentence) is None and len(stated.statement) > 3 * len(asked.sentence):
+        raise Invalid("statement says more than its sentence", stated.statement)
+
+
+ASK_PAIR = Prompt("ask_pair", 1, Pair, HERE, checks=(require_plain_text, _check_pair), inputs=ToAsk)
+READ_ANSWER = Prompt("read_answer", 1, Text, HERE, role="checker", temperature=0.0, max_tokens=256, inputs=ToRead)
+RECALL_ANSWER = Prompt(
+    "recall_answer", 1, Text, HERE, role="prescreen", temperature=0.0, max_tokens=256, inputs=ToRecall
+)
+SAME_ANSWER = Prompt("same_answer", 1, Same, HERE, role="checker", temperature=0.0, max_tokens=64, inputs=ToCompare)
+STATE = Prompt("state", 1, Stated, HERE, checks=(require_plain_text, _check_stated), inputs=ToState)
+ANSWER = Prompt(
+    "answer", 1, Text, HERE, role="evaluated", temperature=0.0, max_tokens=256, inputs=ToAnswer, may_be_cut=True
+)
+PROMPTS = (ASK_PAIR, READ_ANSWER, RECALL_ANSWER, SAME_ANSWER, STATE, ANSWER)
+NOT_THERE, NOT_KNOWN = "NOT THERE", "NOT KNOWN"
+"""The whole reply if the passage has no answer, and if nothing is known without it."""

@@ -1,0 +1,95 @@
+"""The documents family without a model: questions from sentences of a few plain forms (`flows/language/asking.py`).
+
+They are right by construction. The rules read a passage as they ask about it, so they answer a question only where they
+would ask it too, and they know nothing without a passage.
+"""
+
+import random
+import re
+from functools import lru_cache
+
+from flows.families.documents.checks import YES_OR_NO, agree, answer_problem, question_problem
+from flows.families.documents.prompts import (
+    NOT_KNOWN,
+    NOT_THERE,
+    Pair,
+    Same,
+    Stated,
+    ToAnswer,
+    ToAsk,
+    ToCompare,
+    ToRead,
+    ToRecall,
+    ToState,
+)
+from flows.language.asking import Asked, asked_of
+from flows.language.pointing import points_outside, unlinked
+from flows.llm.model import RuleSet, Text
+
+NOTHING = Pair(question="", answer="", evidence=())
+
+
+@lru_cache(4096)
+def _asked(language: str, text: str, title: str | None) -> tuple[Asked, ...]:
+    return tuple(asked_of(language, text, title))
+
+
+def ask_pair(asked: ToAsk, rng: random.Random) -> Pair:
+    """One of the questions of the kind that the passage gives; of two passages none."""
+    if len(asked.passages) > 1:
+        return NOTHING
+    possible = [
+        one
+        for one in _asked(asked.language, asked.passages[0], asked.title)
+        if one.kind == asked.kind
+        and question_problem(asked.language, asked.kind, one.question, one.answer, asked.passages) is None
+        and answer_problem(asked.language, asked.kind, one.answer, [one.sentence], ()) is None
+    ]
+    if not possible:
+        return NOTHING
+    chosen = rng.choice(possible)
+    return Pair(question=chosen.question, answer=chosen.answer, evidence=(chosen.sentence,))
+
+
+def read_answer(asked: ToRead, rng: random.Random) -> Text:
+    """The answer, if the rules would ask the question about the passage."""
+    wanted = asked.question.casefold()
+    answers = (one.answer for one in _asked(asked.language, asked.passage, None) if one.question.casefold() == wanted)
+    return Text(text=next(answers, NOT_THERE))
+
+
+def recall_answer(asked: ToRecall, rng: random.Random) -> Text:
+    """Nothing: the rules know no facts."""
+    return Text(text=NOT_KNOWN)
+
+
+def same_answer(asked: ToCompare, rng: random.Random) -> Same:
+    """Whether the words are the same."""
+    return Same(same="yes" if agree(asked.language, asked.answer, asked.other) else "no")
+
+
+def state(asked: ToState, rng: random.Random) -> Stated:
+    """The sentence without a word that ties it to the one before, if nothing in it points outside."""
+    sentence = unlinked(asked.language, " ".join(asked.sentence.split()))
+    if points_outside(asked.language, sentence) is not None or re.search(r"[.!?。！？]$", sentence) is None:
+        return Stated(statement="")
+    return Stated(statement=sentence)
+
+
+def answer(asked: ToAnswer, rng: random.Random) -> Text:
+    """The answer of the passage, as when it is read for a check; without one, a guess."""
+    if asked.evidence is None:
+        return Text(text=YES_OR_NO[asked.language][0])
+    return read_answer(ToRead(question=asked.question, passage=asked.evidence, language=asked.language), rng)
+
+
+RULES_VERSION = 1
+"""Raised when an answer changes for the same inputs."""
+RULES: RuleSet = {
+    "ask_pair": ask_pair,
+    "read_answer": read_answer,
+    "recall_answer": recall_answer,
+    "same_answer": same_answer,
+    "state": state,
+    "answer": answer,
+}

@@ -1,0 +1,57 @@
+"""The documents family's records: questions whose answers stand in documents, and statements from them."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from schemas.base import Frozen, Provenance, Record, RowProvenance
+from schemas.source import Place
+
+Kind = Literal["fact", "number", "yes-no", "comparison", "two-step", "list"]
+
+KINDS: tuple[Kind, ...] = ("fact", "number", "yes-no", "comparison", "two-step", "list")
+DERIVED: tuple[Kind, ...] = ("yes-no", "comparison", "two-step")
+"""Kinds whose answer follows from the evidence, and need not stand in it."""
+
+
+class Span(Frozen):
+    """A stretch of a row's evidence, word for word."""
+
+    text: str = Field(min_length=1)
+    start: int = Field(ge=0, description="In characters of the row's evidence")
+    end: int = Field(ge=0, description="In characters of the row's evidence")
+
+
+class DocumentPair(Record):
+    """A question that people who use the documents would ask, with its answer and the passages that hold it."""
+
+    DEFINES: ClassVar[tuple[str, ...]] = ("question", "answer", "kind", "evidence", "sentences", "steps")
+    SHOWS: ClassVar[tuple[str, ...]] = ("question", "answer", "evidence", "sentences", "steps")
+    TEXTS: ClassVar[tuple[str, ...]] = ("question", "evidence")
+    BOOKKEEPING: ClassVar[tuple[str, ...]] = ("passages", "places")
+
+    question: str = Field(description="Understood without the passages")
+    answer: str = Field(description="In the evidence word for word, or derived from it in `steps`")
+    kind: Kind = Field(description="What is asked for: a fact, a number or date, yes or no, ...")
+    evidence: str = Field(description="The passage that holds the answer; two are separated by an empty line")
+    sentences: tuple[Span, ...] = Field(min_length=1, description="The sentences of it that the answer rests on")
+    steps: tuple[str, ...] = Field((), description="How a derived answer follows from the sentences")
+    title: str | None = Field(None, description="Title of the document that the evidence is of")
+    passages: tuple[str, ...] = Field(description="Keys of the passages in the evidence")
+    places: tuple[Place, ...] = Field((), description="Where they stand; empty if their source has no documents")
+    language: str
+    provenance: RowProvenance
+
+
+class DocumentStatement(Record):
+    """A sentence of a document, understood wherever it stands."""
+
+    DEFINES: ClassVar[tuple[str, ...]] = ("text", "sentence")
+    TEXTS: ClassVar[tuple[str, ...]] = ("text",)
+
+    text: str = Field(min_length=1)
+    sentence: str = Field(description="The sentence of the document that it says, word for word")
+    topic: str | None = Field(None, description="Title of the document")
+    place: Place | None = Field(None, description="Where the passage with the sentence stands")
+    language: str
+    provenance: Provenance

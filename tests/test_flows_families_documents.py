@@ -1,0 +1,265 @@
+"""Questions on documents: planned evenly, asked, read back, compared with other passages, and chosen."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.construct.counting import part_summary
+from flows.construct.stages import StageRef
+from flows.construct.verification import VerifyContext
+from flows.families.documents import FAMILY, checks
+from flows.families.documents.prompts import NOT_KNOWN, NOT_THERE
+from flows.llm.model import Invalid, InvalidAnswer, Out, Prompt, Usage
+from flows.project.project import Project
+from schemas.base import Dropped
+from schemas.documents import DocumentPair, Kind
+from tests.builds import write_config
+from tests.toy import run_all
+
+HANDBOOK = """# Staff handbook
+
+## Leave
+
+Employees of Nordwind get 28 days of leave a year. Trainees of Nordwind get 30 days of leave a year. Leave must be
+requested two weeks before it begins. Anna Berg, the head of staff, approves every request within three days. Days that
+were not taken by the end of March lapse, unless an employee was ill. Whoever falls ill during leave sends a certificate
+to the head of staff on the first day, and gets the days of leave back. Unpaid leave is possible for up to three months.
+Anna Berg was hired in 2009.
+
+## Travel
+
+Trips of Nordwind's staff are booked by the travel desk in Hamburg. Anna Berg must approve a trip abroad. The daily
+allowance in Germany is 30 euros, and abroad it is 45 euros. Receipts must be handed in within 14 days of the return,
+and the travel desk pays the costs back with the next salary. Trains are taken in second class, and flights are booked
+for trips of more than six hours alone. Whoever travels by car of their own gets 30 cents for each kilometre.
+"""
+WELCOME = """# Welcome to Nordwind
+
+## First days
+
+New employees of Nordwind get a laptop, a badge and a key on their first day. Employees of Nordwind get 25 days of leave
+a year. The canteen of Nordwind is open from 11:30 to 14:00, and lunch costs five euros for everybody who works here.
+Every new employee has a mentor for the first six months, who is named by the head of the department before they start.
+The mentor introduces them to the team, shows them the building, and meets them for an hour every week to talk.
+"""
+LEAVE = "How many days of leave do employees of Nordwind get a year?"
+ALLOWANCE = "What daily allowance does Nordwind pay in Germany?"
+LUNCH = "How much does lunch cost in the canteen of Nordwind?"
+ASKED = {
+    "Anna Berg, the head": (LEAVE, "28 days", "Employees of Nordwind get 28 days of leave a year."),
+    "travel desk in Hamburg": (
+        ALLOWANCE, "30 euros", "The daily allowance in Germany is 30 euros, and abroad it is 45 euros.",
+    ),
+    "canteen": (
+        LUNCH, "five euros",
+        "The canteen of Nordwind is open from 11:30 to 14:00, and lunch costs five euros for everybody who works here.",
+    ),
+}  # fmt: skip
+"""By words of a passage, what is asked about it."""
+READ = {
+    LEAVE: {"Trainees of Nordwind": "28 days", "laptop": "25 days"},
+    ALLOWANCE: {"allowance": "30 euros"},
+    LUNCH: {"lunch": "5 euros"},
+}
+"""By question, what a reader finds in a passage with these words."""
+
+
+class Staff:
+    """A model that asks the questions above, and reads passages as a person would."""
+
+    name = "scripted"
+
+    def __init__(self, recalls: Mapping[str, str] | None = None, reads: Mapping[str, str] | None = None) -> None:
+        """`recalls` and `reads` are answers without a passage, and with any one, in place of those above."""
+        self.recalls, self.reads = recalls or {}, reads or {}
+
+    async def complete(self, prompt: Prompt[Out], inputs: Any, *, draw: int = 0, usage: Usage) -> Out:
+        usage.calls += 1
+        output = prompt.output.model_validate(getattr(self, f"_{prompt.name}")(inputs))
+        try:
+            for check in prompt.checks:
+                check(inputs, output)
+        except Invalid as error:
+            raise InvalidAnswer(error.reason, error.detail) from error
+        return output
+
+    def _ask_pair(self, asked: Any) -> dict[str, Any]:
+        for words, (question, answer, sentence) in ASKED.items():
+            if words in asked.passages[0] and asked.kind == "number":
+                return {"question": question, "answer": answer, "evidence": [sentence], "steps": []}
+        return {"question": "", "answer": "", "evidence": [], "steps": []}
+
+    def _read_answer(self, asked: Any) -> dict[str, Any]:
+        found = (answer for words, answer in READ[asked.question].items() if words in asked.passage)
+        return {"text": self.reads.get(asked.question) or next(found, NOT_THERE)}
+
+    def _recall_answer(self, asked: Any) -> dict[str, Any]:
+        return {"text": self.recalls.get(asked.question, NOT_KNOWN)}
+
+    def _same_answer(self, asked: Any) -> dict[str, Any]:
+        return {"same": "yes" if {asked.answer, asked.other} == {"five euros", "5 euros"} else "no"}
+
+    def _state(self, asked: Any) -> dict[str, Any]:
+        return {"statement": asked.sentence.replace("The daily", "Nordwind's daily")}
+
+    def identity(self) -> Mapping[str, object]:
+        return {"model": "scripted", "recalls": dict(self.recalls), "reads": dict(self.reads)}
+
+
+def built(folder: Path, staff: Staff | None = None, files: Mapping[str, str] | None = None, **settings: Any) -> Project:
+    """A build on the files: by the rules, or by a model."""
+    (folder / "staff").mkdir(parents=True)
+    for name, text in (files or {"handbook.md": HANDBOOK, "welcome.md": WELCOME}).items():
+        (folder / "staff" / name).write_text(text, encoding="utf-8")
+    sources = [{"format": "documents", "path": "staff/**"}]
+    config = write_config(
+        folder, embeds=True, families={"documents": {"sources": sources, "kinds": {"number": 1.0}, **settings}}
+    )
+    project = Project(config, folder / "out")
+    if staff is not None:
+        models = project.build.families["documents"].models
+        models.update(dict.fromkeys([*models, "checker", "prescreen"], staff))  # type: ignore[attr-defined]
+    asyncio.run(run_all(project.build))
+    return project
+
+
+def pairs(project: Project) -> dict[str, DocumentPair]:
+    return {pair.question: pair for pair in project.build.accepted("documents", "pairs")}
+
+
+def dropped(project: Project, step: str) -> list[Dropped]:
+    return list(project.build.read(StageRef("documents", "pairs", step)).dropped())
+
+
+def faults(project: Project, part: str, changed: list[Any] | None = None) -> list[str]:
+    def rows(name: str) -> list[Any]:
+        return list(project.build.accepted("documents", name))
+
+    context = VerifyContext(project.build.families["documents"].settings, project.embedder, rows)
+    return [fault.problem for fault in FAMILY.part(part).verify(changed or rows(part), context)]
+
+
+def test_a_question_knows_where_its_answer_stands(tmp_path: Path) -> None:
+    project = built(tmp_path, Staff())
+    asked = pairs(project)
+    assert set(asked) == {ALLOWANCE, LUNCH}
+    pair = asked[ALLOWANCE]
+    assert str(pair.places[0]) == 'handbook.md, "Staff handbook / Travel"'
+    (span,) = pair.sentences
+    assert pair.evidence[span.start : span.end] == span.text == ASKED["travel desk in Hamburg"][2]
+    assert {prompt.name for prompt in pair.provenance.prompts} >= {"ask_pair", "read_answer"}
+    assert [fault for part in FAMILY.parts for fault in faults(project, part.name)] == []
+    for family, part in project.build.parts():
+        summary = part_summary(project.build, family, part)
+        assert summary.planned == summary.kept + summary.refused
+    statements = {row.text: row.sentence for row in project.build.accepted("documents", "statements")}
+    assert set(statements.values()) == {pair.sentences[0].text for pair in asked.values()}
+    assert "Nordwind's daily allowance in Germany is 30 euros, and abroad it is 45 euros." in statements
+
+
+def test_documents_that_contradict_each_other_are_told(tmp_path: Path) -> None:
+    (refused,) = dropped(built(tmp_path, Staff()), "compare_passages")
+    assert refused.reason == "another passage answers otherwise"
+    there = 'welcome.md, "Welcome to Nordwind / First days": 25 days'
+    assert refused.evidence == f'{LEAVE} handbook.md, "Staff handbook / Leave": 28 days; {there}'
+
+
+def test_what_is_known_without_the_passage_or_read_otherwise_is_dropped(tmp_path: Path) -> None:
+    project = built(tmp_path, Staff(recalls={ALLOWANCE: "30 euros"}, reads={LUNCH: "six euros"}), rivals=0)
+    assert set(pairs(project)) == {LEAVE}, "with no rivals, no passage contradicts"
+    assert [one.reason for one in dropped(project, "check_answer")] == ["a reader answers otherwise"]
+    assert [one.reason for one in dropped(project, "prescreen")] == ["known to checker without the passage"]
+
+
+def test_as_many_as_wanted_are_kept_and_the_rest_is_counted(tmp_path: Path) -> None:
+    project = built(tmp_path, Staff(), rivals=0, pairs=2)
+    documents = Counter(pair.places[0].document for pair in pairs(project).values())
+    assert documents == {"handbook.md": 1, "welcome.md": 1}, "evenly over documents"
+    assert [one.reason for one in dropped(project, "keep_wanted")] == ["more than wanted"]
+
+
+def test_another_document_changes_no_question_of_the_others(tmp_path: Path) -> None:
+    before = built(tmp_path / "before", Staff(), {"handbook.md": HANDBOOK}, rivals=0)
+    after = built(tmp_path / "after", Staff(), {"handbook.md": HANDBOOK, "a.md": WELCOME}, rivals=0)
+    kept = pairs(after)
+    for question, pair in pairs(before).items():
+        assert kept[question].id == pair.id
+        assert kept[question].key == pair.key
+
+
+PASSAGES = ("The fee is 30 euros a day. Anna Berg approves it.", "Anna Berg works in Hamburg.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "question", "answer", "reason"),
+    [
+        ("number", "What does Nordwind's parking permit cost a day?", "30 euros", None),
+        ("number", "What does Nordwind's parking permit cost a day", "30 euros", "not one question"),
+        ("number", "What does it say about Nordwind in the passage?", "30 euros", "question speaks of a text"),
+        ("number", "Above which sum does Anna Berg approve costs at Nordwind?", "500 euros", None),
+        ("fact", "Who approves the costs described above?", "Anna Berg", "question speaks of a text"),
+        ("number", "Does Nordwind's permit cost 30 euros a day?", "30 euros", "question holds the answer"),
+        ("yes-no", "Does Nordwind's permit cost 30 euros a day?", "yes", None),
+        ("number", "How many days of leave do they get a year?", "28", "question needs the passage"),
+        ("fact", "Who approves it?", "Anna Berg", "question needs the passage"),
+    ],
+)
+def test_a_question_is_understood_by_itself(kind: Kind, question: str, answer: str, reason: str | None) -> None:
+    problem = checks.question_problem("en", kind, question, answer, PASSAGES)
+    assert (problem and problem[0]) == reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "sentences", "steps", "reason"),
+    [
+        ("number", "30 euros", PASSAGES[:1], (), None),
+        ("number", "40 euros", PASSAGES[:1], (), "answer is not in the evidence"),
+        ("yes-no", "yes", PASSAGES[:1], (), None),
+        ("yes-no", "maybe", PASSAGES[:1], (), "not yes or no"),
+        ("comparison", "15 euros", PASSAGES[:1], (), "answer is derived without steps"),
+        ("comparison", "15 euros", PASSAGES[:1], ("45 - 30 = 15",), None),
+        ("two-step", "Hamburg", PASSAGES, ("Anna Berg approves it.",), "not two steps"),
+        ("two-step", "Hamburg", PASSAGES, ("Anna Berg approves it.", "She works in Hamburg."), None),
+        ("list", "a laptop, a badge and a key", ("They get a laptop, a badge and a key.",), (), None),
+        ("list", "a laptop", ("They get a laptop, a badge and a key.",), (), "not a list"),
+        ("fact", " ", PASSAGES[:1], (), "no answer"),
+    ],
+)
+def test_an_answer_follows_from_what_is_quoted(
+    kind: Kind, answer: str, sentences: tuple[str, ...], steps: tuple[str, ...], reason: str | None
+) -> None:
+    problem = checks.answer_problem("en", kind, answer, sentences, steps)
+    assert (problem and problem[0]) == reason
+
+
+def test_what_is_quoted_stands_in_the_passages() -> None:
+    assert checks.sentences_problem(PASSAGES, ["The fee is 30 euros a day.", PASSAGES[1]]) is None
+    assert checks.sentences_problem(PASSAGES, []) == ("no evidence", "quote one to 4 sentences")
+    for quoted, reason in (
+        (["The fee is 31 euros."], "evidence is not in the passage"),
+        ([PASSAGES[1]], "a passage is not needed"),
+    ):
+        problem = checks.sentences_problem(PASSAGES, quoted)
+        assert problem is not None
+        assert problem[0] == reason
+    evidence = checks.evidence_of(PASSAGES)
+    for span in checks.spans_of(PASSAGES, ["Anna Berg works in Hamburg.", "Anna Berg approves it."]) or ():
+        assert evidence[span.start : span.end] == span.text
+
+
+def test_a_changed_row_is_a_fault(tmp_path: Path) -> None:
+    project = built(tmp_path, Staff())
+    rows = list(pairs(project).values())
+    (first, *_) = rows
+    for change, problem in (
+        ({"answer": "31 euros"}, "its answer does not stand in its sentences"),
+        ({"question": "No question."}, "its question is none"),
+        ({"evidence": first.evidence.upper()}, "its evidence is not the text of its passages"),
+        ({"passages": ("none",)}, "it names a passage that is not there"),
+    ):
+        assert problem in faults(project, "pairs", [first.model_copy(update=change)])
+    assert "its question is asked twice" in faults(project, "pairs", [first, first])
