@@ -197,7 +197,7 @@ def _who(clause: Clause) -> Iterator[Asking]:
     elif (
         clause.verb
         and not clause.is_past
-        and subject.startswith("The ")
+        and re.match(r"The (?!.* of an? )", subject)
         and is_role(subject)
         and len(clause.rest.split()) > 1
     ):

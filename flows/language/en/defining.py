@@ -100,8 +100,10 @@ def _is_term(x: str, be: str) -> bool:
     if any(is_finite(word) for word in words[1:]) or first.endswith("ly"):
         return False
     named = re.fullmatch(_NAME, x) is not None and words[0] not in ("A", "An", "The")
-    if words[0] == "The":
-        return re.fullmatch(_NAME, " ".join(words[1:])) is not None
+    if words[0] == "The":  # "The Monarchy" is one that the text has named
+        return re.fullmatch(_NAME, " ".join(words[1:])) is not None and (
+            len(words) > 2 or not is_dictionary_word(words[1])
+        )
     if named and (len(words) > 1 or not is_dictionary_word(x) or x.isupper()):
         return True
     return be == "is" and len(words) <= 4 and not (named and is_plural_noun(x))
@@ -132,6 +134,8 @@ def _says_enough(y: str) -> bool:
     words = y.split()
     if len(words) < _FEWEST or re.search(r"\b(?:and|but) (?:is|was|has|had|can|may|must|were|are)\b", y):
         return False
+    if re.match(r"an? (?:similar|different|especially|particularly) ", y) or " but " in y:
+        return False
     if re.match(r"an? (?:\w+ )?(?:member|part|result|example|one) ", y):
         return False
     return words[1] not in _VAGUE or (words[1] in _PARTITIVE and len(words) > _FEWEST + 1)
@@ -151,7 +155,8 @@ _ROLE = re.compile(
     r"lecturer|operator|tutor|actress|actor|aider|surgeon|auditor)s?"
 )
 _HEADS = word_set(
-    "cardinal empress politician statesman painter head chair lead doctor author nurse officer editor actor tutor"
+    "cardinal empress politician statesman figure painter head chair lead doctor author nurse officer editor actor "
+    "tutor"
 )
 _OFFICES = word_set(
     "office department desk committee team board council reception service management court company university "

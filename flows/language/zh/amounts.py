@@ -105,6 +105,7 @@ _YEAR = re.compile(
 _DATE = re.compile(
     r"(?<![\d至到\-—])(?P<a>(?P<year>\d{4}\s?年\s?)?\d{1,2}\s?月\s?\d{1,2}\s?[日号])(?![至到\-—以起]|[^，]*[后时])"
 )
+_A_DAY = re.compile(r"\d\s?月\s?\d{1,2}\s?[日号]")
 _OF_THE_MONTH = re.compile(r"每个?月(?P<a>\d{1,2}[日号])(?![至到\-—以前])")
 _DAY = "(?:周|星期|礼拜)[一二三四五六日天]"
 _WEEKDAY = re.compile(
@@ -127,7 +128,7 @@ def times(statement: str) -> Iterator[Asking]:
         yield from _replaced(statement, every, "多久", "number")
     for pattern in (_YEAR, _DATE, _OF_THE_MONTH, _WEEKDAY, _CLOCK):
         matches = list(pattern.finditer(statement))
-        if len(matches) != 1 or (pattern in (_YEAR, _CLOCK) and _DATE.search(statement)):
+        if len(matches) != 1 or (pattern in (_YEAR, _CLOCK) and _A_DAY.search(statement)):
             continue
         if pattern in (_YEAR, _DATE) and not _is_dated(statement, matches[0]):
             continue
