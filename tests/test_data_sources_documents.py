@@ -5,13 +5,14 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.sources import SourceError, SourceSpec, check_source, documents, read_source
-from data.sources.documents.document import Block, cleaned
+from data.sources.documents.document import Block, Unreadable, cleaned
 from data.sources.documents.lines import hyphenated, joined
 from data.sources.documents.near_duplicates import NearDuplicates
 from data.sources.documents.passages import count_words, cut
@@ -211,6 +212,24 @@ def test_what_cannot_be_read_is_dropped_and_the_others_go_on(tmp_path: Path) -> 
         "unknown format": 1,
     }  # fmt: skip
     assert len({drop.key for drop in dropped}) == len(dropped)
+
+
+def test_a_changed_byte_crashes_no_reader() -> None:
+    word, slides = docx([("Leave", [LONG])], "Rules"), pptx([("Plan", [LONG], "Notes")], "Acme")
+    whole = {".docx": word, ".pptx": slides, ".pdf": pdf([paragraph(70, 700, [SENTENCE])])}
+    random = Random(3)
+    outcomes: Counter[str] = Counter()
+    for number in range(300):
+        ending, content = list(whole.items())[number % 3]
+        damaged = bytearray(content)
+        for _ in range(random.choice([1, 5, 50])):
+            damaged[random.randrange(len(damaged))] = random.randrange(256)
+        try:
+            documents.READERS[ending].read(bytes(damaged))
+            outcomes["read"] += 1
+        except Unreadable as error:
+            outcomes[error.reason] += 1
+    assert outcomes["damaged"] > 50
 
 
 @pytest.mark.parametrize(

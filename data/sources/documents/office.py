@@ -5,6 +5,7 @@ Departure from a single library for both, docling: it requires a typer below 0.2
 
 import io
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
@@ -14,6 +15,11 @@ from data.sources.documents.document import Block, Document, Removed, Unreadable
 
 MOST_UNPACKED = 256 * 2**20
 """Bytes of all parts together; a ZIP bomb has more."""
+_DAMAGED = (
+    AttributeError, EOFError, IndexError, KeyError, RuntimeError, SyntaxError, TypeError, ValueError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What the libraries raise where a byte of a file is another: they take files to be whole."""
 UNNAMED = "PowerPoint Presentation"
 """The title of a file to which nobody gave one; then the first slide's title is the document's."""
 _LEGACY = b"\xd0\xcf\x11\xe0"
@@ -25,12 +31,13 @@ def read_docx(content: bytes) -> Document:
     _check(content)
     import docx
     from docx.opc.exceptions import OpcError
+    from docx.oxml.exceptions import XmlchemyError
 
     try:
         file = docx.Document(io.BytesIO(content))
         parts = [_part_of(item) for item in file.iter_inner_content()]
         title = file.core_properties.title
-    except (OpcError, KeyError, ValueError, zipfile.BadZipFile, SyntaxError, AttributeError) as error:
+    except (OpcError, XmlchemyError, *_DAMAGED) as error:
         raise Unreadable("damaged", one_line(str(error))) from error
     blocks = list(_joined(part for part in parts if part[0] != "contents"))
     removed = [Removed("table of contents", block.text) for kind, block in parts if kind == "contents"]
@@ -77,7 +84,7 @@ def read_pptx(content: bytes) -> Document:
         file = pptx.Presentation(io.BytesIO(content))
         slides = [list(_of_slide(slide, number)) for number, slide in enumerate(file.slides, start=1)]
         title = one_line(file.core_properties.title or "")
-    except (PythonPptxError, KeyError, ValueError, zipfile.BadZipFile, SyntaxError, AttributeError) as error:
+    except (PythonPptxError, *_DAMAGED) as error:
         raise Unreadable("damaged", one_line(str(error))) from error
     counts = running([block.text for block in slide if not block.level and block.text] for slide in slides)
     every = [block for slide in slides for block in slide]
@@ -122,7 +129,7 @@ def _check(content: bytes) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as file:
             size = sum(part.file_size for part in file.infolist())
-    except (zipfile.BadZipFile, ValueError) as error:
+    except _DAMAGED as error:
         raise Unreadable("damaged", one_line(str(error))) from error
     if size > MOST_UNPACKED:
         raise Unreadable("too large", f"unpacks to {size:,} bytes")
