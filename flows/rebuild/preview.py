@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from flows.annotate.work import read_annotations
 from flows.construct.arrivals import History
 from flows.construct.engine import Family, Part
 from flows.construct.files_step import FilesStep
+from flows.construct.records import Records
 from flows.construct.reviewed import judged_keys
 from flows.construct.stages import SOURCE, StageRef
 from flows.llm.rules import Rules
@@ -33,6 +35,7 @@ from flows.project.output_files import last_manifest, write_output_files
 from flows.project.project import COPIES, EMBEDDINGS, Project
 from flows.project.released import released_stages
 from flows.project.settings import load_config
+from flows.rebuild.by_document import DocumentChange, changed_documents
 from flows.rebuild.changes import (
     Drift,
     Rows,
@@ -52,6 +55,7 @@ from flows.run.in_process import runner_here
 from schemas.base import Record
 from schemas.errors import Failed, WrongInput
 from schemas.rubric import Task
+from schemas.source import Passage
 
 USUAL_MINUTES = 2.0
 """Minutes assumed for a task while nobody has done one of its kind: a guess, until it is measured."""
@@ -90,6 +94,8 @@ class Preview:
     exact: bool
     """True if `drift` compares rows; otherwise it compares source records."""
     drift: tuple[Drift, ...]
+    documents: tuple[DocumentChange, ...]
+    """The documents whose passages differ from those of the last build."""
     reasons: tuple[Reason, ...] | None
     """Why rows changed; None if it is not known, because the last rebuild did not note its stages."""
     tasks: tuple[Tasks, ...] | None
@@ -139,13 +145,14 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview
         tasks = tuple(_tasks(project, np.sort(np.concatenate(to_review))))
         reasons = None if stages is None else tuple(why_changed(project, stages, differing))
     else:
-        differing, tasks, reasons = tuple(_sources(project, store, missing)), None, ()
+        differing, tasks, reasons = tuple(_source_drift(project, store, missing)), None, ()
     return Preview(
         moved=tuple(f"{pin.source}: {pin.before} → {pin.now}" for pin in pins.moved),
         stages=missing,
         since=since,
         exact=exact,
         drift=differing,
+        documents=tuple(_documents(project, store, missing)),
         reasons=reasons,
         tasks=tasks,
         estimate=money,
@@ -238,20 +245,38 @@ def _before(project: Project) -> tuple[Rows, Sequence[str] | None, str]:
     return {}, (), "nothing: there is no build yet"
 
 
-def _sources(project: Project, store: Store, missing: tuple[StageRef, ...]) -> Iterator[Drift]:
+def _source_drift(project: Project, store: Store, missing: tuple[StageRef, ...]) -> Iterator[Drift]:
     """Yield the differences of the source records from those of the last build, part by part."""
+    for ref, before, now in _sources(project, store, missing):
+        yield from drift(_by_key(str(ref), before), _by_key(str(ref), now))
+
+
+def _documents(project: Project, store: Store, missing: tuple[StageRef, ...]) -> Iterator[DocumentChange]:
+    """Yield the documents that changed since the last build, each once."""
+    told: set[str] = set()
+    for ref, before, now in _sources(project, store, missing):
+        if project.build.part(ref).source is Passage:
+            changes = [change for change in changed_documents(before, now) if change.document not in told]
+            told.update(change.document for change in changes)
+            yield from changes
+
+
+def _sources(
+    project: Project, store: Store, missing: tuple[StageRef, ...]
+) -> Iterator[tuple[StageRef, Records[Any], Records[Any]]]:
+    """Yield the source stages that would run, with their records in the last build and now."""
     built = last_manifest(project.out)
     for ref in missing:
         if ref.step != SOURCE or any(project.build.manifest(needed) is None for needed in project.build.needs(ref)):
             continue
-        runner_here(project, project.build).run([ref])  # reading costs nothing
+        if project.build.manifest(ref) is None:
+            runner_here(project, project.build).run([ref])  # reading costs nothing
         part = built.part(ref.family, ref.part) if built else None
         old = next((stage for stage in part.stages if stage.step == SOURCE), None) if part else None
         files = StageFiles(store, ref.family, ref.part, SOURCE, old.fingerprint) if old else None
         kept = files.manifest() if files else None
         now = project.build.read(ref)
-        before = Stage(files, kept, now.record) if files and kept else ()
-        yield from drift(_by_key(str(ref), before), _by_key(str(ref), now))
+        yield ref, Stage(files, kept, now.record) if files and kept else (), now
 
 
 def _by_key(name: str, records: Iterable[Record]) -> Rows:

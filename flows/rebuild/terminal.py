@@ -26,13 +26,14 @@ from flows.rebuild.finished import rebuild_finished
 from flows.release.version import AS_BEFORE, Prepared, withdrawn_in_words
 from flows.run.summary import print_estimate
 from flows.run.terminal import Terminal
-from schemas.base import counted
+from schemas.base import counted, visible
 
 if TYPE_CHECKING:
     from flows.rebuild.preview import Preview
 
 SHOWN = 20
 """Most stages that a preview lists."""
+SHOWN_DOCUMENTS = 20
 
 
 def rebuild_in_terminal(config: Path, out: Path, to: Path | None, hub: str | None, *, refresh: bool) -> None:
@@ -100,6 +101,10 @@ def print_preview(config: Path, out: Path, to: Path | None, hub: str | None, *, 
             soft_wrap=True,
         )
     _print_drift(console, outlook.drift, outlook.since)
+    for change in outlook.documents[:SHOWN_DOCUMENTS]:
+        console.print(f"document {escape(visible(str(change)))}", highlight=False, soft_wrap=True)
+    if len(outlook.documents) > SHOWN_DOCUMENTS:
+        console.print(f"and {len(outlook.documents) - SHOWN_DOCUMENTS:,} more documents")
     if outlook.reasons is None and outlook.drift:
         console.print("why rows changed is not known: an earlier touchstone rebuilt here; the next rebuild notes it")
     for reason in outlook.reasons or ():
