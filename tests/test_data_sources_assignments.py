@@ -297,7 +297,9 @@ def test_a_part_without_seeds_is_refused(tmp_path: Path) -> None:
 
 def test_a_format_without_assignments_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", [{}])
-    with pytest.raises(SourceError, match="expected a format that gives an Assignment, found creak; use one of ntrex"):
+    with pytest.raises(
+        SourceError, match="expected a format that gives an Assignment, found creak; use one of documents, ntrex"
+    ):
         check_source(spec_of(path, "creak"), Assignment)
     with pytest.raises(SourceError, match="format ifeval takes no fields"):
         check_source(spec_of(path, "ifeval", fields={"text": "prompt"}), Assignment)

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.sources import SourceError, SourceSpec, check_source, documents, read_source
+from data.sources import SourceError, SourceSpec, check_source, documents, read_entries, read_source
 from data.sources.documents.document import Block, Unreadable, cleaned
 from data.sources.documents.lines import hyphenated, joined
 from data.sources.documents.near_duplicates import NearDuplicates
 from data.sources.documents.passages import count_words, cut
 from data.sources.fingerprint import source_fingerprint
 from schemas.base import Dropped
-from schemas.source import Passage, QASource
+from schemas.source import Assignment, Passage, Place, QASource
 from tests.documents import bomb, docx, encrypted_pdf, paragraph, pdf, pptx
 
 SENTENCE = "The committee of the town reads the rules once a year and tells all people in June. "
@@ -403,3 +403,11 @@ def test_near_duplicates_are_those_of_a_few_other_words() -> None:
     assert near.first(" ".join(text.split()[::-1]), "en", "2" * 16) is None
     assert near.first("财务部门在十个工作日内支付费用。" * 6, "zh", "3" * 16) is None
     assert near.first("财务部门在十个工作日内支付费用。" * 7, "zh", "4" * 16) == "3" * 16
+
+
+def test_passages_are_texts_to_work_on_too(tmp_path: Path) -> None:
+    spec = SourceSpec(format="documents", path=str(written(tmp_path, {"a.md": f"# Handbook\n\n{LONG}\n"})))
+    (passage,) = read_source(spec, Passage, lambda dropped: None)
+    (assignment,) = read_source(spec, Assignment, lambda dropped: None)
+    assert (assignment.given, assignment.text, assignment.language) == ("text", passage.text, "en")
+    assert [type(entry.values.get("place")) for entry in read_entries(spec)] == [Place], "once, for contamination"

@@ -56,7 +56,7 @@ FORMATS: Mapping[str, Mapping[type, Reader]] = {
     "timeqa-pages": {QASource: timeqa.page_questions, Passage: timeqa.page_passages},
     "realtimeqa": {QASource: qa.realtimeqa_questions},
     "book": {Passage: book.passages},
-    "documents": {Passage: documents.passages},
+    "documents": {Passage: documents.passages, Assignment: documents.assignments},
     "charp": {Dialogue: dialogues.charp},
     "faithdial": {Dialogue: dialogues.faithdial},
     "topical-chat": {Dialogue: dialogues.topical_chat},
@@ -198,7 +198,7 @@ def _shapes(spec: SourceSpec) -> Sequence[type]:
         names = next(touchstone.rows(spec), Row(spec.path, "", {})).values
         return (QASource,) if "question" in names else (Assignment,) if "kind" in names else (Passage,)
     if spec.format not in MAPPED:
-        return shapes or (Passage,)
+        return shapes[:1] if spec.format == "documents" else shapes or (Passage,)
     telling = {QASource: {"question"}, Dialogue: {"response"}, Assignment: {*GIVEN_FIELDS, "reference"} - {"text"}}
     wanted = [shape for shape, fields in telling.items() if shape in shapes and fields & (spec.fields or {}).keys()]
     if "text" in (spec.fields or {}) and Assignment not in wanted:
@@ -217,7 +217,7 @@ def _reader(spec: SourceSpec, shape: type) -> Reader:
         raise SourceError(f'{spec.name}: unknown format "{spec.format}"; {nearest(spec.format, list(FORMATS))}')
     if shape not in shapes:
         article = "an" if shape.__name__.startswith("A") else "a"
-        able = ", ".join(name for name, shapes in FORMATS.items() if shape in shapes)
+        able = ", ".join(name for name, shapes in FORMATS.items() if shape in shapes and name != PART)
         raise SourceError(
             f"{spec.name}: expected a format that gives {article} {shape.__name__}, found {spec.format}; "
             f"use one of {able}"

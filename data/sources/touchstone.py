@@ -79,8 +79,15 @@ def passages(spec: SourceSpec) -> Iterator[Entry]:
 
 
 def assignments(spec: SourceSpec) -> Iterator[Entry]:
-    """Yield what the query of each seed was made from, in its language, so that it makes the same query again."""
+    """Yield what the query of each seed was made from, in its language, so that it makes the same query again.
+
+    A passage gives its text to work on.
+    """
     for row in rows(spec):
+        if "kind" not in row.values and "title" in row.values:
+            text = row.text("text")
+            yield Entry(row.text("key"), {"text": text, **_kept(row, "language", "source")}, evidence=shortened(text))
+            continue
         kind = row.text("kind")
         if kind not in _GIVEN:
             raise row.error(
@@ -104,7 +111,7 @@ def gives(fields: Container[str], shape: type) -> bool:
         Statement: [("text",), ("original",)],
         QASource: [("question", "answer"), ("question", "answers"), ("question", "answer_original")],
         Passage: [("text",), *((name,) for name in _EVIDENCE)],
-        Assignment: [("kind", "text", "reference", "language")],
+        Assignment: [("kind", "text", "reference", "language"), ("title", "text")],
     }
     return any(all(name in fields for name in names) for names in enough[shape])
 

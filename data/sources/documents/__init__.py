@@ -10,7 +10,7 @@ import importlib.util
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
@@ -104,6 +104,13 @@ def passages(spec: SourceSpec) -> Iterator[Entry]:
             yield from _entries(name, path, spec, near)
         except Unreadable as error:
             yield Entry(name, refused=error.reason, evidence=error.evidence or name)
+
+
+def assignments(spec: SourceSpec) -> Iterator[Entry]:
+    """Yield the passages as texts to work on, to be summarised, say (RefuteBench 2.0, section 4.1)."""
+    for entry in passages(spec):
+        values = {name: entry.values[name] for name in ("text", "language") if name in entry.values}
+        yield replace(entry, values={**values, "given": "text"} if values else {})
 
 
 def _entries(name: str, path: Path, spec: SourceSpec, near: NearDuplicates) -> Iterator[Entry]:
