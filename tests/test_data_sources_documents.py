@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from data.sources import SourceError, SourceSpec, check_source, documents, read_entries, read_source
@@ -328,7 +328,12 @@ BLOCKS = st.lists(
 )
 
 
+PARTED = [Block("Leave", 1), Block("In short", 2), Block(sentences(5)), Block("Notes", 2), Block("None.")]
+"""The second part of a paragraph is joined with what stands below the next heading."""
+
+
 @settings(deadline=None, max_examples=60)
+@example(PARTED, "en", (20, 60))
 @given(BLOCKS, st.sampled_from(["en", "zh"]), st.sampled_from([(1, 10), (20, 60), (80, 400)]))
 def test_passages_are_spans_that_do_not_meet(blocks: list[Block], language: str, words: tuple[int, int]) -> None:
     blocks = [block for block in map(cleaned, blocks) if block.text]

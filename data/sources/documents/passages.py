@@ -46,16 +46,16 @@ class Piece:
         """The heading at the top, if there is one."""
         return self.headings[:1]
 
-    def and_(self, other: "Piece") -> "Piece":
-        """Return the passage from here to the end of the next one.
+    def and_(self, other: "Piece", after: int) -> "Piece":
+        """Return the passage from here to the end of the next one; `after` is where the one before ends.
 
-        If it does not stand under all headings of this one, it begins with those of them that it does not stand under.
+        If it does not stand under all headings of this one, it begins with those of them that it does not stand under,
+        unless another passage stands between them and this one.
         """
         common = sum(1 for mine, theirs in zip(self.headings, other.headings, strict=False) if mine == theirs)
         first = self.headings[common].start if common < len(self.headings) else self.start
-        return Piece(
-            min(first, self.start), other.end, self.words + other.words, self.headings[:common], self.page or other.page
-        )
+        start = min(first, self.start) if first >= after else self.start
+        return Piece(start, other.end, self.words + other.words, self.headings[:common], self.page or other.page)
 
 
 def count_words(text: str, language: str) -> int:
@@ -174,16 +174,20 @@ def _joined(pieces: Sequence[Piece], least: int, most: int) -> list[Piece]:
     forward: list[Piece] = []
     for piece in pieces:
         if forward and forward[-1].words < least and _fit(forward[-1], piece, most):
-            forward[-1] = forward[-1].and_(piece)
+            _join_last(forward, piece)
         else:
             forward.append(piece)
     back: list[Piece] = []
     for piece in forward:
         if back and piece.words < least and _fit(back[-1], piece, most):
-            back[-1] = back[-1].and_(piece)
+            _join_last(back, piece)
         else:
             back.append(piece)
     return back
+
+
+def _join_last(pieces: list[Piece], piece: Piece) -> None:
+    pieces[-1] = pieces[-1].and_(piece, pieces[-2].end if len(pieces) > 1 else 0)
 
 
 def _fit(piece: Piece, next_: Piece, most: int) -> bool:
