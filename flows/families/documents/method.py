@@ -38,7 +38,10 @@ async def choose_passage(passage: Passage, ctx: Context[DocumentsSettings]) -> P
 
 
 async def ask_question(passage: Passage, slot: Slot, ctx: Context[DocumentsSettings, Plan]) -> DocumentPair:
-    """Ask the builder for a question of the planned kind, with its answer and the sentences that it rests on."""
+    """Ask the builder for a question of the planned kind, with its answer and the sentences that it rests on.
+
+    Left to itself, a model asks for yes or no in the way that is easiest for it; half of the time we wish for either.
+    """
     partner = ctx.prepared.partners[str(slot["with"])] if "with" in slot else None
     passages = (passage, partner) if partner is not None else (passage,)
     texts = tuple(one.text for one in passages)
@@ -49,6 +52,7 @@ async def ask_question(passage: Passage, slot: Slot, ctx: Context[DocumentsSetti
             "places": tuple(str(one.place) if one.place else one.title or one.source.source for one in passages),
             "title": passage.title,
             "language": passage.language,
+            "wish": ctx.random(passage.key, "wish").choice(("yes", "no")),
         }
     )
     pair = await ctx.ask(prompts.ASK_PAIR, asked)
