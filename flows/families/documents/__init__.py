@@ -39,7 +39,7 @@ FAMILY = Family(
         title="Questions on documents of one's own",
         short="Documents",
         year=2026,
-        authors="Touchstone; there is no paper",
+        authors="Touchstone",
     ),
     settings=DocumentsSettings,
     problems=_problems,
