@@ -130,7 +130,7 @@ def _program(
 ) -> Iterator["subprocess.Popen[bytes]"]:
     with (folder / f"{name}.log").open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 - a fixed program
-            ["/bin/sh", "-c", GUARDED, name, sys.executable, "-m", "prefect", *arguments],
+            ["/bin/sh", "-c", GUARDED, name, sys.executable, "-P", "-m", "touchstone", "prefect", *arguments],
             env=dict(variables),
             stdin=subprocess.PIPE,
             stdout=log,

@@ -60,7 +60,7 @@ def _serve(path: Path, out: Path, port: int) -> None:
             crashed = deploy.clear(config)
             now = datetime.now(UTC)
             missed = missed_rebuild(config, now)
-            deployed = deploy.deploy(path, out, f"{sys.executable} -m prefect.engine")
+            deployed = deploy.deploy(path, out, f"{sys.executable} -P -m touchstone prefect.engine")
             deploy.notify(config, notice)
             reported = {run.id for run in deploy.ended(deployed)}
             if missed is not None:
