@@ -25,6 +25,7 @@ from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, FamilyBuild
 from flows.construct.view import Bars, Histogram, Line, View
 from flows.evaluate.report import table_view
+from flows.families.lveval import FAMILY as LVEVAL
 from flows.families.uraq import FAMILY as URAQ
 from flows.families.uraq.view import view
 from flows.llm.rules import Rules
@@ -32,8 +33,8 @@ from flows.project.models import rules_of
 from flows.project.output_files import NoBuild, write_output_files, write_report
 from flows.project.project import Project
 from flows.report.bins import binned, median, nice, ticks
-from flows.report.page import chart_view, report_page
-from flows.report.records import charts_of
+from flows.report.page import chart_view, in_reading_order, report_page
+from flows.report.records import charts_of, compared_cells
 from flows.report.texts import Segment, clip, compared, percent
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
@@ -197,6 +198,49 @@ def test_texts_with_little_in_common_are_not_marked() -> None:
     assert compared("Paris", "a long river in Egypt") == ((Segment("Paris"),), (Segment("a long river in Egypt"),))
 
 
+LONG = [f"w{number}" for number in range(500)]
+
+
+def test_the_cut_of_a_long_text_is_no_change() -> None:
+    left = " ".join([*LONG[:250], "eight", *LONG[250:]])
+    right = " ".join([*LONG[:250], "nine", *LONG[250:], "and", "more"])
+    sides = compared(left, right)
+    assert [[one.text for one in side if one.changed] for side in sides] == [["eight"], ["nine", "and more"]]
+    shown = ["".join(one.text for one in side) for side in sides]
+    assert [" ".join(text.split()[:5]) for text in shown] == ["… (1,039 characters) … w230"] * 2
+    assert "w249 eight w250" in shown[0]
+    assert "w269 … (1,050 characters) … w480" in shown[0]
+    assert shown[0].endswith("w499")
+    assert shown[1].endswith("w499 and more")
+
+
+def test_a_long_text_beside_its_beginning_shows_where_it_goes_on() -> None:
+    left, right = compared(" ".join(LONG[:200]), " ".join(LONG))
+    assert not any(one.changed for one in left)
+    (added,) = [one.text for one in right if one.changed]
+    assert added.startswith("w200 w201")
+    assert right[-1] == Segment(f" … (+{len(' '.join(LONG[200:])) + 1 - 600:,} characters)")
+
+
+def test_long_texts_without_much_in_common_and_equal_ones_show_their_beginnings() -> None:
+    text = " ".join(LONG)
+    for other in (text, "no " * 700):
+        assert compared(text, other) == ((Segment(clip(text)),), (Segment(clip(other)),))
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=900), st.lists(st.sampled_from("abc"), max_size=900))
+def test_what_is_shown_of_long_texts_is_bounded(left: list[str], right: list[str]) -> None:
+    for side in compared(" ".join(left), " ".join(right)):
+        assert sum(len(one.text) for one in side) < 2000
+        assert not any(one.changed and "…" in one.text for one in side)
+
+
+def test_a_long_text_that_both_have_is_shown_once() -> None:
+    line = Line("text", ("a long text " * 20,) * 2)
+    assert compared_cells(line, True) == [(Segment(line.cells[0]),)]
+    assert len(compared_cells(Line("year", ("1755", "1755")), True)) == 2
+
+
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_comparing_loses_nothing(left: str, right: str) -> None:
     assert tuple("".join(one.text for one in side) for side in compared(left, right)) == (left, right)
@@ -216,6 +260,31 @@ async def test_a_long_record_says_how_much_is_missing(tmp_path: Path) -> None:
 
 
 # ---- the page ----
+
+
+def test_what_is_read_first_stands_first() -> None:
+    def names(family: Family) -> list[str]:
+        return [part.name for _, part in in_reading_order((family, part) for part in family.parts)]
+
+    assert names(URAQ) == ["items", "evaluation", "statements", "conflicts"]
+    assert names(LVEVAL)[:2] == ["contexts", "pairs"]
+    order = in_reading_order((family, part) for family in (LVEVAL, URAQ) for part in family.parts)
+    assert [family for family, _ in order] == [LVEVAL] * len(LVEVAL.parts) + [URAQ] * len(URAQ.parts)
+
+
+async def test_the_page_shows_parts_in_the_order_of_reading(tmp_path: Path) -> None:
+    page = await uraq_page(tmp_path)
+    assert re.findall(r'<section class="part" id="([a-z-]+)"', page)[:2] == ["uraq-items", "uraq-evaluation"]
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 7, 8, 13, 75])
+def test_axes_have_names_and_counts_are_whole(most: int) -> None:
+    values = {0.5 + number / 7: number + 1 for number in range(most)}
+    view = chart_view(Histogram(title="t", series={"a": values}, unit="cosine", counted="options"))
+    assert view is not None
+    texts = re.findall(r'<text class="(\w+)"[^>]*text-anchor="(\w+)">([^<]*)<', str(view.drawing))
+    assert [text for kind, _, text in texts if kind == "unit"] == ["cosine", "options"]
+    assert all(text.replace(",", "").isdigit() for kind, anchor, text in texts if (kind, anchor) == ("tick", "end"))
 
 
 async def test_the_funnel_tells_every_count_and_opens_to_examples(tmp_path: Path) -> None:

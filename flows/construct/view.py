@@ -31,6 +31,8 @@ class Histogram:
     """Name of the series -> value -> its frequency. If all values are whole numbers, so are the bins."""
     unit: str
     """The unit of the values: "words", "cosine"."""
+    counted: str = "records"
+    """What the frequencies count: "options", where a record has several."""
     threshold: float | None = None
     """Drawn into the chart. No bin spans it; a value equal to it counts as below."""
     caption: str = ""

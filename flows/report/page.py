@@ -1,8 +1,9 @@
 """Write the build report: read the finished stages, prepare the page, render it."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import yaml
@@ -15,7 +16,15 @@ from flows.report import svg
 from flows.report.bins import Bin, Summary, binned, number, summaries
 from flows.report.funnel import FunnelStep, funnel, step_label
 from flows.report.overview import facts, lede, money, notes, stage_notes, usage_in_all
-from flows.report.records import RECORD_LINES, charts_of, compared_cells, drawn_records, example_view, refusals
+from flows.report.records import (
+    RECORD_LINES,
+    charts_of,
+    compared_cells,
+    drawn_records,
+    example_view,
+    is_repeated,
+    refusals,
+)
 from flows.report.template import style, template
 from flows.report.texts import LISTED_CHARACTERS, clip, percent, width, words_of
 from schemas.base import counted
@@ -90,7 +99,7 @@ def report_page(build: Build, manifest: BuildManifest, people: str | None = None
     examples = min(EXAMPLES, EXAMPLES_IN_ALL // max(1, len(opened)))
     parts = [
         (family, part, summary)
-        for family, part in build.parts()
+        for family, part in in_reading_order(build.parts())
         if (summary := manifest.part(family.name, part.name)) is not None
     ]
     makers = sorted({name for family, part, _ in parts for name in _makers(build, family, part)})
@@ -118,6 +127,7 @@ def report_page(build: Build, manifest: BuildManifest, people: str | None = None
         clip=clip,
         listed=LISTED_CHARACTERS,
         compared_cells=compared_cells,
+        is_repeated=is_repeated,
         record_lines=RECORD_LINES,
         records=RECORDS,
         examples=EXAMPLES,
@@ -153,6 +163,21 @@ def _part(
         charts=tuple(view for chart in charts if (view := chart_view(chart)) is not None),
         records=tuple((record.id, family.view_of(record)) for record in drawn),
     )
+
+
+def in_reading_order(parts: Iterable[tuple[Family, Part]]) -> list[tuple[Family, Part]]:
+    """Return the parts of each family as a reader wants them.
+
+    First comes the part that a person reads first, then the others that are released, then what they are made from,
+    in the order of building.
+    """
+
+    def rank(pair: tuple[Family, Part]) -> int:
+        family, part = pair
+        return 0 if part.name == family.reads else 1 if part.released is not None else 2
+
+    by_family = groupby(parts, key=lambda pair: pair[0].name)
+    return [pair for _, pairs in by_family for pair in sorted(pairs, key=rank)]
 
 
 def _asks_people(part: Part) -> bool:

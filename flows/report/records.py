@@ -72,10 +72,17 @@ def example_view(refusal: Refusal, family: Family) -> ExampleView:
 
 
 def compared_cells(line: Line, beside_columns: bool) -> Sequence[Sequence[Segment]]:
-    """Return the cells of a line, cut, and two of them compared."""
+    """Return the cells of a line, cut, and two of them compared; one cell for two long ones that are the same."""
+    if len(line.cells) == 2 and not is_repeated(line):
+        return compared(*line.cells)
+    cells = line.cells[:1] if is_repeated(line) else line.cells
     across = beside_columns and len(line.cells) == 1
-    cells = [clip(cell, LISTED_CHARACTERS if across else TEXT_CHARACTERS) for cell in line.cells]
-    return compared(*cells) if len(cells) == 2 else [(Segment(cell),) for cell in cells]
+    return [(Segment(clip(cell, LISTED_CHARACTERS if across else TEXT_CHARACTERS)),) for cell in cells]
+
+
+def is_repeated(line: Line) -> bool:
+    """Return whether a line has a long text twice: it is shown once."""
+    return len(line.cells) == 2 and line.cells[0] == line.cells[1] and len(line.cells[0]) > LISTED_CHARACTERS
 
 
 # ---- reading ----

@@ -8,8 +8,8 @@ from markupsafe import Markup
 from flows.construct.view import Histogram
 from flows.report.bins import Bin, binned, edge, number, ticks, whole
 
-WIDTH, HEIGHT = 300, 180
-LEFT, RIGHT, TOP, BOTTOM = 36, 12, 22, 36
+WIDTH, HEIGHT = 300, 194
+LEFT, RIGHT, TOP, BOTTOM = 36, 12, 36, 36
 FLOOR = HEIGHT - BOTTOM
 
 Scale = Callable[[float], float]
@@ -80,6 +80,7 @@ def columns(chart: Histogram) -> Markup:
     marks += [_column(bin_, names, chart.unit, x, y) for bin_ in bins]
     marks += [text("tick", x(at), FLOOR + 15, number(at)) for at in ticks(low, high, 5, integers=whole(chart))]
     marks.append(text("unit", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, chart.unit))
+    marks.append(text("unit", 0, 11, chart.counted, "start"))
     threshold = edge(chart)
     if threshold is not None and chart.threshold is not None:
         marks.append(_threshold(x(threshold), number(chart.threshold)))

@@ -24,7 +24,7 @@ def pair_charts(ctx: ChartContext[UtterancePair]) -> Sequence[Chart]:
     return [
         Bars(title="What the dialogues wait for", counts=dict(states.most_common())),
         Histogram(title="Turns before the last utterance", series={"dialogues": turns}, unit="turns"),
-        Histogram(title="Length", series=lengths, unit="words"),
+        Histogram(title="Length", series=lengths, unit="words", counted="texts"),
     ]
 
 
@@ -53,5 +53,5 @@ def item_charts(ctx: ChartContext[CharpEvalItem]) -> Sequence[Chart]:
             lengths[kind][en.count(text)] += 1
     return [
         Bars(title="Subsets", counts={subset: subsets[subset] for subset in SUBSETS}),
-        Histogram(title="Length of the options", series=lengths, unit="words"),
+        Histogram(title="Length of the options", series=lengths, unit="words", counted="options"),
     ]

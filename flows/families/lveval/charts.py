@@ -73,5 +73,10 @@ def context_charts(ctx: ChartContext) -> Sequence[Chart]:
     return [
         *shown,
         Histogram(title="Context length", series=lengths, unit="words (characters in Chinese)"),
-        Histogram(title="Where supporting documents begin", series=begins, unit="characters from the beginning"),
+        Histogram(
+            title="Where supporting documents begin",
+            series=begins,
+            unit="characters from the beginning",
+            counted="supporting documents",
+        ),
     ]

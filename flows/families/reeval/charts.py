@@ -50,7 +50,7 @@ def enriched_charts(ctx: ChartContext[EnrichedCase]) -> Sequence[Chart]:
         ids = {passage.id for passage in case.passages_question_focused}
         shared[len(ids.intersection(passage.id for passage in case.passages_evidence_focused))] += 1
     return [
-        Histogram(title="Evidence length", series=lengths, unit="words (characters in Chinese)"),
+        Histogram(title="Evidence length", series=lengths, unit="words (characters in Chinese)", counted="texts"),
         Histogram(title="Passages in both expansions", series={"cases": shared}, unit="passages"),
     ]
 
