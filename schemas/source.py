@@ -50,6 +50,9 @@ class QASource(Record):
     source: SourceRef
     format: str = Field(description="The source's format: squad, hotpotqa, conflictqa, ...")
     language: str = "en"
+    part: str | None = Field(
+        None, exclude_if=lambda value: value is None, description="Of a part of the same configuration, its name"
+    )
 
 
 class Place(Frozen):
@@ -81,6 +84,9 @@ class Passage(Record):
     language: str = "en"
     place: Place | None = Field(
         None, exclude_if=lambda value: value is None, description="Of a document's passage, where it stands in it"
+    )
+    part: str | None = Field(
+        None, exclude_if=lambda value: value is None, description="Of a part of the same configuration, its name"
     )
 
 

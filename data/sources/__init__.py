@@ -289,6 +289,8 @@ class _Door(Generic[S]):
             values |= _answers(entry.values["answers"], entry.values.get("answer_starts", ()))
         if "format" in self._shape.model_fields:
             values["format"] = self._spec.format
+        if "part" in self._shape.model_fields and self._spec.format == PART:
+            values["part"] = self._name
         if "language" in self._shape.model_fields:
             values.setdefault("language", self._spec.language)
         record: S = self._shape.model_validate(values)

@@ -42,12 +42,13 @@ def _uses(specs: Mapping[str, Sequence[SourceSpec]]) -> SourceUses:
 
 def datasets_of_question(source: QASource, uses: SourceUses) -> Sequence[Slot]:
     """Return a slot for each dataset that takes questions from this source."""
-    return [{"dataset": name} for name in uses.get((source.format, source.source.source), ())]
+    return [{"dataset": name} for name in uses.get((source.format, source.part or source.source.source), ())]
 
 
 def datasets_of_document(passage: Passage, uses: SourceUses) -> Sequence[Slot]:
     """Return a slot for each dataset that takes documents from this source."""
-    names = {name for (_, source), users in uses.items() if source == passage.source.source for name in users}
+    read = passage.part or passage.source.source
+    names = {name for (_, source), users in uses.items() if source == read for name in users}
     return [{"dataset": name} for name in sorted(names)]
 
 

@@ -1,0 +1,323 @@
+"""Looks at somebody's files: which of our formats each is in, and what its beginning gives."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from data.sources import FORMATS, SourceError, SourceSpec, documents, read_source
+from data.sources.files import csv_rows, json_lines, parquet_rows
+from data.sources.mapped import ASSIGNMENT_FIELDS
+from flows.language import LANGUAGES, language_of
+from flows.new.columns import Guess, guess, words
+from flows.new.languages import language_of_texts
+from schemas.base import counted
+from schemas.errors import WrongInput
+from schemas.source import Assignment, Dialogue, Passage, QASource, Statement
+
+MOST_ROWS = 2000
+"""Rows of a table, and records of a source, that are looked at."""
+MOST_BYTES = 2 * 2**20
+"""Of the documents of a source, those that are looked at have no more together; the first is in any case."""
+MOST_DOCUMENTS = 40
+MOST_TABLES = 20
+TOO_MANY = f"not looked at: it comes after {MOST_TABLES} tables; name it alone"
+MOST_OF_A_LANGUAGE = 200
+"""Records whose texts tell the language."""
+
+DOCUMENTS = frozenset(documents.READERS) - {".csv", ".tsv"}
+TABLES: Mapping[str, str] = {
+    ".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet",
+}  # fmt: skip
+NAMED = (
+    "squad", "hotpotqa", "nq-open", "timeqa", "conflictqa", "strategyqa", "creak", "faithdial", "topical-chat", "begin",
+    "charp", "ntrex", "scitldr", "writingbench", "self-instruct", "mt-bench",
+)  # fmt: skip
+"""Formats of published data in JSON: a file is in the first of them that reads its first rows."""
+TRIED_ROWS = 5
+OWN_OUTPUT = "manifest.json"
+"""A folder with this file is a build's output."""
+
+S = TypeVar("S", Statement, QASource, Passage, Dialogue, Assignment)
+
+
+@dataclass(frozen=True)
+class Material:
+    """A source, and the records that its beginning gives."""
+
+    spec: SourceSpec
+    records: Mapping[type, Sequence[Any]]
+    """By what it can be read as; never empty."""
+    is_whole: bool
+    """Whether it has no more than what was looked at."""
+    files: int = 1
+    more: float = 1.0
+    """How many times as much there is as was looked at, by the bytes of its files."""
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """Reason -> how many rows or passages are none of its records."""
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What the terminal calls it."""
+        return self.spec.path
+
+    @property
+    def language(self) -> str:
+        """Code of its language."""
+        return self.spec.language
+
+    @property
+    def words(self) -> int:
+        """Words of its passages as LV-Eval counts them, at least; in Chinese characters."""
+        return sum(count(passage.text, passage.language) for passage in self.records.get(Passage, ()))
+
+    def with_answers(self) -> list[QASource]:
+        """Return the questions whose answer is in their evidence."""
+        return [question for question in self.records.get(QASource, ()) if has_answer(question)]
+
+
+@dataclass(frozen=True)
+class Unused:
+    """A file of which nothing is taken, and why."""
+
+    path: str
+    why: str
+
+
+def look(paths: Sequence[Path]) -> tuple[list[Material], list[Unused]]:
+    """Return what some files and folders hold, in the order of their names. Raises `WrongInput` for one that is not."""
+    material: list[Material] = []
+    unused: list[Unused] = []
+    for name, looking in _to_look_at(paths):
+        try:
+            some = looking()
+        except SourceError as error:
+            unused.append(Unused(name, str(error).removeprefix(f"{name}: ").removeprefix(f"{Path(name).name}: ")))
+        except OSError as error:
+            unused.append(Unused(name, error.strerror or str(error)))
+        else:
+            if any(some.records.values()):
+                material.append(some)
+            else:
+                reasons = ", ".join(f"{number:,} {reason}" for reason, number in some.refused.items())
+                unused.append(Unused(name, f"nothing in it can be used ({reasons or 'no rows'})"))
+    return material, unused
+
+
+def _to_look_at(paths: Sequence[Path]) -> Iterator[tuple[str, Callable[[], Material]]]:
+    """Yield the path of each source, and how to look at it. Raises `WrongInput`."""
+    tables = 0
+    for path in paths:
+        if not path.exists():
+            raise WrongInput(f"{path}: no such file or folder; name your data")
+        files = _files(path)
+        if not files:
+            raise WrongInput(f"{path}: there is no file in it; name a folder with your data")
+        for spec in _documents(path, files):
+            yield spec.path, partial(_look_at_documents, spec)
+        for file in files:
+            suffix = _suffix(file)
+            if suffix in TABLES:
+                tables += 1
+                yield str(file), partial(_look_at_table, file) if tables <= MOST_TABLES else partial(_refuse, TOO_MANY)
+            elif _is_book(file):
+                yield str(file), partial(_look_at, SourceSpec(format="book", path=str(file)), (Passage,))
+        strange = [
+            file for file in files if not (_suffix(file) in TABLES or _suffix(file) in DOCUMENTS or _is_book(file))
+        ]
+        if strange:
+            endings = ", ".join(sorted({_suffix(file) or "none" for file in strange}))
+            yield str(path), partial(_refuse, f"{counted(len(strange), 'file')} of no known format ({endings})")
+
+
+def _refuse(why: str) -> Material:
+    raise SourceError(why)
+
+
+def has_answer(question: QASource) -> bool:
+    """Return whether one of a question's answers is in its evidence, as the families look for it."""
+    evidence = question.evidence or ""
+    if question.language not in LANGUAGES:
+        return any(answer.casefold() in evidence.casefold() for answer in question.answers)
+    return any(language_of(question.language).contains(evidence, answer) for answer in question.answers)
+
+
+def count(text: str, language: str) -> int:
+    """Return the words between white space; in Chinese the characters that are none."""
+    return sum(map(len, text.split())) if language == "zh" else len(text.split())
+
+
+# ---- files ----
+
+
+def _files(path: Path) -> list[Path]:
+    """Return a file, or all files below a folder but hidden ones and those of our own builds."""
+    if path.is_file():
+        return [path]
+    files: list[Path] = []
+    for entry in sorted(path.iterdir()):
+        if entry.name.startswith(".") or (entry.is_dir() and (entry / OWN_OUTPUT).is_file()):
+            continue
+        files += _files(entry) if entry.is_dir() else [entry] if entry.is_file() else []
+    return files
+
+
+def _suffix(file: Path) -> str:
+    return Path(file.name.lower().removesuffix(".gz")).suffix if _is_packed_table(file) else file.suffix.lower()
+
+
+def _is_book(file: Path) -> bool:
+    return file.name.lower().endswith((".txt.gz", ".text.gz"))
+
+
+def _is_packed_table(file: Path) -> bool:
+    name = file.name.lower()
+    return name.endswith(".gz") and Path(name.removesuffix(".gz")).suffix in TABLES
+
+
+def _documents(path: Path, files: Sequence[Path]) -> Iterator[SourceSpec]:
+    """Yield the sources of documents in a folder: the folder, if it holds nothing else and no build will go into it.
+
+    Otherwise a pattern for each ending, in each folder of the first level.
+    """
+    wanted = [file for file in files if _suffix(file) in DOCUMENTS]
+    if path.is_file() or not wanted:
+        yield from (SourceSpec(format="documents", path=str(file)) for file in wanted)
+        return
+    holds_builds = path.resolve() in (Path.cwd(), *Path.cwd().parents)
+    if len(wanted) == len(files) and not holds_builds:
+        yield SourceSpec(format="documents", path=str(path))
+        return
+    patterns: dict[str, None] = {}
+    for file in wanted:
+        inner = file.relative_to(path).parts
+        folder = path / inner[0] / "**" if len(inner) > 1 else path
+        patterns[str(folder / f"*{file.suffix}")] = None
+    yield from (SourceSpec(format="documents", path=pattern) for pattern in patterns)
+
+
+# ---- what is in them ----
+
+
+def _look_at_documents(spec: SourceSpec) -> Material:
+    sizes = {path: path.stat().st_size for _, path in documents.files(spec)}
+    refused: Counter[str] = Counter()
+    passages: list[Passage] = []
+    chosen = _beginning(sizes)
+    for path in chosen:
+        passages += _read(SourceSpec(format="documents", path=str(path)), Passage, refused)
+    # A document most of whose letters are Chinese says so itself; what the others are in, the source says.
+    other = [passage.text for passage in passages if passage.language != "zh"]
+    language = language_of_texts(other[:MOST_OF_A_LANGUAGE]) if other else "zh"
+    if other and len(other) < len(passages) / 2:
+        language = "zh"
+    return Material(
+        spec.model_copy(update={"language": language}),
+        {Passage: passages},
+        is_whole=len(chosen) == len(sizes),
+        files=len(sizes),
+        more=sum(sizes.values()) / max(sum(sizes[path] for path in chosen), 1),
+        refused=refused,
+    )
+
+
+def _beginning(sizes: Mapping[Path, int]) -> list[Path]:
+    """Return the first documents that are not too long together; the shortest, if each is too long."""
+    chosen: list[Path] = []
+    left = MOST_BYTES
+    for path, size in sizes.items():
+        if size <= left and len(chosen) < MOST_DOCUMENTS:
+            chosen.append(path)
+            left -= size
+    return chosen or [min(sizes, key=lambda path: sizes[path])]
+
+
+def _look_at_table(file: Path) -> Material:
+    if TABLES[_suffix(file)] == "jsonl" and (named := _in_named_format(file)) is not None:
+        return named
+    spec = SourceSpec(format=TABLES[_suffix(file)], path=str(file))
+    rows = _rows(spec)
+    guessed = guess(rows)
+    if guessed is None:
+        columns = ", ".join(dict.fromkeys(name for row in rows for name in row))
+        raise SourceError(f"no column looks like texts; it has {columns}" if rows else "it has no rows")
+    if not guessed.shapes:
+        raise SourceError("; ".join(guessed.notes))
+    if Dialogue in guessed.shapes and Dialogue not in FORMATS[spec.format]:
+        raise SourceError(f"dialogues are read from jsonl alone, not from {spec.format}: save it as JSONL")
+    return _look_at(spec.model_copy(update={"fields": dict(guessed.fields)}), guessed.shapes, guessed)
+
+
+def _rows(spec: SourceSpec) -> list[Mapping[str, Any]]:
+    if spec.format == "csv":
+        reader = csv_rows(spec)
+    else:
+        reader = parquet_rows(spec.path) if spec.format == "parquet" else json_lines(spec.path)
+    return [row.values for row in islice(reader, MOST_ROWS)]
+
+
+def _in_named_format(file: Path) -> Material | None:
+    """Return what a file in the format of published data holds; None if it is in none of them."""
+    for name in NAMED:
+        spec = SourceSpec(format=name, path=str(file))
+        shapes = tuple(FORMATS[name])
+        try:
+            entries = list(islice(FORMATS[name][shapes[0]](spec), TRIED_ROWS))
+        except (SourceError, OSError):
+            continue
+        if entries:
+            return _look_at(spec, shapes)
+    return None
+
+
+def _look_at(spec: SourceSpec, shapes: Sequence[type], guessed: Guess | None = None) -> Material:
+    """Return what a source gives, with the language of its texts."""
+    refused: Counter[str] = Counter()
+    records: dict[type, list[Any]] = {}
+    for number, shape in enumerate(shapes):
+        records[shape] = _read(spec, shape, Counter() if number else refused)
+    some = [record for found in records.values() for record in found[:MOST_OF_A_LANGUAGE]]
+    language = language_of_texts(text for record in some for text in _texts(record))
+    spec = spec.model_copy(update={"language": language})
+    return Material(
+        spec,
+        {shape: [_in(record, language) for record in found] for shape, found in records.items() if found},
+        is_whole=all(len(found) < MOST_ROWS for found in records.values()),
+        refused=refused,
+        others=guessed.others if guessed else {},
+        notes=guessed.notes if guessed else (),
+    )
+
+
+def spec_for(spec: SourceSpec, shape: type) -> SourceSpec:
+    """Return a source as it is read for a type of record: an assignment has no title."""
+    if shape is not Assignment or spec.fields is None:
+        return spec
+    fields = {name: column for name, column in spec.fields.items() if name in ASSIGNMENT_FIELDS}
+    return spec.model_copy(update={"fields": fields})
+
+
+def _read(spec: SourceSpec, shape: type[S], refused: Counter[str]) -> list[S]:
+    spec = spec_for(spec, shape)
+    return list(islice(read_source(spec, shape, lambda dropped: refused.update([dropped.reason])), MOST_ROWS))
+
+
+def _in(record: Any, language: str) -> Any:
+    return record.model_copy(update={"language": language}) if "language" in type(record).model_fields else record
+
+
+def _texts(record: Any) -> Iterator[str]:
+    """Yield the texts of a record that tell its language."""
+    for name in ("question", "text", "evidence", "knowledge", "response"):
+        if isinstance(text := getattr(record, name, None), str):
+            yield text[:2000]
+
+
+def mean_words(texts: Sequence[str]) -> int:
+    """Return the words of a text, on average."""
+    return round(sum(map(words, texts)) / len(texts)) if texts else 0
