@@ -51,7 +51,7 @@ FLOORS = (
     {"flows.construct"},
     {"flows.families", "flows.report"},
     {"flows.project"},
-    {"flows.run", "flows.annotate"},
+    {"flows.run", "flows.annotate", "flows.new"},
     {"flows.evaluate", "flows.release"},
     {"flows.rebuild"},
     {"flows.serve"},

@@ -16,13 +16,14 @@ from typer.testing import CliRunner
 from annotation.label_studio import server
 from flows import cli
 from flows.prefect_server.embedded import API
+from flows.project.settings import DEFAULT
 from tests import configuration_reference
 from tests.builds import ROOT, TOUCHSTONE, share_vectors
 from tests.fork_server import READ_AT_IMPORT, run_forked
 from tests.label_studio import copy_seed
 from tests.prefect_server import with_database
 
-COMMANDS = ("run", "estimate", "show", "explain", "verify", "evaluate", "score", "metric", "schema", "doctor",
+COMMANDS = ("new", "run", "estimate", "show", "explain", "verify", "evaluate", "score", "metric", "schema", "doctor",
             "release", "diff", "rebuild", "gc",
             "label-studio up", "annotate push", "annotate pull", "annotate status", "label-studio down")  # fmt: skip
 ENDLESS = ("annotate listen", "serve")
@@ -114,6 +115,7 @@ def test_the_readme_shows_what_a_run_prints(folder: Path, first_run: list[str]) 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", RUN, ids=name)
 def test_every_command_of_a_page_works(folder: Path, page: Path) -> None:
+    (folder / DEFAULT).unlink(missing_ok=True)
     for command in commands(page):
         done = sh(command, folder)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
@@ -140,6 +142,7 @@ def test_the_verdict_of_the_page_is_applied(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_every_help_example_works(folder: Path) -> None:
+    (folder / DEFAULT).unlink(missing_ok=True)
     shutil.copy(ROOT / "data" / "samples" / "sample.yaml", folder / "my.yaml")
     sh("touchstone run my.yaml --out out", folder)
     (folder / "rows.jsonl").write_text('{"id": "1", "prediction": "a", "answers": ["a"]}\n')
@@ -158,6 +161,8 @@ def test_every_help_example_works(folder: Path) -> None:
             assert done.returncode == 0, f"{example}\n{done.stdout}{done.stderr}"
         if command == "release":  # the next one compares with a later version
             assert sh("touchstone release --to releases --version 1.1.0", folder).returncode == 0
+        if command == "new":  # what it wrote would be the configuration of all that name none
+            (folder / DEFAULT).unlink()
         if command == "run":  # its example is a pilot; the others read the whole build
             sh("touchstone run my.yaml --out out", folder)
 

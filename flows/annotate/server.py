@@ -8,7 +8,7 @@ from annotation.label_studio import server
 from annotation.label_studio.client import Client, connect
 from flows.project.annotation_settings import LOCAL
 from flows.project.project import Project
-from flows.project.settings import Config, sample_path
+from flows.project.settings import Config, default_config
 from schemas.errors import Failed, WrongInput
 
 KEY = "LABEL_STUDIO_API_KEY"
@@ -29,7 +29,7 @@ def connect_configured(project: Project) -> Client:
     if url == LOCAL:
         running = server.running(server_folder(config))
         if running is None:
-            start = "touchstone label-studio up" + ("" if path == sample_path() else f" {shlex.quote(str(path))}")
+            start = "touchstone label-studio up" + ("" if path == default_config() else f" {shlex.quote(str(path))}")
             raise Failed(f"the local Label Studio is not running, or does not answer; `{start}` starts it")
         return connect(running.url, running.owner.token)
     key = os.environ.get(KEY, "")

@@ -17,7 +17,7 @@ from flows.annotate.server import server_folder
 from flows.project.annotation_settings import LOCAL
 from flows.project.config_checks import study_problems
 from flows.project.console import make_console
-from flows.project.settings import Config, load_config, sample_path
+from flows.project.settings import Config, default_config, load_config
 from schemas.errors import WrongInput, raise_all
 
 CODE, SCREENED_OUT_CODE = "TOUCHSTONE_COMPLETION_CODE", "TOUCHSTONE_SCREENED_OUT_CODE"
@@ -28,7 +28,7 @@ SHA_DIGITS = 12
 def start_server(path: Path | None, port: int | None, *, show_password: bool) -> None:
     """Start it, make the accounts, and print how to log in."""
     console = make_console()
-    config = load_config(path or sample_path())
+    config = load_config(path or default_config())
     if config.annotation.url != LOCAL:
         raise WrongInput(
             f"{path}: annotation.url is {config.annotation.url}, which is used as it is; `url: local` starts one"
@@ -70,7 +70,7 @@ def start_server(path: Path | None, port: int | None, *, show_password: bool) ->
 def stop_server(path: Path | None) -> None:
     """Stop it, and print whether it ran."""
     console = make_console()
-    folder = server_folder(load_config(path or sample_path()))
+    folder = server_folder(load_config(path or default_config()))
     with console.status("stopping Label Studio ..."):
         stopped = server.down(folder)
     done = "[green]✓[/] Label Studio stopped" if stopped else "- no Label Studio was running"

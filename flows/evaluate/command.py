@@ -37,11 +37,11 @@ def estimate(
         return
     from flows.project.console import make_console
     from flows.project.project import Project
-    from flows.project.settings import sample_path
+    from flows.project.settings import default_config
     from flows.run.estimate import estimate as estimate_build
     from flows.run.summary import print_estimate
 
-    project = Project(config or sample_path(), out, limit)
+    project = Project(config or default_config(), out, limit)
     project.models.asks = False
     console = make_console()
     try:

@@ -215,6 +215,8 @@ def _uraq(found: Found) -> Proposal:
     by_parts = found.pairs_from_documents and _documents_language(found) == "en"
     if not stated and not opposed and not by_parts:
         raise Lacking("wants English statements, one a row, or questions with two sides")
+    if found.by_rules and not opposed:
+        raise Lacking("wants a model, see --model: the rules ask no questions on statements of yours")
     settings: dict[str, Any] = {}
     comments: dict[str, str] = {}
     built, shows = [], ""
@@ -230,10 +232,6 @@ def _uraq(found: Found) -> Proposal:
         settings["qa_sources"] = [source(some) for some in opposed]
         built.append("questions with two sides")
         shows = "uraq-evaluation"
-    elif found.by_rules:
-        settings["parts"] = ["statements"]
-        comments["parts"] = "the rules ask nothing on them; with a model leave this line out"
-        shows = "uraq-statements"
     if stated:
         # A statement gives two contexts, and a question's own gives it none.
         fitting = [number for number in CONTEXT_COUNTS if -(-number // 2) + 1 <= statements]
@@ -245,7 +243,7 @@ def _uraq(found: Found) -> Proposal:
 def _charpeval(found: Found) -> Proposal:
     talked = found.giving(Dialogue, ("en",))
     if not talked:
-        raise Lacking("wants English dialogues with history, knowledge and response (in CSV there are none)")
+        raise Lacking("wants English dialogues in JSONL, with history, knowledge and response")
     dialogues = sum(len(some.records[Dialogue]) for some in talked)
     return Proposal(
         "charpeval",
@@ -260,16 +258,17 @@ def _refutebench(found: Found) -> Proposal:
     sources: dict[str, list[Any]] = {}
     comments: dict[str, str] = {}
     number = 0
-    for some in found.giving(Assignment):
+    for some in (*found.giving(Assignment), *(some for some in found.documents if some.spec.format == "documents")):
         task = TASKS.get(some.spec.format, "summarisation")
-        texts = [text for text in some.records[Assignment] if task != "summarisation" or _suits(text)]
+        given = some.records.get(Assignment) or some.records[Passage]
+        texts = [text for text in given if task != "summarisation" or _suits(text)]
         if (found.by_rules and task not in TEXTS_OF_RULES) or len(texts) < LEAST_TEXTS:
             continue
         comments |= _comments(f"sources.{task}[{len(sources.get(task, ()))}]", [some], one=True)
         sources.setdefault(task, []).append(source(some, Assignment))
         number += len(texts)
     if not sources:
-        raise Lacking("wants texts of 50 words or more to summarise, one a row of a table, or to translate")
+        raise Lacking("wants texts of 60 words or more to summarise, or to translate")
     settings: dict[str, Any] = {"style": []} if found.by_rules else {}
     if found.by_rules:
         comments["style"] = "with a model leave this line out"
@@ -338,7 +337,7 @@ def _questions_of(asked: Sequence[Material], found: Found) -> str:
     return f"{counted(number, 'question')} with evidence{more}"
 
 
-def _suits(text: Assignment) -> bool:
+def _suits(text: Assignment | Passage) -> bool:
     return language_of(text.language).count(text.text) in LENGTHS["summarisation"]
 
 

@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
-ConfigArgument = Annotated[Path | None, typer.Argument(help="Configuration file; the packaged sample by default")]
+ConfigArgument = Annotated[
+    Path | None, typer.Argument(help="Configuration file; by default ./touchstone.yaml, or else the packaged sample")
+]
 OutOption = Annotated[Path, typer.Option("--out", help="Output folder")]
 BuildOption = Annotated[Path | None, typer.Option("--out", help="Output folder of the build; the last one by default")]
 

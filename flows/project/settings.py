@@ -31,6 +31,8 @@ from schemas.base import Frozen, odd_character
 from schemas.errors import WrongInputs, alike, nearest
 
 SAMPLE = "sample.yaml"
+DEFAULT = "touchstone.yaml"
+"""The configuration of commands that are given none, if it is in the current folder."""
 STORE = ".touchstone"
 """The folder of the stage files beside the configuration, where it names no other store."""
 MODEL_NAME = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$"
@@ -199,6 +201,12 @@ class Config(BaseModel):
         }
 
 
+def default_config() -> Path:
+    """Return the configuration of a command that is given none: the current folder's, otherwise the sample."""
+    path = Path(DEFAULT)
+    return path if path.is_file() else sample_path()
+
+
 def sample_path() -> Path:
     """Return the path of the packaged sample configuration."""
     return packaged(SAMPLE)
@@ -214,9 +222,7 @@ def load_config(path: Path) -> Config:
     try:
         raw = yaml.load(path.read_text(encoding="utf-8-sig"), Loader=_UniqueKeys)  # noqa: S506 - a SafeLoader
     except FileNotFoundError as error:
-        raise ConfigError(
-            f"{path}: no such file; `touchstone run` without a file builds the packaged sample"
-        ) from error
+        raise ConfigError(f"{path}: no such file; `touchstone new FOLDER` writes one for your data") from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
     except RecursionError as error:

@@ -24,10 +24,10 @@ def run(
 
     Example: `touchstone run my.yaml --out pilot --limit 5`
     """
-    from flows.project.settings import sample_path
+    from flows.project.settings import default_config
     from flows.run.terminal import run_in_terminal
 
-    run_in_terminal(config or sample_path(), out, limit)
+    run_in_terminal(config or default_config(), out, limit)
 
 
 def show(

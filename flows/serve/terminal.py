@@ -18,7 +18,7 @@ from rich.markup import escape
 
 from flows.prefect_server.embedded import API, HOST, quieten_prefect
 from flows.project.console import make_console
-from flows.project.settings import Config, load_config, sample_path
+from flows.project.settings import Config, default_config, load_config
 from flows.serve import processes as serve
 from schemas.errors import Failed, WrongInput
 
@@ -34,7 +34,7 @@ SCHEDULED_WITHIN_S = 60
 def serve_schedule(config_path: Path | None, out: Path) -> None:
     """Serve the dataset's deployments until stopped; without a configuration, those of the sample."""
     with serve.reserved_port() as port:
-        _serve(config_path or sample_path(), out, port)
+        _serve(config_path or default_config(), out, port)
 
 
 def _serve(path: Path, out: Path, port: int) -> None:
