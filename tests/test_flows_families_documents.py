@@ -12,11 +12,13 @@ from flows.construct.counting import part_summary
 from flows.construct.stages import StageRef
 from flows.construct.verification import VerifyContext
 from flows.families.documents import FAMILY, checks
+from flows.families.documents.method import place_of
 from flows.families.documents.prompts import NOT_KNOWN, NOT_THERE
 from flows.llm.model import Invalid, InvalidAnswer, Out, Prompt, Usage
 from flows.project.project import Project
-from schemas.base import Dropped
+from schemas.base import Dropped, Provenance
 from schemas.documents import DocumentPair, Kind
+from schemas.source import Place
 from tests.builds import write_config
 from tests.toy import run_all
 
@@ -263,3 +265,19 @@ def test_a_changed_row_is_a_fault(tmp_path: Path) -> None:
     ):
         assert problem in faults(project, "pairs", [first.model_copy(update=change)])
     assert "its question is asked twice" in faults(project, "pairs", [first, first])
+
+
+def test_a_statement_of_two_passages_stands_where_its_sentence_does() -> None:
+    first, second = (
+        Place(document=name, start=100, end=100 + len(text), checksum="0")
+        for name, text in zip(("a.md", "b.md"), PASSAGES, strict=True)
+    )
+    spans = checks.spans_of(PASSAGES, [*PASSAGES, "The fee is 30 euros a day."])
+    assert spans is not None
+    pair = DocumentPair(
+        key="k", question="Where does the person who approves the fee work?", answer="Hamburg", kind="two-step",
+        evidence=checks.evidence_of(PASSAGES), sentences=tuple(spans), steps=("Anna Berg.", "Hamburg."), title=None,
+        passages=("1", "2"), places=(first, second), language="en", provenance=Provenance(seed=1),
+    )  # fmt: skip
+    assert [place_of(span, pair) for span in spans] == [first, second, first]
+    assert place_of(spans[0], pair.model_copy(update={"places": ()})) is None

@@ -119,7 +119,7 @@ FAMILY = Family(
             source=DocumentPair,
             uses=("pairs",),
             item=DocumentStatement,
-            steps=(each(method.write_statement, prompts=[prompts.STATE]),),
+            steps=(each(method.write_statement, version=2, prompts=[prompts.STATE]),),
             verify=verify.verify_statements,
         ),
     ),

@@ -22,8 +22,8 @@ from flows.families.documents.plan import Plan, document_of
 from flows.families.documents.settings import DocumentsSettings
 from flows.language import language_of
 from schemas.base import content_hash, key_of
-from schemas.documents import DERIVED, DocumentPair, DocumentStatement
-from schemas.source import Passage
+from schemas.documents import DERIVED, DocumentPair, DocumentStatement, Span
+from schemas.source import Passage, Place
 
 LEAST_WORDS = {"en": 25, "zh": 40}
 """Words of a passage, or characters in Chinese, below which it is a heading with little under it."""
@@ -226,6 +226,14 @@ def _repeats(pairs: Sequence[DocumentPair], ctx: SetContext[DocumentsSettings]) 
     return repeats
 
 
+def place_of(span: Span, pair: DocumentPair) -> Place | None:
+    """Return where the passage stands that holds a sentence of the evidence."""
+    if not pair.places:
+        return None
+    first, last = pair.places[0], pair.places[-1]
+    return first if span.start < first.end - first.start else last
+
+
 async def write_statement(pair: DocumentPair, ctx: Context[DocumentsSettings]) -> DocumentStatement:
     """Write the sentence that holds the answer so that it is understood wherever it stands."""
     language = language_of(pair.language)
@@ -239,7 +247,7 @@ async def write_statement(pair: DocumentPair, ctx: Context[DocumentsSettings]) -
         text=statement,
         sentence=span.text,
         topic=pair.title,
-        place=pair.places[0] if pair.places else None,
+        place=place_of(span, pair),
         language=pair.language,
         provenance=ctx.provenance(pair),
     )

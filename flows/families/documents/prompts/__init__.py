@@ -115,7 +115,7 @@ def _check_stated(asked: ToState, stated: Stated) -> None:
         raise Invalid("statement says more than its sentence", stated.statement)
 
 
-ASK_PAIR = Prompt("ask_pair", 2, Pair, HERE, checks=(require_plain_text, _check_pair), inputs=ToAsk)
+ASK_PAIR = Prompt("ask_pair", 3, Pair, HERE, checks=(require_plain_text, _check_pair), inputs=ToAsk)
 READ_ANSWER = Prompt("read_answer", 1, Text, HERE, role="checker", temperature=0.0, max_tokens=256, inputs=ToRead)
 RECALL_ANSWER = Prompt(
     "recall_answer", 1, Text, HERE, role="prescreen", temperature=0.0, max_tokens=256, inputs=ToRecall
