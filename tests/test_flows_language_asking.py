@@ -38,7 +38,7 @@ refundable. The mileage rate for private cars is 0.30 euros per kilometre. Emplo
 euros for a lost travel card. A per diem is a fixed daily amount that covers meals and small expenses.
 The finance department keeps receipts for seven years. Company credit cards are issued by the treasurer.
 Cards can be blocked at any time by calling the bank.""",
-        9,
+        7,
     ),
     "Solo 3 music player manual": (
         "en",
@@ -92,7 +92,7 @@ people must be present when the furnace is in use. The fire alarm is tested on t
 month. The emergency shower is located next to the main door. Cuts must be treated by a first aider. The
 oxygen level must not fall below 19 percent. Chemicals are divided into three classes: flammable, toxic
 and corrosive. The eye-wash bottles are refilled twice a year.""",
-        16,
+        13,
     ),
     "员工手册": (
         "zh",
@@ -119,7 +119,7 @@ and corrosive. The eye-wash bottles are refilled twice a year.""",
         "一种能排出有害气体的柜子。通风柜每6个月检查一次。化学品分为易燃、有毒和腐蚀性三类。激光器由专职技术员操作。废液于每"
         "周五收集。玻璃废物不得放入纸箱。洗眼器的水温应保持在20摄氏度。夜间实验至少要有两人在场。灭火器放置在门口左侧。急救"
         "箱包括纱布、绷带和剪刀。通常实验需要两小时。",
-        18,
+        17,
     ),
     "破壁机使用说明书": (
         "zh",
@@ -210,7 +210,7 @@ and corrosive. The eye-wash bottles are refilled twice a year.""",
          "What must visitors leave in the lockers?", "bags, coats and umbrellas"),
         ("There are three reading rooms: the blue room, the map room and the quiet room.", "list",
          "Which three reading rooms are there?", "the blue room, the map room and the quiet room"),
-        ("Visitors must wear a badge.", "yes-no", "Must visitors wear a badge?", "yes"),
+        ("Long hair must be tied back.", "yes-no", "Must long hair be tied back?", "yes"),
         ("Visitors must not touch the exhibits.", "yes-no", "May visitors touch the exhibits?", "no"),
         ("Vouchers cannot be exchanged for cash.", "yes-no", "Can vouchers be exchanged for cash?", "no"),
         ("No dogs may be brought into the building.", "yes-no", "May dogs be brought into the building?", "no"),
@@ -286,7 +286,7 @@ def test_a_doubtful_english_sentence_is_refused(sentence: str) -> None:
         ("化学品分为易燃、有毒和腐蚀性三类。", "list", "化学品分为哪三类？", "易燃、有毒和腐蚀性"),
         ("图书馆设有三个阅览室：报刊阅览室、古籍阅览室和电子阅览室。", "list",
          "图书馆设有哪三个阅览室？", "报刊阅览室、古籍阅览室和电子阅览室"),
-        ("气瓶必须用链条固定在墙上。", "yes-no", "气瓶必须用链条固定在墙上吗？", "是"),
+        ("杯盖可以放入洗碗机清洗。", "yes-no", "杯盖可以放入洗碗机清洗吗？", "是"),
         ("读者不得在书上写字。", "yes-no", "读者可以在书上写字吗？", "否"),
         ("阅览室内禁止饮食。", "yes-no", "阅览室内可以饮食吗？", "否"),
     ],
@@ -330,9 +330,7 @@ def test_a_part_of_the_thing_that_a_chinese_page_is_on_is_not_asked_about() -> N
 
 
 def test_a_limit_that_is_denied_is_no_amount() -> None:
-    asked = [*asked_of("en", "Visitors cannot stay in the building for more than two hours.")]
-    question = "Can visitors stay in the building for more than two hours?"
-    assert [(pair.question, pair.answer) for pair in asked] == [(question, "no")]
+    assert [*asked_of("en", "Visitors cannot stay in the building for more than two hours.")] == []
 
 
 def test_headings_tables_and_code_are_no_sentences() -> None:
@@ -353,7 +351,7 @@ within 50 days.
 - Visitors must wear a badge.
 """
     asked = [*asked_of("en", text)]
-    assert [pair.answer for pair in asked] == ["50", "yes", "a badge", "yes"]
+    assert [pair.answer for pair in asked] == ["50", "a badge"]
     assert asked[0].sentence == "Books must be returned\nwithin 50 days."
 
 

@@ -22,7 +22,7 @@ from flows.families.documents.prompts import (
     ToRecall,
     ToState,
 )
-from flows.language.asking import Asked, asked_of
+from flows.language.asking import Asked, asked_of, is_named_form
 from flows.language.pointing import points_outside, unlinked
 from flows.llm.model import RuleSet, Text
 
@@ -52,9 +52,9 @@ def ask_pair(asked: ToAsk, rng: random.Random) -> Pair:
 
 
 def read_answer(asked: ToRead, rng: random.Random) -> Text:
-    """The answer, if the rules would ask the question about the passage."""
-    wanted = asked.question.casefold()
-    answers = (one.answer for one in _asked(asked.language, asked.passage, None) if one.question.casefold() == wanted)
+    """The answer, if the rules would ask the question about the passage; the question may name what that is about."""
+    known = _asked(asked.language, asked.passage, None)
+    answers = (one.answer for one in known if is_named_form(asked.question, one.question))
     return Text(text=next(answers, NOT_THERE))
 
 
@@ -83,7 +83,7 @@ def answer(asked: ToAnswer, rng: random.Random) -> Text:
     return read_answer(ToRead(question=asked.question, passage=asked.evidence, language=asked.language), rng)
 
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Raised when an answer changes for the same inputs."""
 RULES: RuleSet = {
     "ask_pair": ask_pair,

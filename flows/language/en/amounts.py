@@ -10,7 +10,7 @@ from flows.language.en.phrases import PREPOSITIONS, is_plural_noun, parts_of_spe
 from flows.language.en.tokens import CARDINALS, MONTHS, word_set
 
 _NUMBERS = "|".join(sorted((word for word in CARDINALS if word != "zero"), key=len, reverse=True))
-NUMBER = rf"(?:\d[\d,]*(?:\.\d+)?|(?:{_NUMBERS})(?:-(?:{_NUMBERS}))?)(?![\w-])"
+NUMBER = rf"(?:\d+(?:,\d+)*(?:\.\d+)?|(?:{_NUMBERS})(?:-(?:{_NUMBERS}))?)(?![\w-])"
 _LIMIT = (
     r"(?:(?:up to|at least|at most|a maximum of|a minimum of|a total of|no more than|not more than|more than|less than|"
     r"fewer than|over|under) )?"
@@ -20,8 +20,8 @@ _TIME = (
     r"(?:(?:working|business|calendar|full|consecutive|school) )?(?:second|minute|hour|day|night|week|month|year)s?\b"
 )
 _UNITS = word_set("kg km cm mm m g l ml litres GB MB TB mg kilograms kilometres metres degrees percent volts watts")
-_MONTHS = "|".join(month.capitalize() for month in MONTHS)
-_DATE = rf"(?:\d{{1,2}}(?:st|nd|rd|th)? (?:{_MONTHS})|(?:{_MONTHS}) \d{{1,2}})(?:,? \d{{4}})?"
+MONTHS_NAMED = "|".join(month.capitalize() for month in MONTHS)
+_DATE = rf"(?:\d{{1,2}}(?:st|nd|rd|th)? (?:{MONTHS_NAMED})|(?:{MONTHS_NAMED}) \d{{1,2}})(?:,? \d{{4}})?"
 CLOCK = r"(?:\d{1,2}(?:[:.]\d\d)? ?(?:[ap]\.m\.|[ap]m\b)|\d{1,2}:\d\d\b|noon\b|midnight\b|\w+ o['’]clock)"
 _WEEKDAY = r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days|weekends|weekdays)"
 _FURTHER = (
@@ -32,10 +32,10 @@ _END = rf"(?=$| (?:{_FURTHER})\b)"
 _NOUNS = r"[\w'’-]+(?: [\w'’-]+){0,3}?"
 _OF = rf"(?: (?:of|before|after) (?:(?:the|a|an|your|their|each) )?{_NOUNS}{_END})?"
 _AHEAD = rf" (?:(?:before|after|in advance of) (?:(?:the|a|an|your|their|each) )?{_NOUNS}{_END}|in advance|beforehand)"
-_UNIT_OF_TIME = r"(?:hour|day|week|month|year)"
+UNIT_OF_TIME = r"(?:minute|hour|day|week|month|year)"
 _EVERY = (
-    rf"every (?:{NUMBER} {_TIME}|other {_UNIT_OF_TIME}|{_UNIT_OF_TIME}|morning|evening)|"
-    rf"(?:once|twice|{NUMBER} times) (?:a|an|per|each|every) {_UNIT_OF_TIME}"
+    rf"every (?:{NUMBER} {_TIME}|other {UNIT_OF_TIME}|{UNIT_OF_TIME}|morning|evening)|"
+    rf"(?:once|twice|{NUMBER} times) (?:a|an|per|each|every) {UNIT_OF_TIME}"
 )
 
 
@@ -60,7 +60,7 @@ _FRONTS: tuple[tuple[str, str, AskedKind], ...] = (
     (rf"\bon (?P<a>{_WEEKDAY}(?:(?:, {_WEEKDAY})* and {_WEEKDAY})?)", "on which {day}", "fact"),
     (r"\bin (?P<a>(?:1[0-9]|20)\d\d)(?=$| (?:by|as) )", "in which year", "number"),
     (r"\bsince (?P<a>(?:1[0-9]|20)\d\d)$", "since which year", "number"),
-    (rf"\bin (?P<a>(?:{_MONTHS})(?: \d{{4}})?)$", "{when}", "fact"),
+    (rf"\bin (?P<a>(?:{MONTHS_NAMED})(?: \d{{4}})?)$", "{when}", "fact"),
     (rf"\bby (?P<a>{_AMOUNT} ?(?:%|percent\b|per cent\b))(?=$| in )", "by what percentage", "number"),
 )  # fmt: skip
 _ADJUNCTS = tuple(_Adjunct(re.compile(pattern), front, kind) for pattern, front, kind in _FRONTS)
@@ -68,6 +68,8 @@ _ARTICLE = re.compile(r"(?:an?|the|not|no|one|only|part|among)\b")
 _MORE_CLAUSES = re.compile(r"\b(?:that|which|who|whose|where|whom)\b|,")
 _EARLIER_CLAUSE = re.compile(r"\b(?:when|while|if|after|before|until|as|being|without|by \w+ing)\b")
 _DATED = re.compile(r"\d{4}$")
+_CUT = re.compile(rf"\b{NUMBER}$")
+"""The first half of "25 to 30 seconds"."""
 _TOGETHER = re.compile(
     rf"\s*(?:and|or|of|old|ago|that|which|in which|long|each|at the latest|to (?:{NUMBER})|only)(?!\w)|\s*[,–-]"
 )
@@ -84,6 +86,10 @@ def times(clause: Clause) -> Iterator[Asking]:
         for match in pattern.finditer(clause.rest):
             before, after = clause.rest[: match.start()].rstrip(), clause.rest[match.end() :]
             if not _may_be_removed(clause, before, after):
+                continue
+            if (front == "during which hours" and base_form(clause.verb or "be")[0] == "last") or _CUT.search(before):
+                continue
+            if "{day}" in front and re.search(CLOCK, clause.rest):  # asked for with the hours
                 continue
             if not _is_of_this_time(clause, front, match["a"]) or (front == "how often" and re.search(_DATE, before)):
                 continue
@@ -125,7 +131,7 @@ def _plural(unit: str) -> str:
 
 
 _CURRENCY = r"(?:euros?|dollars?|pounds?|cents|pence|yuan|francs|yen|crowns|EUR|USD|GBP)"
-_MONEY = rf"{_LIMIT}(?:[€£$¥]\d[\d,]*(?:\.\d+)?|{NUMBER} {_CURRENCY})(?!\w)"
+_MONEY = rf"{_LIMIT}(?:[€£$¥]\d+(?:,\d+)*(?:\.\d+)?|{NUMBER} {_CURRENCY})(?!\w)"
 _PAID = re.compile(rf"(?P<before>(?:[a-z]+ )?)(?P<a>{_MONEY})(?P<after>(?: .*)?)")
 _FEE = re.compile(
     rf"(?P<before>(?:[a-z]+ )?)an? (?P<fee>(?:[\w-]+ )?(?:fee|fine|deposit|charge|allowance|bonus|grant)) of "

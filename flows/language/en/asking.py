@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from flows.language import Asked
 from flows.language.en.amounts import (
     CLOCK,
+    MONTHS_NAMED,
     NUMBER,
+    UNIT_OF_TIME,
     measures,
     numbers_of_subjects,
     numbers_of_things,
@@ -16,9 +18,10 @@ from flows.language.en.amounts import (
 from flows.language.en.clauses import Asking, Clause, base_form, clause_of, inflected, lowered, question_of
 from flows.language.en.defining import definitions, is_office, is_role
 from flows.language.en.names import is_surname
-from flows.language.en.phrases import parts_of_speech
+from flows.language.en.phrases import head, parts_of_speech
 from flows.language.en.pointing import en_points_outside, vague_phrase
 from flows.language.en.tokens import word_set
+from flows.language.tables import word_list
 
 _FEWEST_WORDS, _MOST_WORDS = 4, 34
 _SIGNS = re.compile(
@@ -51,7 +54,8 @@ def asked_of_sentence(sentence: str, title: str | None = None) -> Iterator[Asked
     plain = _plain(sentence)
     if plain is None:
         return
-    pairs = [*definitions(plain), *_asked_of_clause(plain)]
+    of_clause = [pair for pair in _asked_of_clause(plain) if not _is_left_over(*pair, plain)]
+    pairs = [*definitions(plain), *of_clause]
     if pairs and _stands_alone(plain, title):
         yield from (Asked(*pair, sentence) for pair in pairs)
 
@@ -68,6 +72,35 @@ def _asked_of_clause(plain: str) -> Iterator[Asking]:
     limited = re.match(r"(?:No|Only) ", clause.subject) or clause.auxiliary == "cannot"
     for rule in (_who, _yes_no) if limited else _RULES:
         yield from rule(clause)
+
+
+_LEFT = re.compile(
+    r",(?!\d)|.\b(?:which|who|whose)\b(?! (?:day|days|month|date|year|hours)\b)|"
+    r"\band (?:until|from|by|at)\b|"
+    r"\band (?:[\w'’-]+ ){0,4}(?:must|may|can|cannot|should|will|is|are|was|were|has|have)\b|"
+    r"\b(?:previous|following|next|same) (?:day|evening|morning|night|afternoon|week|month)\b|"
+    r"\b(?:low|high|peak) season\b|\buntil\b.* (?:summer|winter)"
+)
+"""What shows that a question kept a part of another clause, or a half of its time ("on the previous day")."""
+_SECOND = re.compile(rf"\b(?:and|or|but|except)\b.*\b(?:free|nothing|half|double)\b|\b(?:or|but|except)\b.*\b{NUMBER}")
+_IMPERATIVES = word_list("en", "imperatives")
+_AND_THEN = re.compile(r"\bI .*\band (?:then )?(\w+)")
+"""The second request of a question: "should I unplug the machine and wait"."""
+
+
+def _has_time(plain: str) -> bool:
+    return re.search(rf"{NUMBER} {UNIT_OF_TIME}s?\b", plain) is not None
+
+
+def _is_left_over(kind: str, question: str, answer: str, plain: str) -> bool:
+    """True if a question has a part too many, or its sentence has another value after the answer."""
+    if kind == "yes-no":
+        return not _is_short(question)
+    if _LEFT.search(question) or any(verb in _IMPERATIVES for verb in _AND_THEN.findall(question)):
+        return True
+    if question.startswith("How long is ") and not re.search(f"{UNIT_OF_TIME}s?$", answer) and _has_time(plain):
+        return True  # a walk "is eleven kilometres long and can be done in three hours"
+    return kind != "list" and _SECOND.search(plain.partition(answer)[2]) is not None
 
 
 def _plain(sentence: str) -> str | None:
@@ -90,7 +123,7 @@ def _stands_alone(plain: str, title: str | None) -> bool:
     completed = (
         re.match(rf"{re.escape(pointing)}(?: [a-z]+)? (?:(?:of|for|between) (?!\d)|(?:in|at) [A-Z])", plain) is not None
     )
-    return completed or pointing.rpartition(" ")[2].lower() in (title or "").lower().split()
+    return completed or pointing.rpartition(" ")[2].lower() in re.findall(r"[\w'’-]+", (title or "").lower())
 
 
 def _is_named_event(clause: Clause, plain: str) -> bool:
@@ -112,7 +145,8 @@ _PLACED = re.compile(
     r"[\w'’-]+(?: [\w'’-]+){0,6})"
 )
 _NO_PLACE = re.compile(
-    r"\d|in the (?:town|city|area|village|region|country|state|county|district)$|"
+    r"\d|\b(?:all|each|every|any)\b|in the (?:town|city|area|village|region|country|state|county|district)$|"
+    rf"\b(?:{MONTHS_NAMED}|spring|summer|autumn|winter|term|advance|season)\b|"
     r"(?:in|on|at) (?:stock|request|demand|advance|time|use|general|total|order|addition|accordance|"
     r"place|common|high|low|part|person|writing)\b|\b(?:when|if|after|before|by|for|within|until|during|every|with|without|only|their|"
     r"its|his|her)\b|days?\b|\b(?:night|morning|evening|hours|week|month|year|century|times?|condition|state|basis)s?\b"
@@ -176,12 +210,23 @@ def _what(clause: Clause) -> Iterator[Asking]:
     if clause.auxiliary in ("must", "should") and (worn := _WORN.fullmatch(clause.rest)) is not None:
         answer = worn["a"]
         listed = _LISTED.fullmatch(answer) is not None
-        plain = not re.search(r"\b(?:it|them|you|your|that|which|who|their|or|not|only)\b", answer)
+        plain = not re.search(r"\b(?:it|them|you|your|that|which|who|their|or|not|only|by|until|from)\b", answer)
+        plain = plain and (worn["after"] != "" or clause.subject != "I")  # "What should I leave?"
         if plain and (listed or not re.search(r",|\band\b", answer)) and len(answer.split()) > 1:
             yield "list" if listed else "fact", clause.asked("what", worn["verb"] + worn["after"]), answer
     holds = clause.verb and base_form(clause.verb)[0] in _HOLDS
     if holds and _LISTED.fullmatch(clause.rest) and not re.search(r"\b(?:its|their|your|of|in|on|for)\b", clause.rest):
         yield "list", clause.asked("what", ""), clause.rest
+
+
+_PERSONS = word_set(
+    "staff personnel people persons members employees visitors guests residents students pupils readers users adults "
+    "children parents participants holders customers tenants citizens volunteers researchers"
+)
+
+
+def _is_of_persons(phrase: str) -> bool:
+    return is_role(phrase) or head(phrase).lower() in _PERSONS
 
 
 _OWN = re.compile(r"\b(?:their|they|it|its|his|her|your|you|them|themselves|not|himself|herself)\b|,")
@@ -192,7 +237,9 @@ def _who(clause: Clause) -> Iterator[Asking]:
     subject = clause.subject
     if _OWN.search(clause.rest):
         return
-    if subject.startswith("Only ") and clause.auxiliary in ("may", "can"):
+    if re.match(r"(?:in|on|at|for|during|every|once|twice)\b", clause.rest):  # "visits on Tuesdays"
+        return
+    if subject.startswith("Only ") and clause.auxiliary in ("may", "can") and _is_of_persons(subject):
         yield "fact", clause.asked_for_subject("who"), subject.removeprefix("Only ")
     elif (
         clause.verb
@@ -224,6 +271,21 @@ _STATE = re.compile(
 _LIMITED = re.compile(r"\b(?:only|not|never|just|no|at least|at most|all|both|nothing)\b", re.IGNORECASE)
 _NOT = re.compile(r"(?:not|never) (?P<rest>.+)")
 _A_NUMBER = re.compile(rf"\b{NUMBER}")
+_MOST_OF_YES_NO = 12
+"""Words of a question for yes or no."""
+_NO_TAIL = re.compile(
+    rf"\b(?:until|from|before|after|during|within|by|since|at|throughout|beyond|when|while|if|once|every|as|"
+    rf"summer|winter|spring|autumn|and|or|days?|weekdays|hours|times?|seen|heard|\w+days)\b|{CLOCK}|\b{NUMBER}"
+)
+_PHRASE = re.compile(r" (?:in|into|on|for|with|without|to|of) ")
+"""Of which a question for yes or no has one at the most."""
+
+
+def _is_short(question: str) -> bool:
+    """True if a question for yes or no is one that people ask without having read its sentence."""
+    _, _, said = question.partition(" ")
+    words = len(question.split())
+    return 3 < words <= _MOST_OF_YES_NO and not _NO_TAIL.search(said) and len(_PHRASE.findall(said)) < 2
 
 
 def _yes_no(clause: Clause) -> Iterator[Asking]:

@@ -232,6 +232,11 @@ def _apposed(plain: str) -> Iterator[Asking]:
             yield "fact", question_of(["who" if person else "what", "is", y]), match["x"]
 
 
+def _there(counted: str, of: str) -> str:
+    """ "which three kinds of membership are there", "which three zones are there in the laboratory"."""
+    return f"which {counted}{of} are there" if of.startswith(" of ") else f"which {counted} are there{of}"
+
+
 def _listed(plain: str) -> Iterator[Asking]:
     """ "The laboratory has three zones: A, B and C": "Which three zones does the laboratory have?"."""
     match = _LISTED.fullmatch(plain)
@@ -247,7 +252,7 @@ def _listed(plain: str) -> Iterator[Asking]:
         return
     lead, counted = match["s"].strip(), f"{match['n']} {noun}"
     if lead == "There are":
-        yield "list", question_of([f"which {counted} are there{match['of']}"]), match["a"]
+        yield "list", question_of([_there(counted, match["of"])]), match["a"]
     elif (clause := clause_of(f"{lead} {counted}{match['of']}")) is not None and clause.rest.endswith(
         f"{counted}{match['of']}"
     ):

@@ -19,7 +19,7 @@ def question_of(text: str, end: str = "") -> str:
     return f"{_PLEASE.sub('应', asked)}{end}？"
 
 
-_FIGURE = r"(?:\d+(?:[,，]\d{3})*(?:\.\d+)?|[一二两三四五六七八九十百千]+)"
+_FIGURE = r"(?:\d+(?:[,，]\d{3})*(?:\.\d+)?|[零一二两三四五六七八九十百千]+(?:点[零一二三四五六七八九]+)?)"
 _AMOUNT = rf"{_FIGURE}(?:\s?[至到—~～-]\s?{_FIGURE})?\s?[万亿千百]?"
 _OF_TIME = "个工作日|工作日|个月|个小时|个星期|小时|分钟|秒钟|秒|天|日(?=[内前后起])|周(?=[内前后以]|$)|星期|年"
 _UNITS = (
@@ -28,7 +28,7 @@ _UNITS = (
     "首|枚|棵|艘|架|集|期"
 )
 _QUANTITY = re.compile(
-    r"(?<![第\dA-Za-z.:：/#年月\-一二三四五六七八九十百千几每等])"
+    r"(?<![第\dA-Za-z.:：/#年月\-一二三四五六七八九十百千零点几每等])"
     rf"(?P<n>{_AMOUNT})\s?(?P<unit>{_UNITS})(?!代|级|[时钟]?半|多|余|号|线)"
 )
 _FEW = frozenset("个次种类层间项位名座所家部")
@@ -117,19 +117,21 @@ _HOUR = (
     r"(?:早上|上午|中午|下午|晚上|凌晨|晚间)?\s?"
     r"(?:\d{1,2}[:：]\d{2}|(?:\d{1,2}|[一二三四五六七八九十]{1,2})[点时](?:半|整|\d{1,2}分)?)"
 )
-_CLOCK = re.compile(rf"(?<![\d:：日号])(?P<a>{_HOUR}(?:\s?[至到—~-]\s?{_HOUR})?)(?![\d间候至到])")
+_CLOCK = re.compile(rf"(?<![\d:：日号])(?P<a>{_HOUR}(?:\s?[至到—~-]\s?{_HOUR})?)(?![\d零一二三四五六七八九十间候至到])")
 
 
 def times(statement: str) -> Iterator[Asking]:
     """ "市图书馆建成于1956年": "市图书馆建成于哪一年？"."""
     if "：" in statement or re.search("不|已|将|只", statement):
         return
-    if (every := _EVERY.search(statement)) is not None and every.start():
+    if (every := _EVERY.search(statement)) is not None and every.start() and not _CLOCK.search(statement):
         yield from _replaced(statement, every, "多久", "number")
     for pattern in (_YEAR, _DATE, _OF_THE_MONTH, _WEEKDAY, _CLOCK):
         matches = list(pattern.finditer(statement))
         if len(matches) != 1 or (pattern in (_YEAR, _CLOCK) and _A_DAY.search(statement)):
             continue
+        if pattern is _WEEKDAY and _CLOCK.search(statement):
+            continue  # the hour alone is asked for
         if pattern in (_YEAR, _DATE) and not _is_dated(statement, matches[0]):
             continue
         yield from _replaced(statement, matches[0], _asking_for(matches[0]), "number" if pattern is _YEAR else "fact")

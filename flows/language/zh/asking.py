@@ -23,7 +23,7 @@ _DOUBTFUL = re.compile(
 )
 """Hedges, negations, and words that lean on other sentences."""
 _CONDITION = re.compile(
-    r"(?:如果?|若|凡|当|一旦|遇到?|发生|在.{1,16}(?:前|后|时|期间)|.{2,16}(?:前|后|时|的)$|对于?|逾期|每逢|为了?)"
+    r"(?:如果?|若|凡|当|一旦|遇到?|发生|在.{1,16}(?:前|后|时|期间)|.{2,16}(?:前|后|(?<!小)时|的)$|对于?|逾期|每逢|为了?)"
 )
 _TOPIC_MODAL = re.compile(r"必须|须|应当?|需要?|可以?|不得|禁止|严禁|不可|不能|不准|不允许")
 _NAME = r"[\u4e00-\u9fffA-Za-z0-9·\- ]"
@@ -49,7 +49,7 @@ def asked_of_sentence(sentence: str, title: str | None = None) -> Iterator[Asked
     pairs = [pair for rule in _RULES for pair in rule(statement)] if statement else []
     if statement and pairs and not _leans(statement):
         for kind, question, answer in pairs:
-            if not _is_of_a_part(question, title):
+            if not _is_of_a_part(question, title) and not _BARE.match(question):
                 yield Asked(kind, question, answer, sentence)
 
 
@@ -57,6 +57,12 @@ _DOCUMENT = re.compile(
     "手册|须知|守则|说明|指南|规定|制度|问题|规则|办法|通知|报告|条例|章程|简介|介绍|规范|要求|条款|协议|政策|流程|服务"
 )
 _RULE = re.compile("必须|须|应当?|可以?|不得|禁止|严禁|不能|不准")
+
+
+_BARE = re.compile(
+    "(?:培训|考核|押金|费用|材料费?|活动|申请|课程|会议|租金|期限|检查|安装)(?:为|是|须|应|每|多|必须|可以|由)"
+)
+"""A topic that does not say of what: "培训多久重复一次？"."""
 
 
 def _is_of_a_part(question: str, title: str | None) -> bool:
@@ -79,7 +85,8 @@ def _leans(statement: str) -> bool:
     return not (topic and (statement.startswith("请") or (modal is not None and modal.start() > 1)))
 
 
-_UNFINISHED = re.compile("(?:[上中后时前的间起]|以来|期间)$")
+_LIMIT_REACHED = re.compile("(?<!得)(?<!不)(?:超过|少于|低于|高于|达到|不足|满).{1,8}$")
+_UNFINISHED = re.compile("(?:[上中后前的间起]|(?<!小)时|以来|期间)$")
 
 
 def _statement(plain: str) -> str | None:
@@ -94,6 +101,8 @@ def _statement(plain: str) -> str | None:
     first = clauses[0]
     whole = len(clauses) == 1
     opens = re.match("[在于从自据按]|每(?!位|名|个|人|台|件|组)", first) is not None and _RULE.search(first) is None
+    if not whole and (_LIMIT_REACHED.search(first) or first.endswith("的")):
+        return None  # "病假超过三天，需要提交医院证明"
     return None if opens or (not whole and _UNFINISHED.search(first)) else first
 
 
@@ -197,18 +206,31 @@ def _lists(statement: str) -> Iterator[Asking]:
 # ---- yes or no ----
 
 _MUST = re.compile("必须|应当|可以|须(?!知)|(?<![适相反供效响])应(?![用急聘届激邀]|.{1,12}邀)")
+_MOST_OF_YES_NO = 22
+"""Characters of a question for yes or no."""
+_TAIL = re.compile(
+    "(?:存|放|寄存|固定|停放|安装|张贴|摆放|坐落)[在于]|提前|期间|[早晚]上|[上下中]午|点[前后半]|[周星日天月年]后?[前内]|季"
+)
+"""A place or a time besides."""
 _FORBIDDEN = re.compile("不得|不准|不可以?|不能|不允许|禁止|严禁")
 
 
 def _yes_no(statement: str) -> Iterator[Asking]:
     """ "访客必须佩戴胸牌": "访客必须佩戴胸牌吗？" 是; "室内禁止饮食": "室内可以饮食吗？" 否."""
     forbidden = list(_FORBIDDEN.finditer(statement))
-    if "：" in statement or re.search("只能|只有|仅|才|至少|最多|不超过|超过|以[上下]|低于|高于|少于|多于", statement):
+    if len(statement) > _MOST_OF_YES_NO or re.search("[，：]", statement) or _TAIL.search(statement):
+        return
+    if re.search("只能|只有|仅|才|至少|最多|不超过|超过|以[上下]|低于|高于|少于|多于", statement):
         return
     if forbidden:
         match = forbidden[0]
         before, after = statement[: match.start()], statement[match.end() :]
-        if len(forbidden) == 1 and len(before) > 1 and len(after) > 1 and not re.search("[不、或无]", before + after):
+        if (
+            len(forbidden) == 1
+            and len(before) > 1
+            and len(after) > 1
+            and not re.search("[不、或无]|的$|须", before + after)
+        ):
             before = re.sub("[均都一律]+$", "", before)
             yield "yes-no", question_of(f"{before}可以{after}", "吗"), "否"
         return
