@@ -165,6 +165,19 @@ def test_a_folder_of_documents_is_one_source(tmp_path: Path) -> None:
     assert some.words > 100
 
 
+def test_documents_in_other_languages_are_counted(tmp_path: Path) -> None:
+    texts = {
+        "en": " ".join(row["text"] for row in RIVERS),
+        "zh": "这条河流经这座城市,然后流入大海。城里有一个很大的市场和一座老磨坊,每天都有很多人来。" * 3,
+        "de": " ".join(f"Der Fluss Nummer {n} fließt durch die Stadt und dann in das Meer." for n in range(9)),
+    }
+    for language, text in texts.items():
+        (tmp_path / f"{language}.md").write_text(f"# {language}\n\n{text}\n")
+    german, chinese = the_only(tmp_path).notes
+    assert german.startswith("1 document in German, which no family reads")
+    assert chinese == "1 of 3 passages are in Chinese, the others are not"
+
+
 def test_the_folder_of_the_build_is_named_by_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the report that a build writes there would be one of its documents."""
     monkeypatch.chdir(tmp_path)
@@ -210,6 +223,26 @@ def test_what_cannot_be_used_is_said(tmp_path: Path) -> None:
     assert said["numbers.csv"] == "no column looks like texts; it has a, b"
     assert said["talk.csv"].startswith("dialogues are read from jsonl alone")
     assert "expected Parquet" in said["fake.parquet"]
+
+
+def test_questions_whose_passages_are_only_other_answers_have_no_evidence(tmp_path: Path) -> None:
+    rows = [
+        {
+            "Question": row["question"],
+            "Best Answer": row["answer"],
+            "Correct Answers": f"{row['answer']}; a river there",
+        }
+        for row in RIVERS
+    ]
+    assert "evidence" not in (the_only(write_jsonl(tmp_path / "a.jsonl", rows)).spec.fields or {})
+
+
+def test_of_many_sources_less_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looking, "FEWEST_ROWS", 2)
+    monkeypatch.setattr(looking, "ROWS_IN_ALL", 9)
+    paths = [write_jsonl(tmp_path / f"{number}.jsonl", RIVERS) for number in range(3)]
+    material, _ = look(paths)
+    assert [len(some.records[QASource]) for some in material] == [3, 3, 3]
 
 
 def test_a_row_that_a_build_would_stop_at_is_said_now(tmp_path: Path) -> None:

@@ -75,6 +75,24 @@ def test_documents_give_the_families_that_read_their_questions(here: Path) -> No
     assert Project(Path("touchstone.yaml"), here / "out").build
 
 
+def test_a_format_without_passages_holds_no_family_up(here: Path) -> None:
+    facts = ["Rome lies on the Tiber.", "The Tiber is a river."]
+    rows = [
+        {
+            "qid": str(n),
+            "term": "Rome",
+            "question": "Is there a river in Rome?",
+            "answer": n > 0,
+            "facts": [f"Yes, {n}.", *facts],
+        }
+        for n in range(3)
+    ]
+    write_jsonl(here / "strategy.jsonl", rows)
+    shutil.copy(SAMPLES / "questions.jsonl", "faq.jsonl")
+    new("strategy.jsonl", "faq.jsonl")
+    assert [source["path"] for source in families()["reeval"]["sources"]] == ["faq.jsonl"]
+
+
 def test_with_a_model_statements_are_built_and_the_model_is_named(here: Path) -> None:
     write_csv(here / "facts.csv", ["fact"], [[f"The tower of Town{n} was built in 18{n}."] for n in range(10, 40)])
     printed = new("facts.csv", "--model", "qwen3", "--base-url", "http://localhost:8000/v1")

@@ -168,7 +168,7 @@ def _questions(columns: Sequence[Column]) -> Guess | None:
         longer = [column for column in longer if column.words > max(answers.words, 3)]
         return _ranked(
             longer,
-            lambda column: column.called("evidence") * 0.75 + answers.inside(column) - column.called("answers"),
+            lambda column: column.called("evidence") * 0.75 + answers.inside(column) - 2 * column.called("answers"),
         )
 
     def likeness(column: Column) -> float:

@@ -13,13 +13,15 @@ from data.sources.files import csv_rows, json_lines, parquet_rows
 from data.sources.mapped import ASSIGNMENT_FIELDS
 from flows.language import LANGUAGES, language_of
 from flows.new.columns import Guess, guess, words
-from flows.new.languages import language_of_texts
+from flows.new.languages import NAMES, READ, language_of_texts
 from schemas.base import counted
 from schemas.errors import WrongInput
 from schemas.source import Assignment, Dialogue, Passage, QASource, Statement
 
 MOST_ROWS = 2000
 """Rows of a table, and records of a source, that are looked at."""
+FEWEST_ROWS, ROWS_IN_ALL = 200, 10_000
+"""Of many sources fewer rows each are looked at, but never fewer than that."""
 MOST_BYTES = 2 * 2**20
 """Of the documents of a source, those that are looked at have no more together; the first is in any case."""
 MOST_DOCUMENTS = 40
@@ -93,9 +95,11 @@ def look(paths: Sequence[Path]) -> tuple[list[Material], list[Unused]]:
     """Return what some files and folders hold, in the order of their names. Raises `WrongInput` for one that is not."""
     material: list[Material] = []
     unused: list[Unused] = []
-    for name, looking in _to_look_at(paths):
+    sources = list(_to_look_at(paths))
+    rows = min(MOST_ROWS, max(FEWEST_ROWS, ROWS_IN_ALL // max(len(sources), 1)))
+    for name, looking in sources:
         try:
-            some = looking()
+            some = looking(rows)
         except SourceError as error:
             unused.append(Unused(name, str(error).removeprefix(f"{name}: ").removeprefix(f"{Path(name).name}: ")))
         except OSError as error:
@@ -109,7 +113,7 @@ def look(paths: Sequence[Path]) -> tuple[list[Material], list[Unused]]:
     return material, unused
 
 
-def _to_look_at(paths: Sequence[Path]) -> Iterator[tuple[str, Callable[[], Material]]]:
+def _to_look_at(paths: Sequence[Path]) -> Iterator[tuple[str, Callable[[int], Material]]]:
     """Yield the path of each source, and how to look at it. Raises `WrongInput`."""
     tables = 0
     for path in paths:
@@ -135,7 +139,7 @@ def _to_look_at(paths: Sequence[Path]) -> Iterator[tuple[str, Callable[[], Mater
             yield str(path), partial(_refuse, f"{counted(len(strange), 'file')} of no known format ({endings})")
 
 
-def _refuse(why: str) -> Material:
+def _refuse(why: str, rows: int) -> Material:
     raise SourceError(why)
 
 
@@ -204,13 +208,17 @@ def _documents(path: Path, files: Sequence[Path]) -> Iterator[SourceSpec]:
 # ---- what is in them ----
 
 
-def _look_at_documents(spec: SourceSpec) -> Material:
+def _look_at_documents(spec: SourceSpec, rows: int) -> Material:
     sizes = {path: path.stat().st_size for _, path in documents.files(spec)}
     refused: Counter[str] = Counter()
     passages: list[Passage] = []
+    foreign: Counter[str] = Counter()
     chosen = _beginning(sizes)
     for path in chosen:
-        passages += _read(SourceSpec(format="documents", path=str(path)), Passage, refused)
+        read = _read(SourceSpec(format="documents", path=str(path)), Passage, refused, rows)
+        passages += read
+        if read and (spoken := language_of_texts(passage.text for passage in read)) not in READ:
+            foreign[spoken] += 1
     # A document most of whose letters are Chinese says so itself; what the others are in, the source says.
     other = [passage.text for passage in passages if passage.language != "zh"]
     language = language_of_texts(other[:MOST_OF_A_LANGUAGE]) if other else "zh"
@@ -223,7 +231,20 @@ def _look_at_documents(spec: SourceSpec) -> Material:
         files=len(sizes),
         more=sum(sizes.values()) / max(sum(sizes[path] for path in chosen), 1),
         refused=refused,
+        notes=_of_languages(foreign, passages),
     )
+
+
+def _of_languages(foreign: Mapping[str, int], passages: Sequence[Passage]) -> tuple[str, ...]:
+    """Return what to say of documents in other languages than most are in."""
+    notes = [
+        f"{counted(number, 'document')} in {NAMES[language]}, which no family reads: they are better left out"
+        for language, number in foreign.items()
+    ]
+    chinese = sum(passage.language == "zh" for passage in passages)
+    if 0 < chinese < len(passages):
+        notes.append(f"{chinese:,} of {len(passages):,} passages are in Chinese, the others are not")
+    return tuple(notes)
 
 
 def _beginning(sizes: Mapping[Path, int]) -> list[Path]:
@@ -237,31 +258,31 @@ def _beginning(sizes: Mapping[Path, int]) -> list[Path]:
     return chosen or [min(sizes, key=lambda path: sizes[path])]
 
 
-def _look_at_table(file: Path) -> Material:
-    if TABLES[_suffix(file)] == "jsonl" and (named := _in_named_format(file)) is not None:
+def _look_at_table(file: Path, rows: int) -> Material:
+    if TABLES[_suffix(file)] == "jsonl" and (named := _in_named_format(file, rows)) is not None:
         return named
     spec = SourceSpec(format=TABLES[_suffix(file)], path=str(file))
-    rows = _rows(spec)
-    guessed = guess(rows)
+    table = _rows(spec, rows)
+    guessed = guess(table)
     if guessed is None:
-        columns = ", ".join(dict.fromkeys(name for row in rows for name in row))
-        raise SourceError(f"no column looks like texts; it has {columns}" if rows else "it has no rows")
+        columns = ", ".join(dict.fromkeys(name for row in table for name in row))
+        raise SourceError(f"no column looks like texts; it has {columns}" if table else "it has no rows")
     if not guessed.shapes:
         raise SourceError("; ".join(guessed.notes))
     if Dialogue in guessed.shapes and Dialogue not in FORMATS[spec.format]:
         raise SourceError(f"dialogues are read from jsonl alone, not from {spec.format}: save it as JSONL")
-    return _look_at(spec.model_copy(update={"fields": dict(guessed.fields)}), guessed.shapes, guessed)
+    return _look_at(spec.model_copy(update={"fields": dict(guessed.fields)}), guessed.shapes, rows, guessed)
 
 
-def _rows(spec: SourceSpec) -> list[Mapping[str, Any]]:
+def _rows(spec: SourceSpec, rows: int) -> list[Mapping[str, Any]]:
     if spec.format == "csv":
         reader = csv_rows(spec)
     else:
         reader = parquet_rows(spec.path) if spec.format == "parquet" else json_lines(spec.path)
-    return [row.values for row in islice(reader, MOST_ROWS)]
+    return [row.values for row in islice(reader, rows)]
 
 
-def _in_named_format(file: Path) -> Material | None:
+def _in_named_format(file: Path, rows: int) -> Material | None:
     """Return what a file in the format of published data holds; None if it is in none of them."""
     for name in NAMED:
         spec = SourceSpec(format=name, path=str(file))
@@ -271,23 +292,23 @@ def _in_named_format(file: Path) -> Material | None:
         except (SourceError, OSError):
             continue
         if entries:
-            return _look_at(spec, shapes)
+            return _look_at(spec, shapes, rows)
     return None
 
 
-def _look_at(spec: SourceSpec, shapes: Sequence[type], guessed: Guess | None = None) -> Material:
+def _look_at(spec: SourceSpec, shapes: Sequence[type], rows: int, guessed: Guess | None = None) -> Material:
     """Return what a source gives, with the language of its texts."""
     refused: Counter[str] = Counter()
     records: dict[type, list[Any]] = {}
     for number, shape in enumerate(shapes):
-        records[shape] = _read(spec, shape, Counter() if number else refused)
+        records[shape] = _read(spec, shape, Counter() if number else refused, rows)
     some = [record for found in records.values() for record in found[:MOST_OF_A_LANGUAGE]]
     language = language_of_texts(text for record in some for text in _texts(record))
     spec = spec.model_copy(update={"language": language})
     return Material(
         spec,
         {shape: [_in(record, language) for record in found] for shape, found in records.items() if found},
-        is_whole=all(len(found) < MOST_ROWS for found in records.values()),
+        is_whole=all(len(found) < rows for found in records.values()),
         refused=refused,
         others=guessed.others if guessed else {},
         notes=guessed.notes if guessed else (),
@@ -302,9 +323,9 @@ def spec_for(spec: SourceSpec, shape: type) -> SourceSpec:
     return spec.model_copy(update={"fields": fields})
 
 
-def _read(spec: SourceSpec, shape: type[S], refused: Counter[str]) -> list[S]:
+def _read(spec: SourceSpec, shape: type[S], refused: Counter[str], rows: int) -> list[S]:
     spec = spec_for(spec, shape)
-    return list(islice(read_source(spec, shape, lambda dropped: refused.update([dropped.reason])), MOST_ROWS))
+    return list(islice(read_source(spec, shape, lambda dropped: refused.update([dropped.reason])), rows))
 
 
 def _in(record: Any, language: str) -> Any:

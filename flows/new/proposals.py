@@ -7,15 +7,13 @@ from typing import Any
 from flows.families import family_names, load_family
 from flows.families.refutebench.method import LENGTHS
 from flows.language import language_of
-from flows.new.languages import NAMES
+from flows.new.languages import NAMES, READ
 from flows.new.look import Material, count, spec_for
 from flows.project.config_problems import source_problems
 from schemas.base import counted
 from schemas.errors import WrongInput
 from schemas.source import Assignment, Dialogue, Passage, QASource, Statement
 
-READ = ("en", "zh")
-"""The languages that a family reads, if it does not read English alone."""
 LEVELS = ("1k", "2k", "4k", "8k", "16k", "32k", "64k", "128k", "256k")
 PAPER_LEVELS = LEVELS[4:]
 MOST_PAIRS = 40
@@ -72,8 +70,8 @@ class Found:
 
     @property
     def answered(self) -> list[Material]:
-        """Questions whose answers are in their evidence, for some at least."""
-        return [some for some in self.giving(QASource) if some.with_answers()]
+        """Questions whose answers are in their evidence, for some at least, and which give that as passages, too."""
+        return [some for some in self.giving(QASource) if some.records.get(Passage) and some.with_answers()]
 
 
 def propose(material: Sequence[Material], name: str, *, by_rules: bool) -> tuple[list[Proposal], dict[str, str]]:
@@ -232,7 +230,7 @@ def _uraq(found: Found) -> Proposal:
         settings["qa_sources"] = [source(some) for some in opposed]
         built.append("questions with two sides")
         shows = "uraq-evaluation"
-    if stated:
+    if stated and stated[0].is_whole:
         # A statement gives two contexts, and a question's own gives it none.
         fitting = [number for number in CONTEXT_COUNTS if -(-number // 2) + 1 <= statements]
         settings["context_counts"] = fitting or [1]

@@ -12,9 +12,9 @@ from rich.markup import escape
 
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.new.configuration import configuration, model_settings, next_commands
-from flows.new.languages import NAMES
+from flows.new.languages import NAMES, READ
 from flows.new.look import Material, Unused, has_answer, look, mean_words
-from flows.new.proposals import READ, Proposal, propose
+from flows.new.proposals import Proposal, propose
 from flows.project.console import make_console
 from flows.project.settings import DEFAULT, load_config
 from schemas.base import counted, visible
