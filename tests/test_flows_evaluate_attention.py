@@ -57,6 +57,6 @@ def test_the_plot_has_a_bar_a_layer_with_the_chunks_one_on_the_other() -> None:
     assert view.chart.count("<rect") == 6
     assert "layer 1: 50.0% instruction" in view.chart
     assert "layer 2: 100.0% instruction" in view.chart
-    # From the floor at 204 up: 182 high in all, the instruction half of it.
-    assert '<rect class="c0" x="73.2" y="113.0" width="233.6" height="91.0">' in view.chart
-    assert '<rect class="c1" x="73.2" y="67.5" width="233.6" height="45.5">' in view.chart
+    # From the floor at 204 up: 168 high in all, the instruction half of it.
+    assert '<rect class="c0" x="73.2" y="120.0" width="233.6" height="84.0">' in view.chart
+    assert '<rect class="c1" x="73.2" y="78.0" width="233.6" height="42.0">' in view.chart

@@ -55,7 +55,7 @@ def test_only_what_stands_on_a_changed_document_is_made_anew(tmp_path: Path) -> 
     docs = tmp_path / "docs"
     docs.mkdir()
     for name in (LAB, LIBRARY, "pump-manual.md"):
-        shutil.copy(ROOT / "data" / "samples" / name, docs)
+        shutil.copy(ROOT / "data" / "samples" / "documents" / name, docs)
     write_config(
         tmp_path,
         embeds=True,
@@ -70,7 +70,7 @@ def test_only_what_stands_on_a_changed_document_is_made_anew(tmp_path: Path) -> 
     assert "Up to 40 items can be out" in text
     (docs / LIBRARY).write_text(text.replace("Up to 40 items", "Up to 30 items"), encoding="utf-8")
     (docs / "pump-manual.md").unlink()
-    shutil.copy(ROOT / "data" / "samples" / LEAFLET, docs)
+    shutil.copy(ROOT / "data" / "samples" / "documents" / LEAFLET, docs)
     told = touchstone("rebuild", "config.yaml", "--preview", folder=tmp_path)
     assert told.returncode == 0, told.stdout + told.stderr
     lines = [line for line in told.stdout.splitlines() if line.startswith("document ")]

@@ -1,0 +1,1 @@
+"""Documents of nobody, to ask questions about."""
