@@ -21,6 +21,10 @@ REASONING_TOKENS = 8192
 ANSWERED_BY = {"temperature", "parameters", "max_tokens", "reasoning_tokens", "window", "tokenizer"}
 """The settings that answers depend on."""
 
+KEY_ENV = "OPENAI_API_KEY"
+HOSTED = f"{{provider: endpoint, name: gpt-4o-mini, api_key_env: {KEY_ENV}}}"
+"""An example of a model on somebody's server, for a configuration."""
+
 OURS = ("model", "messages", "max_tokens", "max_completion_tokens", "response_format", "stream", "n", "temperature")
 """Parameters of the protocol that `parameters` may not set."""
 

@@ -7,10 +7,9 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from flows.llm.endpoint_settings import HOSTED, KEY_ENV
 from flows.new.proposals import Proposal
 
-KEY_ENV = "OPENAI_API_KEY"
-HOSTED = f"{{provider: endpoint, name: gpt-4o-mini, api_key_env: {KEY_ENV}}}"
 WIDEST = 118
 """Characters of a line with its comment; a longer comment stands above its line."""
 

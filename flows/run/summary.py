@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from flows.families import load_family
+from flows.llm.endpoint_settings import HOSTED
 from flows.llm.rules import RulesSettings
 from flows.project.annotation_settings import LOCAL
 from flows.project.console import LEFT, make_console, money
@@ -23,8 +24,6 @@ from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt, sum_usa
 
 DEFAULT_OUT = Path("out")
 """The default output folder of `touchstone run`."""
-HOSTED = "{provider: endpoint, name: gpt-4o-mini, api_key_env: OPENAI_API_KEY}"
-"""An example of a model, for a configuration."""
 
 
 def one_item(project: Project) -> str | None:
