@@ -18,7 +18,9 @@ def requests(pair: DocumentPair, settings: DocumentsSettings) -> Sequence[Reques
     """A question without its passage, and with it."""
     texts = {"closed_book": None, "evidence": pair.evidence}
     return [
-        Request(variant, ANSWER, ToAnswer(question=pair.question, evidence=text, language=pair.language))
+        Request(
+            variant, ANSWER, ToAnswer(question=pair.question, evidence=text, title=pair.title, language=pair.language)
+        )
         for variant, text in texts.items()
     ]
 
@@ -39,6 +41,7 @@ def reply_scoring(row: Row, prompting: str | None, variants: Sequence[str]) -> S
             columns={
                 "question": "question",
                 "evidence": '{"closed_book": none, "evidence": evidence}[variant]',
+                "title": "title",
                 "language": "language",
             },
             target="{{ answer }}",

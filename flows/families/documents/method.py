@@ -78,7 +78,8 @@ async def ask_question(passage: Passage, slot: Slot, ctx: Context[DocumentsSetti
 
 async def check_answer(pair: DocumentPair, ctx: Context[DocumentsSettings]) -> DocumentPair:
     """A reader who has not seen the answer finds the same one in the evidence."""
-    reply = await _read(pair, pair.evidence, ctx)
+    places = "; ".join(map(str, pair.places))
+    reply = await _read(pair, pair.evidence, pair.title, places, ctx)
     if reply is None:
         raise Drop("a reader finds no answer in the passage", evidence=f"{pair.question} {pair.answer}")
     if not await _same(pair, reply, ctx):
@@ -132,7 +133,7 @@ def rivals(step: StepContext[DocumentsSettings, DocumentPair]) -> Rivals:
 async def compare_passages(pair: DocumentPair, ctx: Context[DocumentsSettings, Rivals]) -> DocumentPair:
     """No other passage gives another answer. One that does is worth knowing in itself: the drop names both."""
     for passage in ctx.prepared.passages.get(pair.key, ()):
-        reply = await _read(pair, passage.text, ctx)
+        reply = await _read(pair, passage.text, passage.title, str(passage.place or ""), ctx)
         if reply is not None and not await _same(pair, reply, ctx):
             here = str(pair.places[0]) if pair.places else pair.title or "here"
             there = str(passage.place) if passage.place else document_of(passage)
@@ -144,9 +145,9 @@ async def compare_passages(pair: DocumentPair, ctx: Context[DocumentsSettings, R
     return pair.revised(provenance=ctx.asked_of(pair.provenance))
 
 
-async def _read(pair: DocumentPair, passage: str, ctx: Context) -> str | None:
+async def _read(pair: DocumentPair, passage: str, title: str | None, place: str, ctx: Context) -> str | None:
     """The checker's answer from a passage; None if it finds none."""
-    asked = prompts.ToRead(question=pair.question, passage=passage, language=pair.language)
+    asked = prompts.ToRead(question=pair.question, passage=passage, title=title, place=place, language=pair.language)
     return _answer_in((await ctx.ask(prompts.READ_ANSWER, asked)).text)
 
 

@@ -53,7 +53,7 @@ def ask_pair(asked: ToAsk, rng: random.Random) -> Pair:
 
 def read_answer(asked: ToRead, rng: random.Random) -> Text:
     """The answer, if the rules would ask the question about the passage; the question may name what that is about."""
-    known = _asked(asked.language, asked.passage, None)
+    known = _asked(asked.language, asked.passage, asked.title)
     answers = (one.answer for one in known if is_named_form(asked.question, one.question))
     return Text(text=next(answers, NOT_THERE))
 
@@ -80,10 +80,13 @@ def answer(asked: ToAnswer, rng: random.Random) -> Text:
     """The answer of the passage, as when it is read for a check; without one, a guess."""
     if asked.evidence is None:
         return Text(text=YES_OR_NO[asked.language][0])
-    return read_answer(ToRead(question=asked.question, passage=asked.evidence, language=asked.language), rng)
+    passage = ToRead(
+        question=asked.question, passage=asked.evidence, title=asked.title, place="", language=asked.language
+    )
+    return read_answer(passage, rng)
 
 
-RULES_VERSION = 2
+RULES_VERSION = 3
 """Raised when an answer changes for the same inputs."""
 RULES: RuleSet = {
     "ask_pair": ask_pair,

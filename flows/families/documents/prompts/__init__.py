@@ -45,6 +45,8 @@ class ToRead(Frozen):
 
     question: str
     passage: str
+    title: str | None = Field(description="Title of the document: it may say whom the passage is about")
+    place: str = Field(description="Where the passage stands; empty if that is not known")
     language: str
 
 
@@ -95,6 +97,7 @@ class ToAnswer(Frozen):
 
     question: str
     evidence: str | None
+    title: str | None = Field(description="Title of the document that the evidence is of")
     language: str
 
 
@@ -116,14 +119,14 @@ def _check_stated(asked: ToState, stated: Stated) -> None:
 
 
 ASK_PAIR = Prompt("ask_pair", 3, Pair, HERE, checks=(require_plain_text, _check_pair), inputs=ToAsk)
-READ_ANSWER = Prompt("read_answer", 1, Text, HERE, role="checker", temperature=0.0, max_tokens=256, inputs=ToRead)
+READ_ANSWER = Prompt("read_answer", 2, Text, HERE, role="checker", temperature=0.0, max_tokens=256, inputs=ToRead)
 RECALL_ANSWER = Prompt(
     "recall_answer", 1, Text, HERE, role="prescreen", temperature=0.0, max_tokens=256, inputs=ToRecall
 )
 SAME_ANSWER = Prompt("same_answer", 1, Same, HERE, role="checker", temperature=0.0, max_tokens=64, inputs=ToCompare)
 STATE = Prompt("state", 1, Stated, HERE, checks=(require_plain_text, _check_stated), inputs=ToState)
 ANSWER = Prompt(
-    "answer", 1, Text, HERE, role="evaluated", temperature=0.0, max_tokens=256, inputs=ToAnswer, may_be_cut=True
+    "answer", 2, Text, HERE, role="evaluated", temperature=0.0, max_tokens=256, inputs=ToAnswer, may_be_cut=True
 )
 PROMPTS = (ASK_PAIR, READ_ANSWER, RECALL_ANSWER, SAME_ANSWER, STATE, ANSWER)
 NOT_THERE, NOT_KNOWN = "NOT THERE", "NOT KNOWN"
