@@ -185,7 +185,8 @@ async def keep_wanted(pairs: Records[DocumentPair], ctx: SetContext[DocumentsSet
             ctx.drop(pair, Drop("more than wanted", evidence=pair.question))
     if len(kept) < wanted:
         ctx.note(
-            f"{len(kept)} of {wanted} questions wanted: more documents give more, or `drafts` above {settings.drafts:g}"
+            f"{len(kept)} of {wanted} questions wanted: more documents give more, and so do, with a model, more drafts "
+            f"than {settings.drafts:g}"
         )
     ctx.progress(len(kept), wanted)
 
