@@ -75,18 +75,8 @@ FORMATS: Mapping[str, Mapping[type, Reader]] = {
     "csv": mapped.readers(csv_rows, mapped.CELL_FIELDS),
     "parquet": mapped.readers(lambda spec: parquet_rows(spec.path)),
     "hub": mapped.readers(lambda spec: hub_rows(spec.path, spec.revision)),
-    "touchstone": {
-        Statement: touchstone.statements,
-        QASource: touchstone.questions,
-        Passage: touchstone.passages,
-        Assignment: touchstone.assignments,
-    },
-    PART: {
-        Statement: touchstone.statements,
-        QASource: touchstone.questions,
-        Passage: touchstone.passages,
-        Assignment: touchstone.assignments,
-    },
+    "touchstone": touchstone.READERS,
+    PART: touchstone.READERS,
 }
 _SQUAD = "SQuAD (Rajpurkar et al. 2018, https://rajpurkar.github.io/SQuAD-explorer/)"
 _TIMEQA = "TimeQA (Chen et al. 2021, https://github.com/wenhuchen/Time-Sensitive-QA)"

@@ -5,7 +5,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from data.sources.files import parquet_rows
-from data.sources.spec import Entry, Row, SourceSpec, shortened
+from data.sources.spec import Entry, Reader, Row, SourceSpec, shortened
 from schemas.source import Assignment, Passage, QASource, Statement
 
 _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
@@ -158,3 +158,12 @@ def rows(spec: SourceSpec) -> Iterator[Row]:
         return
     for part in parts(spec.path):
         yield from parquet_rows(str(part), _COLUMNS)
+
+
+READERS: Mapping[type, Reader] = {
+    Statement: statements,
+    QASource: questions,
+    Passage: passages,
+    Assignment: assignments,
+}
+"""Type of record -> its reader, of a build's file as of a part of the same configuration."""

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from data.sources import FORMATS, SourceError, SourceSpec, documents, read_source
 from data.sources.files import csv_rows, json_lines, parquet_rows
 from data.sources.mapped import ASSIGNMENT_FIELDS
+from flows.families.lveval.distractor_index import count
 from flows.language import LANGUAGES, language_of
 from flows.new.columns import Guess, guess, words
 from flows.new.languages import NAMES, READ, language_of_texts
@@ -149,11 +150,6 @@ def has_answer(question: QASource) -> bool:
     if question.language not in LANGUAGES:
         return any(answer.casefold() in evidence.casefold() for answer in question.answers)
     return any(language_of(question.language).contains(evidence, answer) for answer in question.answers)
-
-
-def count(text: str, language: str) -> int:
-    """Return the words between white space; in Chinese the characters that are none."""
-    return sum(map(len, text.split())) if language == "zh" else len(text.split())
 
 
 # ---- files ----

@@ -5,24 +5,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flows.families import family_names, load_family
+from flows.families.lveval.datasets import LEVELS as PAPER_LEVELS
+from flows.families.lveval.distractor_index import count
 from flows.families.refutebench.method import LENGTHS
+from flows.families.uraq.settings import CONTEXT_COUNTS, statements_for
 from flows.language import language_of
 from flows.new.languages import NAMES, READ
-from flows.new.look import Material, count, spec_for
+from flows.new.look import Material, spec_for
 from flows.project.config_problems import source_problems
 from schemas.base import counted
 from schemas.errors import WrongInput
 from schemas.source import Assignment, Dialogue, Passage, QASource, Statement
 
-LEVELS = ("1k", "2k", "4k", "8k", "16k", "32k", "64k", "128k", "256k")
-PAPER_LEVELS = LEVELS[4:]
+LEVELS = ("1k", "2k", "4k", "8k", *PAPER_LEVELS)
 MOST_PAIRS = 40
 """Pairs of a dataset of LV-Eval, where its author has not said how many."""
 DISTRACTING = 0.7
 """Share of the other texts that may distract, at least: those that hold an answer do not."""
 MOST_QUESTIONS, FEWEST_QUESTIONS = 100, 10
 LEAST_DIALOGUES = LEAST_STATEMENTS = LEAST_TEXTS = 2
-CONTEXT_COUNTS = (1, 10, 25, 50, 100, 250, 500, 1000)
 TASKS: Mapping[str, str] = {
     "ntrex": "translation", "writingbench": "writing", "ifeval": "writing", "self-instruct": "writing",
     "mt-bench": "writing",
@@ -231,8 +232,7 @@ def _uraq(found: Found) -> Proposal:
         built.append("questions with two sides")
         shows = "uraq-evaluation"
     if stated and stated[0].is_whole:
-        # A statement gives two contexts, and a question's own gives it none.
-        fitting = [number for number in CONTEXT_COUNTS if -(-number // 2) + 1 <= statements]
+        fitting = [number for number in CONTEXT_COUNTS if statements_for(number) <= statements]
         settings["context_counts"] = fitting or [1]
     comments = {place: said for place, said in comments.items() if said}
     return Proposal("uraq", settings, " and ".join(built), comments, shows)

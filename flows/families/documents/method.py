@@ -7,7 +7,6 @@ without it; whether another passage gives another answer; and which of the quest
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
 
@@ -16,9 +15,9 @@ import numpy as np
 from flows.construct.dedupe import deduplicate
 from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
 from flows.construct.records import Records
-from flows.construct.retrieve import Retriever, retriever_for
+from flows.construct.retrieve import retriever_for
 from flows.families.documents import checks, prompts
-from flows.families.documents.plan import Plan, document_of
+from flows.families.documents.plan import Plan, by_turns, document_of
 from flows.families.documents.settings import DocumentsSettings
 from flows.language import language_of
 from schemas.base import content_hash, key_of
@@ -97,11 +96,8 @@ async def prescreen(pair: DocumentPair, ctx: Context[DocumentsSettings]) -> Docu
     return pair.revised(provenance=ctx.asked_of(pair.provenance))
 
 
-@dataclass(frozen=True)
-class Rivals:
-    """By the key of a question, the nearest passages that are none of its own."""
-
-    passages: Mapping[str, Sequence[Passage]]
+Rivals = Mapping[str, Sequence[Passage]]
+"""By the key of a question, the nearest passages that are none of its own."""
 
 
 def rivals(step: StepContext[DocumentsSettings, DocumentPair]) -> Rivals:
@@ -122,17 +118,17 @@ def rivals(step: StepContext[DocumentsSettings, DocumentPair]) -> Rivals:
         ]
         if not there or not asked:
             continue
-        index: Retriever = retriever_for(language, [passage.text for passage in there], step.embedder)
+        index = retriever_for(language, [passage.text for passage in there], step.embedder)
         # Two more than wanted: the question's own passages are among the nearest.
         for pair, places in zip(asked, index.rank([pair.question for pair in asked], most + 2), strict=True):
             others = (there[place] for place in places.tolist() if place >= 0)
             nearest[pair.key] = list(islice((one for one in others if one.key not in pair.passages), most))
-    return Rivals(nearest)
+    return nearest
 
 
 async def compare_passages(pair: DocumentPair, ctx: Context[DocumentsSettings, Rivals]) -> DocumentPair:
     """No other passage gives another answer. One that does is worth knowing in itself: the drop names both."""
-    for passage in ctx.prepared.passages.get(pair.key, ()):
+    for passage in ctx.prepared.get(pair.key, ()):
         reply = await _read(pair, passage.text, passage.title, str(passage.place or ""), ctx)
         if reply is not None and not await _same(pair, reply, ctx):
             here = str(pair.places[0]) if pair.places else pair.title or "here"
@@ -175,7 +171,7 @@ async def keep_wanted(pairs: Records[DocumentPair], ctx: SetContext[DocumentsSet
     records = list(pairs)
     repeats = await asyncio.to_thread(_repeats, records, ctx)
     left = [pair for pair in records if pair.id not in repeats]
-    kept = {pair.id for pair in islice(_by_turns(left, settings, step.seed), wanted)}
+    kept = {pair.id for pair in islice(_in_turns(left, settings, step.seed), wanted)}
     for pair in records:
         if pair.id in kept:
             yield pair
@@ -191,17 +187,13 @@ async def keep_wanted(pairs: Records[DocumentPair], ctx: SetContext[DocumentsSet
     ctx.progress(len(kept), wanted)
 
 
-def _by_turns(pairs: Iterable[DocumentPair], settings: DocumentsSettings, seed: int) -> Iterator[DocumentPair]:
+def _in_turns(pairs: Iterable[DocumentPair], settings: DocumentsSettings, seed: int) -> Iterator[DocumentPair]:
     """Yield the first question of each document, then the second of each, up to `most_per_document`; drawn by keys."""
     by_document: dict[str, list[tuple[str, DocumentPair]]] = defaultdict(list)
     for pair in pairs:
         by_document[_document(pair)].append((content_hash(seed, "keep", pair.key), pair))
-    turns = [
-        (turn, name, pair)
-        for drawn in by_document.values()
-        for turn, (name, pair) in enumerate(sorted(drawn, key=itemgetter(0))[: settings.most_per_document])
-    ]
-    return (pair for *_, pair in sorted(turns, key=itemgetter(0, 1)))
+    drawn = (sorted(pairs, key=itemgetter(0)) for pairs in by_document.values())
+    return by_turns(drawn, settings.most_per_document)
 
 
 def _document(pair: DocumentPair) -> str:

@@ -8,10 +8,11 @@ each section of each document.
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
+from typing import NamedTuple, TypeVar
 
 from flows.construct.engine import Slot, StepContext, seeded
 from flows.families.documents.settings import DocumentsSettings
@@ -21,6 +22,7 @@ from schemas.base import content_hash
 from schemas.documents import Kind
 from schemas.source import Passage
 
+T = TypeVar("T")
 MOST_OF_A_PASSAGE = 3
 """Questions asked for on one passage: on more, they begin to repeat each other."""
 MOST_SHARING = 5
@@ -41,13 +43,11 @@ class Plan:
     partners: Mapping[str, Passage]
 
 
-@dataclass(frozen=True)
-class _Possible:
+class _Possible(NamedTuple):
     """A question that a passage may give."""
 
     passage: str
     kind: Kind
-    partner: str | None
 
 
 def plan(step: StepContext[DocumentsSettings, Passage]) -> Plan:
@@ -59,18 +59,15 @@ def plan(step: StepContext[DocumentsSettings, Passage]) -> Plan:
         for kind in islice(
             _kinds(passage, settings, step.seed, passage.key in linked), None if is_free else MOST_OF_A_PASSAGE
         ):
-            partner = linked[passage.key] if kind == "two-step" else None
-            by_section[document_of(passage), _section(passage)].append(_Possible(passage.key, kind, partner))
-    chosen = list(_by_turns(by_section, settings, step.seed))
+            by_section[document_of(passage), _section(passage)].append(_Possible(passage.key, kind))
+    chosen = list(_in_turns(by_section, settings, step.seed))
     if not is_free:
         wanted = min(settings.pairs, step.limit or settings.pairs)
         chosen = chosen[: math.ceil(wanted * settings.drafts)]
     slots: dict[str, list[Slot]] = defaultdict(list)
-    for possible in chosen:
-        slots[possible.passage].append(
-            {"kind": possible.kind, **({"with": possible.partner} if possible.partner is not None else {})}
-        )
-    needed = {possible.partner for possible in chosen}
+    for key, kind in chosen:
+        slots[key].append({"kind": kind, "with": linked[key]} if kind == "two-step" else {"kind": kind})
+    needed = {linked[key] for key, kind in chosen if kind == "two-step"}
     return Plan(slots, {passage.key: passage for passage in step.inputs if passage.key in needed})
 
 
@@ -90,7 +87,8 @@ def _section(passage: Passage) -> str:
 
 def _kinds(passage: Passage, settings: DocumentsSettings, seed: int, is_linked: bool) -> Iterator[Kind]:
     """Draw the kinds of question to ask on a passage, in order: by their shares, of those that it suits."""
-    shares = {kind: share for kind, share in settings.kinds.items() if share and _suits(passage, kind, is_linked)}
+    suited = set(_suited(passage, is_linked))
+    shares = {kind: share for kind, share in settings.kinds.items() if share and kind in suited}
     random = seeded(seed, "kinds", passage.key)
     while shares:
         (kind,) = random.choices(list(shares), list(shares.values()))
@@ -98,23 +96,18 @@ def _kinds(passage: Passage, settings: DocumentsSettings, seed: int, is_linked: 
         yield kind
 
 
-def _suits(passage: Passage, kind: Kind, is_linked: bool) -> bool:
+def _suited(passage: Passage, is_linked: bool) -> Iterator[Kind]:
     language = language_of(passage.language)
-
-    def numbers() -> int:
-        return sum(len(language.spans_of_type(passage.text, type_)) for type_ in COUNTED)
-
-    match kind:
-        case "number":
-            return numbers() > 0
-        case "comparison":
-            return numbers() > 1
-        case "list":
-            return _ENUMERATION[passage.language].search(passage.text) is not None
-        case "two-step":
-            return is_linked
-        case _:
-            return True
+    numbers = sum(len(language.spans_of_type(passage.text, type_)) for type_ in COUNTED)
+    yield from ("fact", "yes-no")
+    if numbers:
+        yield "number"
+    if numbers > 1:
+        yield "comparison"
+    if _ENUMERATION[passage.language].search(passage.text) is not None:
+        yield "list"
+    if is_linked:
+        yield "two-step"
 
 
 def _linked(step: StepContext[DocumentsSettings, Passage]) -> Mapping[str, str]:
@@ -142,7 +135,7 @@ def _names(passage: Passage) -> set[str]:
     return {passage.text[start:end] for start, end in spans}
 
 
-def _by_turns(
+def _in_turns(
     by_section: Mapping[tuple[str, str], Sequence[_Possible]], settings: DocumentsSettings, seed: int
 ) -> Iterator[_Possible]:
     """Yield the possible questions in the order in which to ask them; of a document at most `most_per_document`.
@@ -151,16 +144,21 @@ def _by_turns(
     """
 
     def drawn(possible: _Possible) -> str:
-        return content_hash(seed, "turn", possible.passage, possible.kind)
+        return content_hash(seed, "turn", *possible)
 
     by_document: dict[str, list[tuple[int, str, _Possible]]] = defaultdict(list)
     for (document, _), possible in by_section.items():
         by_document[document] += ((turn, drawn(one), one) for turn, one in enumerate(sorted(possible, key=drawn)))
     most = settings.most_per_document
-    of_one = None if most is None else math.ceil(most * settings.drafts)
-    ranked = [
-        (turn, name, one)
-        for possible in by_document.values()
-        for turn, (_, name, one) in enumerate(sorted(possible, key=itemgetter(0, 1))[:of_one])
-    ]
-    return (one for *_, one in sorted(ranked, key=itemgetter(0, 1)))
+    in_order = (sorted(possible, key=itemgetter(0, 1)) for possible in by_document.values())
+    documents = ([(name, one) for _, name, one in possible] for possible in in_order)
+    return by_turns(documents, None if most is None else math.ceil(most * settings.drafts))
+
+
+def by_turns(documents: Iterable[Sequence[tuple[str, T]]], most: int | None) -> Iterator[T]:
+    """Yield what comes first of each document, then what comes second of each, and so on; of each at most `most`.
+
+    Each is given with a name, by which those of a turn are put in order.
+    """
+    turns = [(turn, name, one) for document in documents for turn, (name, one) in enumerate(document[:most])]
+    return (one for *_, one in sorted(turns, key=itemgetter(0, 1)))

@@ -1,7 +1,7 @@
 """Proves of the documents family's finished rows that each is what it claims, with code of its own."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from flows.construct.verification import Fault, VerifyContext
 from flows.language import language_of
@@ -9,7 +9,7 @@ from schemas.documents import DocumentPair, DocumentStatement
 from schemas.source import Passage
 
 _BREAK = "\n\n"
-_WORDS = {"yes-no": {"en": {"yes", "no"}, "zh": {"是", "否"}}}
+_YES_OR_NO = {"en": {"yes", "no"}, "zh": {"是", "否"}}
 _DERIVED = {"yes-no", "comparison", "two-step"}
 _PARTS = re.compile(r"\s*(?:[,;、，；和及与]|\band\b|\bor\b)\s*")
 
@@ -38,11 +38,11 @@ def verify_pairs(rows: Iterable[DocumentPair], ctx: VerifyContext) -> Iterator[F
         questions.add(asked)
 
 
-def _evidence_problems(row: DocumentPair, passages: "object") -> Iterator[str]:
-    known = [passages[key].text if key in passages else None for key in row.passages]  # type: ignore[index,operator]
-    if None in known:
+def _evidence_problems(row: DocumentPair, passages: Mapping[str, Passage]) -> Iterator[str]:
+    known = [passages[key].text for key in row.passages if key in passages]
+    if len(known) < len(row.passages):
         yield "it names a passage that is not there"
-    elif _BREAK.join(text for text in known if text is not None) != row.evidence:
+    elif _BREAK.join(known) != row.evidence:
         yield "its evidence is not the text of its passages"
     for span in row.sentences:
         if row.evidence[span.start : span.end] != span.text:
@@ -57,7 +57,7 @@ def _question_problems(row: DocumentPair) -> Iterator[str]:
         yield "its question holds the answer"
     sentences = "\n".join(span.text for span in row.sentences)
     if row.kind == "yes-no":
-        if row.answer not in _WORDS["yes-no"][row.language]:
+        if row.answer not in _YES_OR_NO[row.language]:
             yield "its answer is not yes or no"
     elif row.kind not in _DERIVED or not row.steps:
         parts = [part for part in _PARTS.split(row.answer) if part] if row.kind == "list" else [row.answer]

@@ -68,15 +68,22 @@ class UraqSettings(FamilySettings):
         return shares
 
 
+def statements_for(contexts: int) -> int:
+    """Return how many statements a row of so many contexts takes.
+
+    A statement gives two, as it is and manipulated, and a question's own statement gives it none.
+    """
+    return -(-contexts // 2) + 1
+
+
 def shortages(settings: UraqSettings) -> Iterator[str]:
     """Yield a problem if there are too few statements for any row of the evaluation.
 
-    A statement gives two contexts, as it is and manipulated, and a question's own statement gives it none. Counts that
-    are too high are left out if there are lower ones. Of a file, no more statements are read than a row wants. Raises
-    `SourceError` with the setting if the file cannot be read.
+    Counts that are too high are left out if there are lower ones. Of a file, no more statements are read than a row
+    wants. Raises `SourceError` with the setting if the file cannot be read.
     """
     least = min(settings.context_counts)
-    wanted = -(-least // 2) + 1
+    wanted = statements_for(least)
     if settings.qa_sources or (settings.parts is not None and "evaluation" not in settings.parts):
         return
     spec, place, number = settings.statements_from, "statements", settings.statements
