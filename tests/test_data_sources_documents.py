@@ -94,6 +94,18 @@ def test_html_keeps_tables_and_drops_navigation_and_banners(tmp_path: Path) -> N
     assert not any(word in whole for word in ("cookies", "Home", "Copyright"))
 
 
+@pytest.mark.parametrize(
+    "head",
+    ["<html><head><title>Pay &amp;\n leave</title></head><body>",
+     '<?xml version="1.0" encoding="UTF-8"?>\n<html><HEAD><TITLE>Pay & leave</TITLE></HEAD><body>',
+     "<html><title>Pay &amp; leave</title><body class=x>"],
+)  # fmt: skip
+def test_a_page_without_a_first_heading_has_the_title_of_its_head(tmp_path: Path, head: str) -> None:
+    page = f"{head}<svg><title>A drawing</title></svg><p>{LONG}</p><p>{sentences(5)}</p></body></html>"
+    records, _ = read(written(tmp_path, {"a.html": page}))
+    assert [record.title for record in records] == ["Pay & leave"]
+
+
 def test_plain_text_joins_broken_lines_and_words(tmp_path: Path) -> None:
     text = f"The inter-\nnational office of a long-term\nkind, in a long-\nterm stay, keeps\nthe records.\n\n{LONG}\n"
     records, _ = read(written(tmp_path, {"notes.txt": text}))
@@ -403,11 +415,13 @@ def test_hyphens_that_belong_to_a_word_stay() -> None:
 def test_near_duplicates_are_those_of_a_few_other_words() -> None:
     near = NearDuplicates()
     text = sentences(12)
-    assert near.first(text, "en", "0" * 16) is None
-    assert near.first(text.replace("shelf 21", "shelf 22"), "en", "1" * 16) == "0" * 16
-    assert near.first(" ".join(text.split()[::-1]), "en", "2" * 16) is None
-    assert near.first("财务部门在十个工作日内支付费用。" * 6, "zh", "3" * 16) is None
-    assert near.first("财务部门在十个工作日内支付费用。" * 7, "zh", "4" * 16) == "3" * 16
+    others = [text, text.replace("shelf 21", "shelf 22"), " ".join(text.split()[::-1])]
+    names = ["0" * 16, "1" * 16, "2" * 16]
+    assert near.earlier(others, "en", names) == [None, "0" * 16, None], "with those beside it too"
+    chinese = ["财务部门在十个工作日内支付费用。" * 6, "。。。", "财务部门在十个工作日内支付费用。" * 7]
+    assert [near.earlier([one], "zh", [f"{place:016}"]) for place, one in enumerate(chinese)] == [
+        [None], [None], ["0" * 16]
+    ]  # fmt: skip
 
 
 def test_passages_are_texts_to_work_on_too(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Documents as a source beside what it stands on: PDFium's text of a PDF, and trafilatura's text of HTML pages.
 
 `python tests/bench/bench_documents.py [PAGES]`: a PDF of about PAGES pages (1,000 by default), and ten times as many
-HTML pages, of a book's paragraphs. Prints processor times, their ratio beside what is aimed at, and the most memory.
+HTML pages, of a book's paragraphs. Prints processor times, their ratio beside what is aimed at, and the most memory
+after one document and after all: reading takes what one document takes.
 """
 
 import gzip
@@ -10,7 +11,9 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 import pypdfium2
@@ -24,6 +27,7 @@ from tests.documents import printed
 
 SHARED = Path(os.environ.get("TOUCHSTONE_SHARED", Path(__file__).parents[3] / "shared"))
 PAGES, TURNS = 1_000, 3
+"""Of the PDF, and how often it is read."""
 PARAGRAPHS, LINKS = 8, 60
 """Of a chapter or an HTML page, and of each of its bars."""
 LONGEST = 300
@@ -82,48 +86,65 @@ def plain_pdf(path: Path) -> None:
         page.get_textpage().get_text_range()
 
 
-def plain_html(folder: Path) -> None:
-    """trafilatura's text of each page."""
-    for path in sorted(folder.iterdir()):
-        trafilatura.extract(path.read_bytes(), include_comments=False)
+def plain_html(path: Path) -> None:
+    """trafilatura's text of a page."""
+    trafilatura.extract(path.read_bytes(), include_comments=False)
 
 
-def read(path: Path) -> int:
-    """Read the documents as a source; return the number of passages."""
-    return sum(1 for _ in read_source(SourceSpec(format="documents", path=str(path)), Passage, lambda dropped: None))
+def read(path: Path) -> Iterator[int]:
+    """Read documents as a source; yield after each the number of its passages."""
+    passages = read_source(SourceSpec(format="documents", path=str(path)), Passage, lambda dropped: None)
+    for _, of_document in groupby(passages, lambda passage: passage.place and passage.place.document):
+        yield sum(1 for _ in of_document)
 
 
-def seconds(works: Sequence[Callable[[], object]]) -> list[float]:
-    """Return the processor time that each takes: the least of some turns, in which one follows the other."""
-    times: list[list[float]] = [[] for _ in works]
-    for _ in range(TURNS):
-        for work, measured in zip(works, times, strict=True):
+@dataclass
+class Measured:
+    """The documents of a kind, read by turns: one by plain text, then the same one by us."""
+
+    plain: float = 0.0
+    ours: float = 0.0
+    """Processor time."""
+    passages: int = 0
+    memory: list[float] = field(default_factory=list)
+    """The most so far, after each document, in MiB."""
+
+    def add(self, plain: Iterable[object], ours: Iterable[int]) -> None:
+        """Take turns. What is done to a machine meanwhile is then done to both."""
+        left, right = iter(plain), iter(ours)
+        while True:
             begun = time.process_time()
-            work()
-            measured.append(time.process_time() - begun)
-    return list(map(min, times))
+            done = next(left, self) is self
+            middle = time.process_time()
+            number = next(right, 0)
+            self.plain += middle - begun
+            self.ours += time.process_time() - middle
+            if done and not number:
+                return
+            self.passages += number
+            self.memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
 
 
 def main() -> None:
     """Measure both."""
     pages = int(sys.argv[1]) if len(sys.argv) > 1 else PAGES
+    measured = {"HTML": Measured(), "PDF": Measured()}
     with tempfile.TemporaryDirectory() as name:
         book, site = Path(name) / "book.pdf", Path(name) / "site"
         site.mkdir()
         write_pdf(book, pages)
         write_html(site, 10 * pages)
-        number = {"PDF": len(pypdfium2.PdfDocument(book)), "HTML": 10 * pages}
-        passages = {"PDF": read(book), "HTML": read(site)}
-        times = {
-            "PDF": seconds([lambda: plain_pdf(book), lambda: read(book)]),
-            "HTML": seconds([lambda: plain_html(site), lambda: read(site)]),
-        }
-    for kind, (plain, ours) in times.items():
+        number = {"PDF": TURNS * len(pypdfium2.PdfDocument(book)), "HTML": 10 * pages}
+        measured["HTML"].add(map(plain_html, sorted(site.iterdir())), read(site))
+        for _ in range(TURNS):
+            measured["PDF"].add(map(plain_pdf, [book]), read(book))
+    for kind, result in measured.items():
         print(
-            f"{kind}: {number[kind]:,} pages, {passages[kind]:,} passages: {ours:.2f} s, {plain:.2f} s for plain text: "
-            f"{ours / plain:.2f} times (aimed at: {AIMED[kind]})"
+            f"{kind}: {number[kind]:,} pages in {len(result.memory):,} documents, {result.passages:,} passages: "
+            f"{result.ours:.2f} s, {result.plain:.2f} s for plain text: {result.ours / result.plain:.2f} times "
+            f"(aimed at: {AIMED[kind]}); most memory after the first document {result.memory[0]:,.0f} MiB, "
+            f"after the last {result.memory[-1]:,.0f} MiB"
         )
-    print(f"most memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10:,.0f} MiB")
 
 
 if __name__ == "__main__":

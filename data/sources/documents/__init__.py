@@ -26,6 +26,8 @@ LEAST_WORDS, MOST_WORDS = 80, 400
 """Of a passage, unless the source says otherwise."""
 MOST_BYTES = 128 * 2**20
 """Of a document: read whole, it takes a multiple of that in memory."""
+AT_ONCE = 64
+"""Passages that are compared with the earlier ones together."""
 CHINESE_SHARE = 0.5
 """Share of a document's letters from which on it is Chinese, whatever the source's language."""
 
@@ -128,19 +130,26 @@ def _entries(name: str, path: Path, spec: SourceSpec, near: NearDuplicates) -> I
         raise Unreadable("empty")
     yield from _refused(name, removed)
     times: Counter[str] = Counter()
-    for piece in pieces:
-        place = _place(name, document.title, piece, checksum)
-        times[str(place)] += 1
-        nth = times[str(place)]
-        values = {"title": place.title, "text": text[piece.start : piece.end], "language": language}
-        first = near.first(values["text"] or "", language, Passage.id_of(values))
-        yield Entry(
-            f"{place}, part {nth}" if nth > 1 else str(place),
-            {**values, "place": place},
-            refused="near-duplicate" if first else "",
-            evidence=shortened(values["text"] or ""),
-            related=first,
+    for begin in range(0, len(pieces), AT_ONCE):
+        some = pieces[begin : begin + AT_ONCE]
+        places = [_place(name, document.title, piece, checksum) for piece in some]
+        contents = [
+            {"title": place.title, "text": text[place.start : place.end], "language": language} for place in places
+        ]
+        firsts = near.earlier(
+            [values["text"] or "" for values in contents], language, [Passage.id_of(values) for values in contents]
         )
+        for place, values, first in zip(places, contents, firsts, strict=True):
+            shown = str(place)
+            times[shown] += 1
+            nth = times[shown]
+            yield Entry(
+                f"{shown}, part {nth}" if nth > 1 else shown,
+                {**values, "place": place},
+                refused="near-duplicate" if first else "",
+                evidence=shortened(values["text"] or ""),
+                related=first,
+            )
 
 
 def _place(name: str, title: str | None, piece: Piece, checksum: str) -> Place:

@@ -1,26 +1,44 @@
 """HTML: what trafilatura takes for the text of the page, with its tables and without its navigation."""
 
+import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from data.sources.documents.document import Block, Document, Unreadable, one_line, row
+
+_HEAD_END = re.compile(r"</head\b|<body\b", re.IGNORECASE)
 
 
 def read(content: bytes) -> Document:
     """Return the blocks. The title is the page's first heading of the first level, or the one of its head."""
     from trafilatura import bare_extraction
-    from trafilatura.utils import load_html
+    from trafilatura.utils import decode_file
 
-    tree = load_html(content)
-    if tree is None:
-        raise Unreadable("damaged", "no HTML")
-    title = one_line(tree.findtext("head/title") or "")
-    extracted: Any = bare_extraction(tree, include_comments=False)
+    text = decode_file(content)
+    extracted: Any = bare_extraction(text, options=_options())
     if extracted is None or extracted.body is None:
         raise Unreadable("no text", "nothing beside navigation")
     blocks = list(_blocks(extracted.body))
     first = next((one_line(block.text) for block in blocks if block.level == 1), None)
-    return Document(first or title or None, blocks)
+    return Document(first or _title(text), blocks)
+
+
+def _title(text: str) -> str | None:
+    """Return the title in a page's head, which is parsed without the rest."""
+    from lxml import etree
+
+    end = _HEAD_END.search(text)
+    head: Any = etree.HTML(text[: end.start() if end else None].encode(), etree.HTMLParser(encoding="utf-8"))
+    return one_line(head.findtext("head/title") or "") or None if head is not None else None
+
+
+@cache
+def _options() -> Any:
+    """Return what trafilatura is asked for: its tree alone. By default it also writes it down as text."""
+    from trafilatura.settings import Extractor
+
+    return Extractor(output_format="xml", comments=False)
 
 
 def _blocks(body: Any) -> Iterator[Block]:

@@ -6,6 +6,9 @@ passages with 2 of them in common are near-duplicates. Of passages of 120 words 
 are found; with 3 other words 75, with 5 42, with 8 15, with 12 2, with 20 none.
 """
 
+from collections import Counter
+from collections.abc import Sequence
+
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
@@ -30,24 +33,36 @@ class NearDuplicates:
         """A factor for each place in a shingle."""
         self._seen = Seen()
 
-    def first(self, text: str, language: str, id_: str) -> str | None:
-        """Return the id of an earlier passage that says nearly the same; if there is none, add this one."""
-        names = self._super_shingles(text, language)
-        known = self._seen.known(names)
-        earlier = list(known.values())
-        for candidate in earlier:
-            if earlier.count(candidate) >= IN_COMMON:
-                return candidate
-        self._seen.add({name: id_ for name in names if name not in known})
-        return None
+    def earlier(self, texts: Sequence[str], language: str, ids: Sequence[str]) -> list[str | None]:
+        """Return for each of some passages the id of an earlier one that says nearly the same.
 
-    def _super_shingles(self, text: str, language: str) -> list[str]:
-        least = np.empty((SUPER_SHINGLES * ROWS, 1), np.uint32)
-        shingles = self._shingles(text, language)
-        np.min(shingles * self._factors + self._terms, axis=1, keepdims=True, out=least)
+        If there is none, the passage is added, and the next is compared with it too. Many at once are quicker than one
+        by one.
+        """
+        every = self._super_shingles(texts, language)
+        known = self._seen.known([name for names in every for name in names])
+        added: dict[str, str] = {}
+        found: list[str | None] = []
+        for names, id_ in zip(every, ids, strict=True):
+            candidates = Counter(known[name] for name in names if name in known)
+            first = next((candidate for candidate, count in candidates.items() if count >= IN_COMMON), None)
+            if first is None:
+                new = {name: id_ for name in names if name not in known}
+                known.update(new)
+                added.update(new)
+            found.append(first)
+        self._seen.add(added)
+        return found
+
+    def _super_shingles(self, texts: Sequence[str], language: str) -> list[list[str]]:
+        shingles = [self._shingles(text, language) for text in texts]
+        starts = np.cumsum([0, *map(len, shingles[:-1])])
+        hashes = np.concatenate(shingles) * self._factors
+        hashes += self._terms
+        least = np.minimum.reduceat(hashes, starts, axis=1).T.copy()
         return [
-            xxhash.xxh3_64_hexdigest(bytes([band]) + values.tobytes())
-            for band, values in enumerate(least.reshape(SUPER_SHINGLES, ROWS))
+            [xxhash.xxh3_64_hexdigest(bytes([band]) + values.tobytes()) for band, values in enumerate(bands)]
+            for bands in least.reshape(-1, SUPER_SHINGLES, ROWS)
         ]
 
     def _shingles(self, text: str, language: str) -> NDArray[np.uint32]:
@@ -58,9 +73,8 @@ class NearDuplicates:
         else:
             words = text.casefold().encode().split()
             parts = np.fromiter(map(xxhash.xxh3_64_intdigest, words), np.uint64, len(words))
+        if not len(parts):
+            return np.zeros(1, np.uint32)
         width = min(len(parts), SHINGLE_CHARACTERS if language == "zh" else SHINGLE_WORDS)
-        count = len(parts) - width + 1
-        sums = np.zeros(count, np.uint64)
-        for place in range(width):
-            sums += parts[place : place + count] * self._of_word[place]
+        sums: NDArray[np.uint64] = np.correlate(parts, self._of_word[:width])
         return (sums >> np.uint64(32)).astype(np.uint32)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import filterfalse, groupby
 from math import ceil
 
 from data.sources.documents.document import Block, Removed
@@ -62,7 +62,8 @@ def count_words(text: str, language: str) -> int:
     """Words with a letter or a digit; in Chinese, characters that are not white space."""
     if language == "zh":
         return sum(map(len, text.split()))
-    return sum(word[0].isalnum() or any(map(str.isalnum, word)) for word in text.split())
+    words = text.split()
+    return len(words) - sum(not any(map(str.isalnum, word)) for word in filterfalse(str.isalnum, words))
 
 
 def without_endless_lines(blocks: Sequence[Block], language: str) -> tuple[list[Block], list[Removed]]:
