@@ -13,8 +13,9 @@ import pytest
 
 from data.sources import SourceSpec
 from data.store import Store
-from flows.construct.engine import Context, Family, Paper, Part, each
+from flows.construct.engine import Context, Family, Part, each
 from flows.construct.evaluation import Evaluation
+from flows.construct.paper import Paper
 from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, FamilyBuild
 from flows.evaluate import score as rescoring

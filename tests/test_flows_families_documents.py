@@ -1,6 +1,7 @@
 """Questions on documents: planned evenly, asked, read back, compared with other passages, and chosen."""
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,9 +16,12 @@ from flows.families.documents import FAMILY, checks
 from flows.families.documents.method import place_of
 from flows.families.documents.prompts import NOT_KNOWN, NOT_THERE
 from flows.llm.model import Invalid, InvalidAnswer, Out, Prompt, Usage
+from flows.project.output_files import write_output_files
 from flows.project.project import Project
+from flows.run.estimate import estimate
 from schemas.base import Dropped, Provenance
 from schemas.documents import DocumentPair, Kind
+from schemas.manifest import PartManifest
 from schemas.source import Place
 from tests.builds import write_config
 from tests.toy import run_all
@@ -75,9 +79,14 @@ class Staff:
 
     name = "scripted"
 
-    def __init__(self, recalls: Mapping[str, str] | None = None, reads: Mapping[str, str] | None = None) -> None:
-        """`recalls` and `reads` are answers without a passage, and with any one, in place of those above."""
-        self.recalls, self.reads = recalls or {}, reads or {}
+    def __init__(
+        self,
+        recalls: Mapping[str, str] | None = None,
+        reads: Mapping[str, str] | None = None,
+        faults: Mapping[str, str] | None = None,
+    ) -> None:
+        """`recalls` and `reads` are answers without a passage, and with any one; `faults` are those of questions."""
+        self.recalls, self.reads, self.faults = recalls or {}, reads or {}, faults or {}
 
     async def complete(self, prompt: Prompt[Out], inputs: Any, *, draw: int = 0, usage: Usage) -> Out:
         usage.calls += 1
@@ -95,6 +104,9 @@ class Staff:
                 return {"question": question, "answer": answer, "evidence": [sentence], "steps": []}
         return {"question": "", "answer": "", "evidence": [], "steps": []}
 
+    def _judge_question(self, asked: Any) -> dict[str, Any]:
+        return {"fault": self.faults.get(asked.question, "none"), "why": ""}
+
     def _read_answer(self, asked: Any) -> dict[str, Any]:
         found = (answer for words, answer in READ[asked.question].items() if words in asked.passage)
         return {"text": self.reads.get(asked.question) or next(found, NOT_THERE)}
@@ -109,10 +121,16 @@ class Staff:
         return {"statement": asked.sentence.replace("The daily", "Nordwind's daily")}
 
     def identity(self) -> Mapping[str, object]:
-        return {"model": "scripted", "recalls": dict(self.recalls), "reads": dict(self.reads)}
+        return {"model": "scripted", "recalls": dict(self.recalls), "reads": self.reads, "faults": self.faults}
 
 
-def built(folder: Path, staff: Staff | None = None, files: Mapping[str, str] | None = None, **settings: Any) -> Project:
+def built(
+    folder: Path,
+    staff: Staff | None = None,
+    files: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    **settings: Any,
+) -> Project:
     """A build on the files: by the rules, or by a model."""
     (folder / "staff").mkdir(parents=True)
     for name, text in (files or {"handbook.md": HANDBOOK, "welcome.md": WELCOME}).items():
@@ -121,16 +139,27 @@ def built(folder: Path, staff: Staff | None = None, files: Mapping[str, str] | N
     config = write_config(
         folder, embeds=True, families={"documents": {"sources": sources, "kinds": {"number": 1.0}, **settings}}
     )
-    project = Project(config, folder / "out")
+    project = Project(config, folder / "out", limit)
     if staff is not None:
-        models = project.build.families["documents"].models
-        models.update(dict.fromkeys([*models, "checker", "prescreen"], staff))  # type: ignore[attr-defined]
+        staffed(project, staff)
     asyncio.run(run_all(project.build))
+    return project
+
+
+def staffed(project: Project, staff: Staff) -> Project:
+    """A project with these staff in all roles."""
+    models = project.build.families["documents"].models
+    models.update(dict.fromkeys([*models, "checker", "prescreen"], staff))  # type: ignore[attr-defined]
     return project
 
 
 def pairs(project: Project) -> dict[str, DocumentPair]:
     return {pair.question: pair for pair in project.build.accepted("documents", "pairs")}
+
+
+def summary_of_pairs(project: Project) -> PartManifest:
+    (family,) = (family for family, part in project.build.parts() if part.name == "pairs")
+    return part_summary(project.build, family, family.part("pairs"))
 
 
 def dropped(project: Project, step: str) -> list[Dropped]:
@@ -175,6 +204,87 @@ def test_what_is_known_without_the_passage_or_read_otherwise_is_dropped(tmp_path
     assert set(pairs(project)) == {LEAVE}, "with no rivals, no passage contradicts"
     assert [one.reason for one in dropped(project, "check_answer")] == ["a reader answers otherwise"]
     assert [one.reason for one in dropped(project, "prescreen")] == ["known to checker without the passage"]
+
+
+def test_a_question_that_nobody_would_ask_is_dropped(tmp_path: Path) -> None:
+    (refused,) = dropped(built(tmp_path, Staff(faults={LUNCH: "is not worth asking"})), "judge_question")
+    assert refused.reason == "question is not worth asking"
+    assert LUNCH in refused.evidence
+
+
+class Numbering(Staff):
+    """Asks of each passage for the code of its room; the first rooms' questions are none that people would ask."""
+
+    def __init__(self, refused: int) -> None:
+        super().__init__()
+        self.refused = refused
+        self.asked: list[str] = []
+
+    def _ask_pair(self, asked: Any) -> dict[str, Any]:
+        room, code = re.findall(r"of room (\w+) is (\d+)", asked.passages[0])[0]
+        self.asked.append(room)
+        evidence = f"The code of room {room} is {code}."
+        return {"question": f"What is the code of room {room}?", "answer": code, "evidence": [evidence], "steps": []}
+
+    def _judge_question(self, asked: Any) -> dict[str, Any]:
+        room = int(asked.question[:-1].rpartition("r")[2], 36)
+        return {"fault": "is contrived" if room < self.refused else "none", "why": ""}
+
+    def _read_answer(self, asked: Any) -> dict[str, Any]:
+        found = re.findall(rf"of {asked.question[20:-1]} is (\d+)", asked.passage)
+        return {"text": found[0] if found else NOT_THERE}
+
+    def identity(self) -> Mapping[str, object]:
+        return {"model": "numbering", "refused": self.refused}
+
+
+ROOMS = {
+    f"room-{number}.md": f"# Room r{number}\n\nThe code of room r{number} is {4000 + number}. " + "It has a desk. " * 30
+    for number in range(10)
+}
+
+
+@pytest.mark.parametrize(
+    ("refused", "pairs_kept", "asked"),
+    [(0, 4, 6), (6, 4, 10), (8, 2, 10)],
+    ids=["the first are enough", "more are asked", "nothing is left to ask"],
+)
+def test_more_are_asked_until_enough_are_left(tmp_path: Path, refused: int, pairs_kept: int, asked: int) -> None:
+    staff = Numbering(refused)
+    project = built(tmp_path, staff, ROOMS, rivals=0, pairs=4, similar_above=0.9999)
+    assert len(pairs(project)) == pairs_kept
+    assert len(staff.asked) <= asked
+    assert len(staff.asked) == len(set(staff.asked)), "nothing is asked twice"
+    (summary,) = (
+        part_summary(project.build, family, part) for family, part in project.build.parts() if part.name == "pairs"
+    )
+    assert summary.planned == len(staff.asked) == summary.kept + summary.refused
+    notes = [note for stage in summary.stages for note in stage.notes]
+    short = ["2 of 4 questions wanted: more documents give more"]
+    assert notes == (short if pairs_kept < 4 else [])
+    keys = {pair.key for pair in pairs(project).values()}
+    all_asked = built(tmp_path / "all", Numbering(refused), ROOMS, rivals=0, pairs=10, similar_above=0.9999)
+    assert keys <= {pair.key for pair in pairs(all_asked).values()}, "a later round asks as the first one would"
+
+
+def test_after_a_pilot_the_estimate_counts_what_will_be_asked_again(tmp_path: Path) -> None:
+    pilot = built(tmp_path, Numbering(5), ROOMS, limit=6, rivals=0, pairs=8, similar_above=0.9999)
+    write_output_files(pilot)
+    kept, planned = len(pairs(pilot)), summary_of_pairs(pilot).planned
+    assert 0 < kept < planned == 6
+    told = estimate(staffed(Project(pilot.config_path, pilot.out), Numbering(5)))
+    asked = {line.step.rpartition(" ")[2]: line.calls for line in told.lines}["ask_pair"]
+    assert asked == pytest.approx(8 * planned / kept, abs=2)
+
+
+def test_people_judge_a_sample_or_every_question(tmp_path: Path) -> None:
+    for review, waiting in (("sample", 0), ("every", 2)):
+        project = built(tmp_path / review, Staff(), review=review)
+        summary = summary_of_pairs(project)
+        assert (summary.waiting, summary.kept) == (waiting, 2 - waiting)
+        _, people = project.config.asking()["documents-check"]
+        assert people.share == review
+        assert len(list(people.tasks(list(pairs(project).values()), 7))) == 2
 
 
 def test_as_many_as_wanted_are_kept_and_the_rest_is_counted(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, cast
+from typing import Any, Generic, cast
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar
@@ -21,6 +21,7 @@ from typing_extensions import TypeVar
 from flows.construct.embed import Embedder
 from flows.construct.estimates import Expected
 from flows.construct.evaluation import Evaluation
+from flows.construct.paper import Paper
 from flows.construct.people import People
 from flows.construct.records import R, R_co, Records
 from flows.construct.release import Released
@@ -297,6 +298,7 @@ def all_(
     version: int = 1,
     prompts: Sequence[Prompt] = (),
     settings: Sequence[str] = (),
+    asks: Mapping[str, str] | None = None,
     creates: bool = False,
     embeds: bool = False,
     expected: Expected | None = None,
@@ -307,7 +309,7 @@ def all_(
     """
     return SetStep(
         name=function.__name__, function=function, version=version, prompts=tuple(prompts), settings=tuple(settings),
-        creates=creates, embeds=embeds, expected=expected or Expected(),
+        asks=asks or {}, creates=creates, embeds=embeds, expected=expected or Expected(),
     )  # fmt: skip
 
 
@@ -341,16 +343,6 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Paper:
-    """The paper that a family implements."""
-
-    title: str
-    short: str
-    year: int
-    authors: str
-
-
-@dataclass(frozen=True)
 class Family:
     """One paper: the declaration from which everything else about it follows."""
 
@@ -365,6 +357,8 @@ class Family:
     folder: Path
     problems: Callable[..., Iterable[str]] | None = None
     """`problems(settings, models)` yields why they cannot work, each with its place; called before anything is read."""
+    by_settings: Callable[["Family", Any], "Family"] | None = None
+    """`by_settings(family, settings)` is the family as its settings change it; without it, they change only steps."""
     shortages: Callable[..., Iterable[str]] | None = None
     """`shortages(settings)` yields, after a short look, why the files at hand would give nothing; called after that."""
     view: Callable[[Record], View] | None = None

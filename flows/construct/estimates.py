@@ -22,3 +22,5 @@ class Expected:
     """For an `all_` step: the records that it keeps."""
     calls_in_all: Callable[..., int] | None = None
     """For an `all_` step that asks for several records with each call: its calls."""
+    asks_more: Callable[..., float] | None = None
+    """For an `all_` step that goes through the part's steps again while it keeps too few: the most slots in all."""

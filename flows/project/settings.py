@@ -182,7 +182,7 @@ class Config(BaseModel):
 
     def chosen(self) -> list[tuple[Family, FamilySettings]]:
         """Return the configured families with their settings, in the order of building: each after those it reads."""
-        left = {name: (load_family(name), settings) for name, settings in self.families.items()}
+        left = {name: (_by_settings(load_family(name), settings), settings) for name, settings in self.families.items()}
         chosen = []
         while left:
             reads = {name: families_read(*family) & left.keys() - {name} for name, family in left.items()}
@@ -199,6 +199,10 @@ class Config(BaseModel):
             for part in family.wanted(settings)
             if part.people is not None
         }
+
+
+def _by_settings(family: Family, settings: FamilySettings) -> Family:
+    return family if family.by_settings is None else family.by_settings(family, settings)
 
 
 def default_config() -> Path:

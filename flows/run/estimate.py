@@ -6,7 +6,7 @@ yields, lengths and calls for each record are used instead. A stage that would n
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -134,7 +134,8 @@ def part_lines(
         arrived = sum(stage.kept for stage in before)
         if part.planned is not None and pilot is not None and not arrived:
             arrived = min(part.planned(settings), pilot.limit or count)
-    lines = []
+    lines: list[EstimateLine] = []
+    slots = 0
     for step in part.steps:
         ref = StageRef(family.name, part.name, step.name)
         piloted = stages.get(step.name)
@@ -151,7 +152,14 @@ def part_lines(
             counts=_counted_as_now(pilot, family, step, settings),
         )
         tried = _tried(step, count, stage, settings)
-        if asked(ref):
+        if step.expected.slots is not None:
+            slots = tried
+        if step.expected.asks_more is not None and step.expected.kept is not None and not stage.same:
+            wanted, most = step.expected.kept(settings), step.expected.asks_more(settings)
+            times = max(1.0, min(wanted / max(1, count), most / max(1, slots)))
+            lines = [_times(line, times) for line in lines]
+            tried = round(tried * times)
+        elif asked(ref):
             lines += [
                 _line(build, family, step, prompt, tried, stage, settings) for prompt in step.prompts_asked(settings)
             ]
@@ -162,6 +170,18 @@ def part_lines(
         count = round(count * people.kept / people.planned)
     records[family.name, part.name] = count
     return lines
+
+
+def _times(line: EstimateLine, times: float) -> EstimateLine:
+    """Return the line of a step that is taken for so many times as many records."""
+    return replace(
+        line,
+        records=round(line.records * times),
+        calls=round(line.calls * times),
+        input_tokens=round(line.input_tokens * times),
+        output_tokens=round(line.output_tokens * times),
+        cost_usd=None if line.cost_usd is None else line.cost_usd * times,
+    )
 
 
 @dataclass(frozen=True)

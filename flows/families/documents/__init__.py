@@ -3,14 +3,14 @@
 There is no paper behind it: the method is Touchstone's own (`method.py`).
 """
 
-import math
+from dataclasses import replace
 from pathlib import Path
 
-from flows.construct.engine import Family, Paper, Part, all_, each, expand
+from flows.construct.engine import Family, Part, all_, each, expand
 from flows.construct.estimates import Expected
-from flows.construct.people import sample
+from flows.construct.paper import Paper
 from flows.construct.release import Released
-from flows.families.documents import charts, method, plan, prompts, rubric, verify
+from flows.families.documents import charts, keep, method, plan, prompts, rubric, verify
 from flows.families.documents.evaluation import EVALUATION
 from flows.families.documents.settings import LANGUAGES, DocumentsSettings
 from flows.families.documents.view import view
@@ -33,6 +33,14 @@ def _problems(settings: DocumentsSettings, models: object) -> list[str]:
     ]
 
 
+def _by_settings(family: Family, settings: DocumentsSettings) -> Family:
+    """People judge a sample of the questions, or every one."""
+    people = rubric.people(settings.review)
+    return replace(
+        family, parts=tuple(replace(part, people=people) if part.name == "pairs" else part for part in family.parts)
+    )
+
+
 FAMILY = Family(
     name="documents",
     paper=Paper(
@@ -43,6 +51,7 @@ FAMILY = Family(
     ),
     settings=DocumentsSettings,
     problems=_problems,
+    by_settings=_by_settings,
     prompts=prompts.PROMPTS,
     parts=(
         Part(
@@ -61,15 +70,17 @@ FAMILY = Family(
             steps=(
                 expand(
                     method.ask_question,
+                    version=2,
                     prompts=[prompts.ASK_PAIR],
                     prepare=plan.plan,
                     slots=plan.slots_of,
                     settings=["pairs", "kinds", "drafts", "most_per_document"],
                     expected=Expected(
                         slots=lambda settings: plan.MOST_OF_A_PASSAGE,
-                        slots_in_all=lambda settings: math.ceil(settings.pairs * settings.drafts),
+                        slots_in_all=lambda settings: plan.first_round(settings, None),
                     ),
                 ),
+                each(method.judge_question, prompts=[prompts.JUDGE_QUESTION]),
                 each(
                     method.check_answer,
                     prompts=[prompts.READ_ANSWER, prompts.SAME_ANSWER],
@@ -79,6 +90,7 @@ FAMILY = Family(
                 ),
                 each(
                     method.prescreen,
+                    version=2,
                     prompts=[prompts.RECALL_ANSWER, prompts.SAME_ANSWER],
                     settings=["prescreen"],
                     asks={"prescreen": "prescreen"},
@@ -103,13 +115,21 @@ FAMILY = Family(
                     ),
                 ),
                 all_(
-                    method.keep_wanted,
-                    settings=["pairs", "drafts", "most_per_document", "similar_above"],
+                    keep.keep_wanted,
+                    version=2,
+                    prompts=prompts.OF_A_PAIR,
+                    settings=["pairs", "kinds", "drafts", "most_per_document", "prescreen", "rivals", "similar_above"],
+                    asks={"prescreen": "prescreen"},
+                    creates=True,
                     embeds=True,
-                    expected=Expected(kept=lambda settings: settings.pairs),
+                    expected=Expected(
+                        calls=lambda settings: {prompt.name: 0 for prompt in prompts.OF_A_PAIR},
+                        kept=lambda settings: settings.pairs,
+                        asks_more=lambda settings: settings.pairs * settings.drafts,
+                    ),
                 ),
             ),
-            people=sample(rubric.CHECK, rubric.tasks),
+            people=rubric.people("sample"),
             verify=verify.verify_pairs,
             charts=charts.pair_charts,
             released=Released("id", ("question",), verification_inputs=("passages",)),

@@ -1,26 +1,20 @@
 """Questions whose answers stand in documents: asked, checked against their passage and the other ones, and chosen.
 
-There is no paper. The order is: a question on a passage; whether a reader finds its answer there; whether it is known
-without it; whether another passage gives another answer; and which of the questions that are left to keep.
+There is no paper. The order is: a question on a passage; whether people would ask it; whether a reader finds its answer
+there; whether it is known without it; whether another passage gives another answer; and which of the questions that are
+left to keep.
 """
 
-import asyncio
-from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
-from operator import itemgetter
 
-import numpy as np
-
-from flows.construct.dedupe import deduplicate
-from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
-from flows.construct.records import Records
+from flows.construct.engine import Context, Drop, Slot, StepContext
 from flows.construct.retrieve import retriever_for
 from flows.families.documents import checks, prompts
-from flows.families.documents.plan import Plan, by_turns, document_of
+from flows.families.documents.plan import Plan, document_of
 from flows.families.documents.settings import DocumentsSettings
 from flows.language import language_of
-from schemas.base import content_hash, key_of
+from schemas.base import key_of
 from schemas.documents import DERIVED, DocumentPair, DocumentStatement, Span
 from schemas.source import Passage, Place
 
@@ -75,10 +69,25 @@ async def ask_question(passage: Passage, slot: Slot, ctx: Context[DocumentsSetti
     )
 
 
+async def judge_question(pair: DocumentPair, ctx: Context[DocumentsSettings]) -> DocumentPair:
+    """Drop a question that people would not ask, or not in these words."""
+    asked = prompts.ToJudge(
+        question=pair.question,
+        answer=pair.answer,
+        passage=pair.evidence,
+        title=pair.title,
+        place=_place(pair),
+        language=pair.language,
+    )
+    judgement = await ctx.ask(prompts.JUDGE_QUESTION, asked)
+    if judgement.fault != "none":
+        raise Drop(f"question {judgement.fault}", evidence=f"{pair.question} {judgement.why}")
+    return pair.revised(provenance=ctx.asked_of(pair.provenance))
+
+
 async def check_answer(pair: DocumentPair, ctx: Context[DocumentsSettings]) -> DocumentPair:
     """A reader who has not seen the answer finds the same one in the evidence."""
-    places = "; ".join(map(str, pair.places))
-    reply = await _read(pair, pair.evidence, pair.title, places, ctx)
+    reply = await _read(pair, pair.evidence, pair.title, _place(pair), ctx)
     if reply is None:
         raise Drop("a reader finds no answer in the passage", evidence=f"{pair.question} {pair.answer}")
     if not await _same(pair, reply, ctx):
@@ -87,8 +96,8 @@ async def check_answer(pair: DocumentPair, ctx: Context[DocumentsSettings]) -> D
 
 
 async def prescreen(pair: DocumentPair, ctx: Context[DocumentsSettings]) -> DocumentPair:
-    """Drop a question that a named model answers rightly without the passage; a yes or no is guessed half the time."""
-    for name in ctx.settings.prescreen if pair.kind != "yes-no" else ():
+    """Drop a question that a named model answers rightly without the passage."""
+    for name in ctx.settings.prescreen:
         asked = prompts.ToRecall(question=pair.question, language=pair.language)
         reply = _answer_in((await ctx.ask(prompts.RECALL_ANSWER, asked, model=name)).text)
         if reply is not None and await _same(pair, reply, ctx):
@@ -102,8 +111,13 @@ Rivals = Mapping[str, Sequence[Passage]]
 
 def rivals(step: StepContext[DocumentsSettings, DocumentPair]) -> Rivals:
     """Find the passages nearest to each question, in its language."""
+    return nearest_passages(list(step.inputs), step)
+
+
+def nearest_passages(pairs: Sequence[DocumentPair], step: StepContext[DocumentsSettings]) -> Rivals:
+    """Find, by the key of each question, the passages nearest to it that are none of its own, in its language."""
     most = step.settings.rivals
-    pairs, passages = list(step.inputs), list(step.used("passages", Passage)) if most else []
+    passages = list(step.used("passages", Passage)) if most else []
     nearest: dict[str, Sequence[Passage]] = {}
     for language in sorted({passage.language for passage in passages}):
         there = [
@@ -141,6 +155,10 @@ async def compare_passages(pair: DocumentPair, ctx: Context[DocumentsSettings, R
     return pair.revised(provenance=ctx.asked_of(pair.provenance))
 
 
+def _place(pair: DocumentPair) -> str:
+    return "; ".join(map(str, pair.places))
+
+
 async def _read(pair: DocumentPair, passage: str, title: str | None, place: str, ctx: Context) -> str | None:
     """The checker's answer from a passage; None if it finds none."""
     asked = prompts.ToRead(question=pair.question, passage=passage, title=title, place=place, language=pair.language)
@@ -159,65 +177,6 @@ async def _same(pair: DocumentPair, reply: str, ctx: Context) -> bool:
         return True
     asked = prompts.ToCompare(question=pair.question, answer=pair.answer, other=reply, language=pair.language)
     return (await ctx.ask(prompts.SAME_ANSWER, asked)).same == "yes"
-
-
-async def keep_wanted(pairs: Records[DocumentPair], ctx: SetContext[DocumentsSettings]) -> AsyncIterator[DocumentPair]:
-    """Keep the number wanted, evenly over documents, of the questions that do not ask the same.
-
-    Of two that do, the one whose key comes first stays.
-    """
-    settings, step = ctx.settings, ctx.step
-    wanted = min(settings.pairs, step.limit or settings.pairs)
-    records = list(pairs)
-    repeats = await asyncio.to_thread(_repeats, records, ctx)
-    left = [pair for pair in records if pair.id not in repeats]
-    kept = {pair.id for pair in islice(_in_turns(left, settings, step.seed), wanted)}
-    for pair in records:
-        if pair.id in kept:
-            yield pair
-        elif (same := repeats.get(pair.id)) is not None:
-            ctx.drop(pair, Drop("asks what another asks", evidence=same.question, related_id=same.id))
-        else:
-            ctx.drop(pair, Drop("more than wanted", evidence=pair.question))
-    if len(kept) < wanted:
-        ctx.note(
-            f"{len(kept)} of {wanted} questions wanted: more documents give more, and so do, with a model, more drafts "
-            f"than {settings.drafts:g}"
-        )
-    ctx.progress(len(kept), wanted)
-
-
-def _in_turns(pairs: Iterable[DocumentPair], settings: DocumentsSettings, seed: int) -> Iterator[DocumentPair]:
-    """Yield the first question of each document, then the second of each, up to `most_per_document`; drawn by keys."""
-    by_document: dict[str, list[tuple[str, DocumentPair]]] = defaultdict(list)
-    for pair in pairs:
-        by_document[_document(pair)].append((content_hash(seed, "keep", pair.key), pair))
-    drawn = (sorted(pairs, key=itemgetter(0)) for pairs in by_document.values())
-    return by_turns(drawn, settings.most_per_document)
-
-
-def _document(pair: DocumentPair) -> str:
-    return pair.places[0].document if pair.places else pair.title or ""
-
-
-def _repeats(pairs: Sequence[DocumentPair], ctx: SetContext[DocumentsSettings]) -> Mapping[str, DocumentPair]:
-    """By id, the questions that ask the same as another, which is kept: by their words, or by the embedder."""
-    by_id = {pair.id: pair for pair in pairs}
-    first: dict[str, DocumentPair] = {}
-    repeats: dict[str, DocumentPair] = {}
-    for pair in sorted(pairs, key=lambda pair: pair.key):
-        words = " ".join(pair.question.casefold().split())
-        if (same := first.setdefault(words, pair)) is not pair:
-            repeats[pair.id] = same
-    read = [pair for pair in pairs if pair.id not in repeats and ctx.step.embedder.reads(pair.question)]
-    if len(read) > 1:
-        vectors = np.asarray(ctx.step.embedder.embed([pair.question for pair in read]))
-        survivors = deduplicate(
-            [pair.id for pair in read], vectors, arrivals=[ctx.step.arrival(pair) for pair in read],
-            cosine_above=ctx.settings.similar_above, rule="independent-set",
-        )  # fmt: skip
-        repeats |= {duplicate.id: by_id[duplicate.related_id] for duplicate in survivors.removed}
-    return repeats
 
 
 def place_of(span: Span, pair: DocumentPair) -> Place | None:

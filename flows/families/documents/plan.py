@@ -17,12 +17,15 @@ from typing import NamedTuple, TypeVar
 from flows.construct.engine import Slot, StepContext, seeded
 from flows.families.documents.settings import DocumentsSettings
 from flows.language import AnswerType, language_of
+from flows.llm.model import Model
 from flows.llm.rules import Rules
 from schemas.base import content_hash
 from schemas.documents import Kind
 from schemas.source import Passage
 
 T = TypeVar("T")
+FIRST_ROUND = 1.5
+"""Questions asked for at first, for each one wanted: the checks refuse some. While too few are left, more are."""
 MOST_OF_A_PASSAGE = 3
 """Questions asked for on one passage: on more, they begin to repeat each other."""
 MOST_SHARING = 5
@@ -43,32 +46,56 @@ class Plan:
     partners: Mapping[str, Passage]
 
 
-class _Possible(NamedTuple):
+class Possible(NamedTuple):
     """A question that a passage may give."""
 
     passage: str
     kind: Kind
+    partner: str | None
+    """The second passage of a question of two steps."""
+
+    @property
+    def slot(self) -> Slot:
+        """The slot of the passage at which it is asked."""
+        return {"kind": self.kind} if self.partner is None else {"kind": self.kind, "with": self.partner}
 
 
 def plan(step: StepContext[DocumentsSettings, Passage]) -> Plan:
-    """Choose what to ask for: `drafts` times as many questions as `pairs`; of the rules, which are free, all."""
-    settings = step.settings
-    linked, is_free = _linked(step), isinstance(step.models["builder"], Rules)
-    by_section: dict[tuple[str, str], list[_Possible]] = defaultdict(list)
-    for passage in step.inputs:
-        for kind in islice(
-            _kinds(passage, settings, step.seed, passage.key in linked), None if is_free else MOST_OF_A_PASSAGE
-        ):
-            by_section[document_of(passage), _section(passage)].append(_Possible(passage.key, kind))
-    chosen = list(_in_turns(by_section, settings, step.seed))
-    if not is_free:
-        wanted = min(settings.pairs, step.limit or settings.pairs)
-        chosen = chosen[: math.ceil(wanted * settings.drafts)]
+    """Choose what to ask for first: somewhat more than is wanted; of the rules, which are free, all."""
+    chosen = possible(step.inputs, step.settings, step.seed, None if is_free(step.models) else MOST_OF_A_PASSAGE)
+    if not is_free(step.models):
+        chosen = chosen[: first_round(step.settings, step.limit)]
     slots: dict[str, list[Slot]] = defaultdict(list)
-    for key, kind in chosen:
-        slots[key].append({"kind": kind, "with": linked[key]} if kind == "two-step" else {"kind": kind})
-    needed = {linked[key] for key, kind in chosen if kind == "two-step"}
+    for question in chosen:
+        slots[question.passage].append(question.slot)
+    needed = {question.partner for question in chosen}
     return Plan(slots, {passage.key: passage for passage in step.inputs if passage.key in needed})
+
+
+def is_free(models: Mapping[str, Model]) -> bool:
+    """Return whether asking costs nothing: the rules do it."""
+    return isinstance(models["builder"], Rules)
+
+
+def first_round(settings: DocumentsSettings, limit: int | None) -> int:
+    """Return the number of questions to ask for at first."""
+    return math.ceil(min(settings.pairs, limit or settings.pairs) * min(FIRST_ROUND, settings.drafts))
+
+
+def possible(
+    passages: Iterable[Passage], settings: DocumentsSettings, seed: int, most: int | None = MOST_OF_A_PASSAGE
+) -> list[Possible]:
+    """Return the questions that passages may give, of each at most so many, in the order in which to ask for them."""
+    linked = _linked(passages, settings, seed)
+    by_section: dict[tuple[str, str], list[tuple[int, Possible]]] = defaultdict(list)
+    for passage in passages:
+        partner = linked.get(passage.key)
+        kinds = islice(_kinds(passage, settings, seed, partner is not None), most)
+        by_section[document_of(passage), _section(passage)] += (
+            (nth, Possible(passage.key, kind, partner if kind == "two-step" else None))
+            for nth, kind in enumerate(kinds)
+        )
+    return list(_in_turns(by_section, settings, seed))
 
 
 def slots_of(passage: Passage, prepared: Plan) -> Sequence[Slot]:
@@ -110,12 +137,12 @@ def _suited(passage: Passage, is_linked: bool) -> Iterator[Kind]:
         yield "two-step"
 
 
-def _linked(step: StepContext[DocumentsSettings, Passage]) -> Mapping[str, str]:
+def _linked(passages: Iterable[Passage], settings: DocumentsSettings, seed: int) -> Mapping[str, str]:
     """By passage, another one that shares a name with it which few others have: a question can lead over the name."""
-    if not step.settings.kinds.get("two-step"):
+    if not settings.kinds.get("two-step"):
         return {}
     having: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for passage in step.inputs:
+    for passage in passages:
         for name in _names(passage):
             having[passage.language, name].append(passage.key)
     partners: dict[str, set[str]] = defaultdict(set)
@@ -124,7 +151,7 @@ def _linked(step: StepContext[DocumentsSettings, Passage]) -> Mapping[str, str]:
             for key in keys:
                 partners[key].update(other for other in keys if other != key)
     return {
-        key: min(others, key=lambda other: content_hash(step.seed, "partner", key, other))
+        key: min(others, key=lambda other: content_hash(seed, "partner", key, other))
         for key, others in partners.items()
     }
 
@@ -136,22 +163,22 @@ def _names(passage: Passage) -> set[str]:
 
 
 def _in_turns(
-    by_section: Mapping[tuple[str, str], Sequence[_Possible]], settings: DocumentsSettings, seed: int
-) -> Iterator[_Possible]:
+    by_section: Mapping[tuple[str, str], Sequence[tuple[int, Possible]]], settings: DocumentsSettings, seed: int
+) -> Iterator[Possible]:
     """Yield the possible questions in the order in which to ask them; of a document at most `most_per_document`.
 
-    The first questions of all documents come before the second ones, and within a document those of its sections.
+    The first questions of all documents come before the second ones, and within a document those of its sections. What
+    was drawn first on each passage comes before what was drawn second, so that the kinds have their shares.
     """
-
-    def drawn(possible: _Possible) -> str:
-        return content_hash(seed, "turn", *possible)
-
-    by_document: dict[str, list[tuple[int, str, _Possible]]] = defaultdict(list)
-    for (document, _), possible in by_section.items():
-        by_document[document] += ((turn, drawn(one), one) for turn, one in enumerate(sorted(possible, key=drawn)))
+    by_document: dict[str, list[tuple[int, str, Possible]]] = defaultdict(list)
+    for (document, _), questions in by_section.items():
+        drawn = sorted(
+            (nth, content_hash(seed, "turn", question.passage, question.kind), question) for nth, question in questions
+        )
+        by_document[document] += ((turn, name, question) for turn, (_, name, question) in enumerate(drawn))
     most = settings.most_per_document
-    in_order = (sorted(possible, key=itemgetter(0, 1)) for possible in by_document.values())
-    documents = ([(name, one) for _, name, one in possible] for possible in in_order)
+    in_order = (sorted(questions, key=itemgetter(0, 1)) for questions in by_document.values())
+    documents = ([(name, question) for _, name, question in questions] for questions in in_order)
     return by_turns(documents, None if most is None else math.ceil(most * settings.drafts))
 
 

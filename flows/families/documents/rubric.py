@@ -2,7 +2,9 @@
 
 import heapq
 from collections.abc import Iterable
+from typing import Literal
 
+from flows.construct.people import People, every, sample
 from schemas.base import content_hash
 from schemas.documents import DocumentPair
 from schemas.rubric import Choice, Rubric, Sample, Shown, Task, task_of
@@ -40,6 +42,11 @@ CHECK = Rubric(
     overlaps=True,
     samples=(Sample(name=PAIRS, size=100),),
 )  # fmt: skip
+
+
+def people(review: Literal["sample", "every"]) -> People:
+    """The people who judge a sample of the questions, or every one."""
+    return sample(CHECK, tasks) if review == "sample" else every(CHECK, shown=shown)
 
 
 def tasks(pairs: Iterable[DocumentPair], seed: int) -> list[Task]:

@@ -12,12 +12,14 @@ from flows.families.documents.checks import YES_OR_NO, agree, answer_problem, qu
 from flows.families.documents.prompts import (
     NOT_KNOWN,
     NOT_THERE,
+    Judgement,
     Pair,
     Same,
     Stated,
     ToAnswer,
     ToAsk,
     ToCompare,
+    ToJudge,
     ToRead,
     ToRecall,
     ToState,
@@ -49,6 +51,11 @@ def ask_pair(asked: ToAsk, rng: random.Random) -> Pair:
         return NOTHING
     chosen = rng.choice(possible)
     return Pair(question=chosen.question, answer=chosen.answer, evidence=(chosen.sentence,))
+
+
+def judge_question(asked: ToJudge, rng: random.Random) -> Judgement:
+    """No fault: the rules ask in forms in which people ask."""
+    return Judgement(fault="none", why="")
 
 
 def read_answer(asked: ToRead, rng: random.Random) -> Text:
@@ -86,10 +93,11 @@ def answer(asked: ToAnswer, rng: random.Random) -> Text:
     return read_answer(passage, rng)
 
 
-RULES_VERSION = 3
+RULES_VERSION = 4
 """Raised when an answer changes for the same inputs."""
 RULES: RuleSet = {
     "ask_pair": ask_pair,
+    "judge_question": judge_question,
     "read_answer": read_answer,
     "recall_answer": recall_answer,
     "same_answer": same_answer,

@@ -1,7 +1,7 @@
 """The documents family's block of the configuration."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
@@ -28,7 +28,11 @@ class DocumentsSettings(FamilySettings):
     )
     most_per_document: Count | None = Field(None, description="The most questions on one document")
     drafts: float = Field(
-        2.0, ge=1, le=20, description="Questions asked for, for each one wanted: the checks refuse some"
+        5.0,
+        ge=1,
+        le=20,
+        description="The most questions asked for, for each one wanted: the checks refuse some, and while too few are "
+        "left, more are asked for",
     )
     prescreen: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
         ("checker",), description="Roles or models that must not know the answer without the passage"
@@ -38,6 +42,10 @@ class DocumentsSettings(FamilySettings):
     )
     similar_above: float = Field(
         0.9, gt=0, lt=1, description="Questions with a higher cosine ask the same; one of them is kept"
+    )
+
+    review: Literal["sample", "every"] = Field(
+        "sample", description="Questions that people judge: a sample, or every one before it is released"
     )
 
     @field_validator("kinds")

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from flows.construct.engine import Family, Paper, Part, all_, each, expand
+from flows.construct.engine import Family, Part, all_, each, expand
 from flows.construct.estimates import Expected
 from flows.construct.files_step import files
+from flows.construct.paper import Paper
 from flows.construct.people import every, sample
 from flows.construct.release import Released
 from flows.families.lveval import charts, method, prompts, rubric, selection

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from flows.construct.engine import Family, Paper, Part, StepContext, all_, each, expand
+from flows.construct.engine import Family, Part, StepContext, all_, each, expand
 from flows.construct.estimates import Expected
+from flows.construct.paper import Paper
 from flows.construct.people import sample
 from flows.construct.release import Released
 from flows.families.reeval import charts, filters, method, passages, prompts, rubric, verify

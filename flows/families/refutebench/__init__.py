@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from data.sources import SourceSpec
-from flows.construct.engine import Family, Paper, Part, all_, each, expand
+from flows.construct.engine import Family, Part, all_, each, expand
 from flows.construct.estimates import Expected
 from flows.construct.evaluation import DialogueEvaluation, Evaluation
+from flows.construct.paper import Paper
 from flows.construct.people import sample
 from flows.construct.release import Released
 from flows.families.refutebench import charts, method, plan, prompts, rubric, verify

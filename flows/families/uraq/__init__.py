@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from flows.construct.engine import Family, Paper, Part, all_, each, expand
+from flows.construct.engine import Family, Part, all_, each, expand
 from flows.construct.estimates import Expected
+from flows.construct.paper import Paper
 from flows.construct.people import sample
 from flows.construct.release import Released
 from flows.families.uraq import charts, contexts, method, prompts, rubric, verify

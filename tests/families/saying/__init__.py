@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from data.sources import SourceSpec
-from flows.construct.engine import Context, Drop, Family, Paper, Part, Slot, each, expand
+from flows.construct.engine import Context, Drop, Family, Part, Slot, each, expand
 from flows.construct.estimates import Expected
 from flows.construct.evaluation import Evaluation
+from flows.construct.paper import Paper
 from flows.construct.people import every, sample
 from flows.construct.release import Released
 from flows.construct.settings import FamilySettings

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from flows.families.documents import checks
-from flows.language.pointing import points_outside
+from flows.language.pointing import question_points_outside
 from flows.language.quotes import stretch_of
 from flows.llm.model import Invalid, Prompt, Text, require, require_plain_text
 from schemas.base import Frozen
@@ -29,6 +29,7 @@ class ToAsk(Frozen):
 class Pair(Frozen):
     """A question with its answer. All is empty if there is nothing of the kind to ask."""
 
+    need: str = Field("", description="Who asks, and what for: whoever has thought of it words the question better")
     question: str
     answer: str
     evidence: tuple[str, ...] = Field(description="The sentences that the answer rests on, word for word")
@@ -38,6 +39,34 @@ class Pair(Frozen):
     @classmethod
     def _stripped(cls, text: str) -> str:
         return text.strip()
+
+
+class ToJudge(Frozen):
+    """A question to be judged by what people would ask."""
+
+    question: str
+    answer: str
+    passage: str
+    title: str | None
+    place: str = Field(description="Where the passage stands; empty if that is not known")
+    language: str
+
+
+Fault = Literal[
+    "none",
+    "has to be asked back",
+    "tells what only the passage tells",
+    "is contrived",
+    "is not worth asking",
+    "has more than one right answer",
+]
+
+
+class Judgement(Frozen):
+    """What is wrong with a question."""
+
+    fault: Fault
+    why: str
 
 
 class ToRead(Frozen):
@@ -112,22 +141,26 @@ def _check_pair(asked: ToAsk, pair: Pair) -> None:
 def _check_stated(asked: ToState, stated: Stated) -> None:
     if not stated.statement:
         return
-    if (pointing := points_outside(asked.language, stated.statement)) is not None:
-        raise Invalid("statement needs its passage", f'"{pointing}": only the passage says what is meant')
+    if (pointing := question_points_outside(asked.language, stated.statement)) is not None:
+        raise Invalid("statement needs its passage", f'"{pointing}": only the passage says what is meant; say it')
     if stretch_of(stated.statement, asked.sentence) is None and len(stated.statement) > 3 * len(asked.sentence):
         raise Invalid("statement says more than its sentence", stated.statement)
 
 
-ASK_PAIR = Prompt("ask_pair", 3, Pair, HERE, checks=(require_plain_text, _check_pair), inputs=ToAsk)
+ASK_PAIR = Prompt("ask_pair", 4, Pair, HERE, checks=(require_plain_text, _check_pair), inputs=ToAsk)
+JUDGE_QUESTION = Prompt(
+    "judge_question", 1, Judgement, HERE, role="checker", temperature=0.0, max_tokens=128, inputs=ToJudge
+)
 READ_ANSWER = Prompt("read_answer", 2, Text, HERE, role="checker", temperature=0.0, max_tokens=256, inputs=ToRead)
 RECALL_ANSWER = Prompt(
     "recall_answer", 1, Text, HERE, role="prescreen", temperature=0.0, max_tokens=256, inputs=ToRecall
 )
 SAME_ANSWER = Prompt("same_answer", 1, Same, HERE, role="checker", temperature=0.0, max_tokens=64, inputs=ToCompare)
-STATE = Prompt("state", 1, Stated, HERE, checks=(require_plain_text, _check_stated), inputs=ToState)
+STATE = Prompt("state", 2, Stated, HERE, checks=(require_plain_text, _check_stated), inputs=ToState)
 ANSWER = Prompt(
     "answer", 2, Text, HERE, role="evaluated", temperature=0.0, max_tokens=256, inputs=ToAnswer, may_be_cut=True
 )
-PROMPTS = (ASK_PAIR, READ_ANSWER, RECALL_ANSWER, SAME_ANSWER, STATE, ANSWER)
+OF_A_PAIR = (ASK_PAIR, JUDGE_QUESTION, READ_ANSWER, RECALL_ANSWER, SAME_ANSWER)
+PROMPTS = (*OF_A_PAIR, STATE, ANSWER)
 NOT_THERE, NOT_KNOWN = "NOT THERE", "NOT KNOWN"
 """The whole reply if the passage has no answer, and if nothing is known without it."""

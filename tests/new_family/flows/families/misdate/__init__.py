@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from flows.construct.engine import Family, Paper, Part, each
+from flows.construct.engine import Family, Part, each
+from flows.construct.paper import Paper
 from flows.construct.release import Released
 from flows.construct.view import Line, View
 from flows.families.misdate.evaluation import EVALUATION
