@@ -30,7 +30,10 @@ class ReleasedConfig(Frozen):
     rows: int
     reviewed: int = Field(description="Rows that people accepted as they stand")
     held_back: Mapping[str, int] = Field(description="Reason -> rows that are built and not released")
-    held_out: int = Field(0, description="Rows that are kept back as the private share")
+    held_out: int = Field(0, description="Rows that are kept back as private")
+    of_private_sources: int = Field(
+        0, description="Of those, rows that rest on a private source or show text of one; the others are drawn"
+    )
     licence: str
     fields: Mapping[str, str] = Field(description="Column -> Arrow type")
     method: Mapping[str, str] = Field(description="What made it: step -> declared version; prompt -> version and hash")

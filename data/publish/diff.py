@@ -8,7 +8,7 @@ from pathlib import Path
 
 from data.publish.folder import CARD, CHANGELOG, CHANGES, MANIFEST, Release, claims_of
 from data.publish.reading import unreadable
-from data.publish.row_diff import Record, compare_rows, record_all
+from data.publish.row_diff import Hides, Record, compare_rows, record_all
 from data.publish.rows import BOOKKEEPING
 from data.publish.version_number import FIRST_VERSION, Bump, bumped, parsed_version
 from data.whole_file import whole_file
@@ -121,8 +121,12 @@ class Difference:
         return manifest.model_copy(update={"previous": self.before, "comparable": self.comparable, "configs": configs})
 
 
-def compare(before: Release | None, now: Release, changes: Path | None = None) -> Difference:
+def compare(
+    before: Release | None, now: Release, changes: Path | None = None, hides: Hides = lambda row: False
+) -> Difference:
     """Return the difference, and write each row that differs to the file `changes` as a `schemas.release.Change`.
+
+    If `hides` says so of a row of the version before, what it was is not shown.
 
     Where no score is comparable, the file lists the other rows of the configuration too: who takes the rows that it
     does not list, or lists as bookkeeping, takes the comparable ones.
@@ -146,7 +150,7 @@ def compare(before: Release | None, now: Release, changes: Path | None = None) -
                 configs.append(ConfigDifference(name, removed=count, is_gone=True))
             else:
                 assert before is not None
-                configs.append(_compare_config(before, now, old[name], new[name], record))
+                configs.append(_compare_config(before, now, old[name], new[name], record, hides))
     metadata = _metadata(before, now) if before else ()
     return Difference(before.manifest.version if before else None, now.manifest.version, configs, metadata)
 
@@ -171,7 +175,7 @@ def next_version(difference: Difference, override: str | None = None) -> str | N
 
 
 def _compare_config(
-    before: Release, now: Release, old: ReleasedConfig, new: ReleasedConfig, record: Record
+    before: Release, now: Release, old: ReleasedConfig, new: ReleasedConfig, record: Record, hides: Hides
 ) -> ConfigDifference:
     same = ConfigDifference(
         new.name, unchanged=new.rows,
@@ -194,7 +198,7 @@ def _compare_config(
         if incomparable:
             record_all(now, new, "incomparable", record)
         return replace(same, comparable=0 if incomparable else same.unchanged)
-    rows = compare_rows(before, now, old, new, bookkeeping, record, comparable=not incomparable)
+    rows = compare_rows(before, now, old, new, bookkeeping, record, hides, comparable=not incomparable)
     return replace(
         same,
         added=rows.added,

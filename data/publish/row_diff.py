@@ -31,6 +31,10 @@ _FIELD = re.compile(r"[.\[]")
 
 Record = Callable[[Change], object]
 """Is called with each row that differs."""
+Hides = Callable[[Mapping[str, Any]], bool]
+"""Whether nothing of a row may be shown."""
+HIDDEN = "(not shown)"
+"""In place of what such a row was."""
 
 
 @dataclass
@@ -58,6 +62,7 @@ def compare_rows(
     new: ReleasedConfig,
     bookkeeping: frozenset[str],
     record: Record,
+    hides: Hides,
     *,
     comparable: bool,
 ) -> RowDifference:
@@ -70,7 +75,7 @@ def compare_rows(
     columns = [name for name in old.fields if name in new.fields and name != CANARY]
     if "key" not in columns and old.rows and new.rows:
         raise Failed(f"{now.folder}: configuration {new.name} has no column `key`, by which rows are compared")
-    comparison = _Comparison(new.name, _Rows(before, old, columns), bookkeeping, record, comparable=comparable)
+    comparison = _Comparison(new.name, _Rows(before, old, columns), bookkeeping, record, hides, comparable=comparable)
     keys = RowKeys(map(numbers_of, keys_in(now.folder, new.files)))
     _refuse_repeated(keys, new, now)
     for path in new.files:
@@ -86,9 +91,11 @@ class _Comparison:
     """
 
     def __init__(
-        self, config: str, before: "_Rows", bookkeeping: frozenset[str], record: Record, *, comparable: bool
-    ) -> None:
+        self, config: str, before: "_Rows", bookkeeping: frozenset[str], record: Record, hides: Hides, *,
+        comparable: bool,
+    ) -> None:  # fmt: skip
         self._config, self._before, self._bookkeeping, self._record = config, before, bookkeeping, record
+        self._hides = hides
         self._comparable = comparable
         self._waiting: list[tuple[int, dict[str, Any]]] = []
         """Place of a row in the previous version, and the row as it is now."""
@@ -125,7 +132,11 @@ class _Comparison:
         """Record how the waiting rows differ."""
         earlier = self._before.fetch([place for place, _ in self._waiting])
         for place, row in self._waiting:
-            self._count(_change(self._config, earlier[place], row, self._bookkeeping))
+            change = _change(self._config, earlier[place], row, self._bookkeeping)
+            if self._hides(earlier[place]):
+                fields = {place: (HIDDEN, now) for place, (_, now) in change.fields.items()}
+                change = change.model_copy(update={"fields": fields})
+            self._count(change)
         self._waiting, self._waiting_bytes = [], 0
 
     def _count(self, change: Change) -> None:

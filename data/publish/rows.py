@@ -60,7 +60,9 @@ class Ruling:
     held_back: str | None = None
     """Why it is not released: a short phrase out of a small set, to be counted."""
     held_out: bool = False
-    """It goes to the private share."""
+    """It goes to the private rows."""
+    of_private_source: bool = False
+    """It is held out since it rests on a private source, or shows text of one."""
     decision: str | None = None
 
 
@@ -74,6 +76,7 @@ class ReleasedRows:
     reviewed: int
     held_back: Mapping[str, int]
     held_out: int
+    of_private_sources: int
     fields: Mapping[str, str]
     """Column -> Arrow type; empty if no row was released."""
     files: tuple[str, ...]
@@ -123,6 +126,7 @@ class _Part:
         self._canary = canary
         self._split = split
         self._held_back: dict[str, Counter[str]] = {}
+        self._of_private_sources: Counter[str] = Counter()
         self._writers: dict[tuple[str, bool], _ConfigWriter] = {}
 
     def add(self, table: pa.Table, rulings: Sequence[Ruling]) -> None:
@@ -133,6 +137,7 @@ class _Part:
                 held_back[ruling.held_back] += 1
             else:
                 places.setdefault((ruling.config, ruling.held_out), []).append(place)
+                self._of_private_sources[ruling.config] += ruling.of_private_source
         for (config, held_out), chosen in places.items():
             rows = table if len(chosen) == table.num_rows else table.take(chosen)
             decisions = [rulings[place].decision for place in chosen]
@@ -158,6 +163,7 @@ class _Part:
             reviewed=writer.reviewed if writer else 0,
             held_back=dict(sorted(held_back.items())),
             held_out=private_writer.rows if private_writer else 0,
+            of_private_sources=self._of_private_sources[config],
             # As a reader finds them: Parquet renames what a list holds.
             fields=fields_of(pq.read_schema(public[0])) if public else {},
             files=tuple(f"{DATA}/{config}/{path.name}" for path in public),

@@ -36,6 +36,7 @@ __all__ = [
     "Row",
     "SourceError",
     "SourceSpec",
+    "keys_from_row",
     "name_of",
     "read_entries",
     "read_source",
@@ -170,6 +171,16 @@ def name_of(spec: SourceSpec) -> str:
     return touchstone.unsharded(spec.name) if spec.format == "touchstone" else spec.name
 
 
+def keys_from_row(spec: SourceSpec, key: str) -> Iterator[str]:
+    """Yield the keys that source records have which a part of the same configuration gives for a row of its own."""
+    yield from (key_of("source", _place(spec), id_) for id_ in (key, f"{key}{touchstone.SINGLE_HOP}"))
+
+
+def _place(spec: SourceSpec) -> str:
+    """Return what the keys of a source's records begin with. A document has its own name, wherever it lies."""
+    return f"{spec.format}:{'' if spec.format == 'documents' else name_of(spec).removesuffix('.gz')}"
+
+
 def read_entries(spec: SourceSpec) -> Iterator[Entry]:
     """Yield the source's rows in every shape that its format gives, including those that `read_source` would refuse.
 
@@ -234,8 +245,7 @@ class _Door(Generic[S]):
         self._spec, self._refuse = spec, refuse
         self._shape: type[S] = shape
         self._name = name_of(spec)
-        # A document has its own name, wherever it lies.
-        self._place = f"{spec.format}:{'' if spec.format == 'documents' else self._name.removesuffix('.gz')}"
+        self._place = _place(spec)
         self._ids = Seen()
         """Of the admitted records, by key."""
         self._contents = Seen()

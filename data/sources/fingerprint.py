@@ -15,10 +15,10 @@ def source_fingerprint(spec: SourceSpec) -> dict[str, object]:
 
     A data set on the Hub is identified by its commit. A URL is identified by its checksum as any file is, so that a
     new ETag for the same bytes rebuilds nothing. A part is identified by its name; what it holds, its stage says. What
-    only a card shows does not count. Raises `SourceError`.
+    only a card shows does not count, nor whether it is private. Raises `SourceError`.
     """
     spec = spec.at_hand
-    settings = spec.model_dump(mode="json", exclude={"path", "revision", *ATTRIBUTION})
+    settings = spec.model_dump(mode="json", exclude={"path", "revision", "private", *ATTRIBUTION})
     if spec.format in READERS:
         settings["reader"] = READERS[spec.format]
     if spec.format == "hub":

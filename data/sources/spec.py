@@ -52,6 +52,11 @@ class SourceSpec(Frozen):
         exclude_if=lambda value: value is None,
         description="For `documents`, the least and the most words of a passage (characters in Chinese); null: 80, 400",
     )
+    private: bool = Field(
+        False,
+        exclude_if=lambda value: not value,
+        description="Keep its texts out of everything that a release publishes",
+    )
     licence: str | None = Field(None, description="Licence of the rows, for their provenance")
     title: str | None = Field(None, description="What the data set is called, for the card of a release")
     authors: str | None = Field(None, description="Whom the card names as its authors")

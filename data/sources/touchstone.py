@@ -16,6 +16,8 @@ _COLUMNS = (
     "answer", "aliases", "original_answer", "evidence_question_focused", "title",
     "task", "kind", "reference", "language", "place",
 )  # fmt: skip
+SINGLE_HOP = "#single-hop"
+"""After the id of a row, in the id of its second question."""
 _EVIDENCE = ("evidence_question_focused", "evidence", "original")
 """Fields that may hold evidence; the first that a row has counts."""
 _GIVEN = {
@@ -65,7 +67,7 @@ def questions(spec: SourceSpec) -> Iterator[Entry]:
             asked = row.text("single_hop_question")
             answers = (row.text("single_hop_answer"),)
             single = {"question": asked, "answers": answers, "evidence": _evidence(row), **kept}
-            yield Entry(f"{id_}#single-hop", single, evidence=asked)
+            yield Entry(f"{id_}{SINGLE_HOP}", single, evidence=asked)
 
 
 def passages(spec: SourceSpec) -> Iterator[Entry]:

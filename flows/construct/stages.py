@@ -243,6 +243,10 @@ class Build:
             self._fingerprints[ref] = content_hash(self.dependencies(ref))
         return self._fingerprints[ref]
 
+    def is_as_read(self, ref: StageRef) -> bool:
+        """Return whether the sources of a finished build's source stage are as they were when it read them."""
+        return self.fingerprint(ref) == content_hash(self._dependencies(ref, ()))
+
     def dependencies(self, ref: StageRef) -> dict[str, object]:
         """Return everything that `fingerprint` hashes: all that the stage depends on, and nothing else."""
         step = self.step(ref)

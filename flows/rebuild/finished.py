@@ -81,7 +81,7 @@ def release_rows(release: Callable[..., Outcome], out: Path, to: str | None, hub
     done.released, done.url = outcome.prepared, outcome.url
     if outcome.prepared.as_before:
         done.told.append(AS_BEFORE)
-    done.told += done.released.kept
+    done.told += (*done.released.kept, *done.released.private)
     version = f"version {done.released.version}"
     done.told.append(f"{version} is new" if done.released.is_new else f"nothing differs from {version}")
     if done.released.difference is not None:

@@ -157,7 +157,7 @@ def _print_version(console: Console, release: Prepared) -> None:
         console.print(f"release: {escape(summary(release.difference))}", highlight=False, soft_wrap=True)
     if release.as_before:
         console.print(f"release: {AS_BEFORE}", soft_wrap=True)
-    for line in release.kept:
+    for line in (*release.kept, *release.private):
         console.print(f"release: {escape(line)}", soft_wrap=True)
     for name, reasons in release.held_back.items():
         for reason, count in reasons.items():

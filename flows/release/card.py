@@ -4,7 +4,7 @@ import importlib.metadata
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,7 @@ from flows.project.project import Project
 from flows.project.settings import sample_path
 from flows.release.contamination import RowTexts, contamination_of
 from flows.release.gate import Gated
+from flows.release.private_sources import PrivateSources
 from flows.release.rows import GatheredConfig, line_sources, single_configs
 from flows.report.plots import agreement_plot, plots_of
 from flows.report.records import charts_of
@@ -69,6 +70,7 @@ def card_facts(
     repo: str | None,
     canary: str,
     gated: Sequence[Gated],
+    private: PrivateSources,
     baselines: Sequence[Baseline] = (),
 ) -> CardFacts:
     """Return everything that the card says, with the manifest but for its version, inputs and files."""
@@ -98,7 +100,7 @@ def card_facts(
         models=made.models,
         prompts=made.prompts,
         versions=built.versions,
-        settings={"families": made.settings, "embedder": built.config["embedder"]},
+        settings={"families": private.hidden(made.settings), "embedder": built.config["embedder"]},
     )
     return CardFacts(
         manifest=manifest,
@@ -114,7 +116,7 @@ def card_facts(
         configs=tuple(_config_facts(project, config, folder) for config in configs),
         usage=made.usage,
         reviews=tuple(reviews),
-        private=tuple(_private_facts(project, configs, made.models)),
+        private=tuple(_private_facts(project, configs, made.models, private)),
         contamination=tuple(_contamination(project, folder, configs)),
         plots=tuple(plots),
         limits=tuple(limit for family in families for limit in family.evaluation.limits),
@@ -136,10 +138,10 @@ class _MadeBy:
     models: Mapping[str, str]
     prompts: Mapping[str, str]
     settings: Mapping[str, Any]
-    """Of the families."""
+    """Of the families; private rows are proved by them too."""
 
     @classmethod
-    def of(cls, project: Project, built: BuildManifest, configs: Iterable[GatheredConfig]) -> "_MadeBy":
+    def of(cls, project: Project, built: BuildManifest, configs: Sequence[GatheredConfig]) -> "_MadeBy":
         usage: list[UsageFacts] = []
         models, prompts = set[str](), set[str]()
         released = {(config.family.name, config.part.name): config for config in configs if config.rows.rows}
@@ -165,11 +167,12 @@ class _MadeBy:
                     for model in (step.models_as(role, family.settings) if step else ())
                 )
         families: Any = built.config["families"]
+        of_rows = {config.family.name for config in configs if config.rows.rows or config.rows.held_out}
         return cls(
             tuple(usage),
             {name: model for name, model in built.models.items() if name in models},
             {name: version for name, version in built.prompts.items() if name in prompts},
-            {name: family for name, family in families.items() if name in {family_name for family_name, _ in lines}},
+            {name: family for name, family in families.items() if name in of_rows},
         )
 
 
@@ -238,6 +241,7 @@ def _released_config(project: Project, config: GatheredConfig, licence: str) -> 
         fields=rows.fields, method=dict(sorted(method.items())), files=rows.files,
         bookkeeping=tuple(sorted({*BOOKKEEPING, *config.part.item.BOOKKEEPING} & rows.fields.keys())),
         scorer=config.scorer, asked=config.prompts,
+        **({"of_private_sources": rows.of_private_sources} if rows.of_private_sources else {}),
     )  # fmt: skip
 
 
@@ -298,14 +302,16 @@ def _first_sentence(record: type[BaseModel]) -> str:
 
 
 def _private_facts(
-    project: Project, configs: Sequence[GatheredConfig], models: Mapping[str, str]
+    project: Project, configs: Sequence[GatheredConfig], models: Mapping[str, str], private: PrivateSources
 ) -> Iterator[PrivateFacts]:
-    """Yield what it takes to build the private rows of each family again."""
+    """Yield what it takes to build the drawn rows of each family again."""
     packaged = sample_path().resolve().parent
-    for family in {config.family.name: config.family for config in configs if config.rows.held_out}.values():
+    drawn = (config for config in configs if config.rows.held_out > config.rows.of_private_sources)
+    for family in {config.family.name: config.family for config in drawn}.values():
         lines = family.with_makers({config.part.name for config in configs if config.family is family})
         sources = [spec for part in lines for spec in original_sources(project.build, family, part)]
         files = [spec for spec in sources if not spec.is_remote and Path(spec.path).resolve().parent != packaged]
+        files = [spec for spec in files if not private.has(spec)]
         played = {model for role, model in models.items() if role.split(".")[0] == family.name}
         yield PrivateFacts(
             family=family.paper.short,
@@ -366,6 +372,9 @@ def _draw(
     project: Project, folder: Path, configs: Sequence[GatheredConfig], reviews: Sequence[ReviewFacts]
 ) -> Iterator[Plot]:
     parts = {(config.family.name, config.part.name): config for config in configs if config.rows.rows}
+    for config in configs:
+        if config.rows.of_private_sources:  # a plot is of all rows, and may name what they are about
+            parts.pop((config.family.name, config.part.name), None)
     drawn = [
         plot
         for (family, part), config in parts.items()

@@ -9,6 +9,9 @@ Two kinds of rows on other records are private too: those that are made of priva
 seed's query is put), and those that show the text of a drawn record. They are not held back, since nothing is wrong
 with them.
 
+Rows that are private for their sources (`private_sources.py`) have no part in this: a file in the folder of private
+rows lists them, and the draw is as if they had never been there.
+
 A published row stays public, and a private row stays private, whatever the share, the seed and the settings. New rows
 on a record of which their family published rows are public, and private if the family has private rows on it alone. If
 the family had none, the rows of the other families decide in the same way.
@@ -28,7 +31,7 @@ from pydantic import SecretStr
 
 from data.publish.folder import DATA, Release
 from data.publish.reading import opened, read_batches
-from data.seen import Hashes, are_in, sorted_hashes
+from data.seen import Hashes, are_in, place_of, sorted_hashes
 from data.whole_file import write_whole
 from flows.construct.overlap import tokens
 from flows.construct.release import Released
@@ -44,6 +47,8 @@ SHORTEST_SECRET = 32
 """Characters. A secret that is tried out is known by the sides of the rows, so that there must be too many to try."""
 DRAWN_BY = "secret.fingerprint"
 """File beside a version's private rows that tells a maintainer's secret from another one."""
+OF_PRIVATE_SOURCES = "private-sources.keys"
+"""File beside a version's private rows with the keys of those that are private for their sources."""
 SHORTEST_SHOWN = 3
 """Words of a text that is looked for in other rows: fewer stand anywhere."""
 ANY = ""
@@ -167,9 +172,10 @@ class PrivateShare:
     def _check_rows(self) -> None:
         """Check that the private rows of all versions are here, back to one that has none."""
         for _, manifest in reversed(self.versions):
-            if not any(config.held_out for config in manifest.configs):
+            drawn = [config for config in manifest.configs if config.held_out > config.of_private_sources]
+            if not drawn:
                 return  # rows that were private before may have been published with it
-            for config in manifest.configs:
+            for config in drawn:
                 kept = self.folder / manifest.version / DATA / config.name
                 rows = sum(_number_of_rows(path) for path in kept.glob("*.parquet"))
                 if rows != config.held_out:
@@ -240,8 +246,16 @@ class PrivateShare:
                 for path in config.files:
                     public.add(_Rows.of(_rows(folder / path, family, released)))
         for kept in sorted(self.folder.glob(f"*.*.*/{DATA}/*/*.parquet")):  # also where the public folder is gone
-            private.add(_Rows.of(_rows(kept, *known.get(kept.parent.name, (ANY, None)))))
+            of_sources = keys_of_private_sources(kept.parent.parent.parent)
+            rows = _rows(kept, *known.get(kept.parent.name, (ANY, None)))
+            private.add(_Rows.of(row for row in rows if place_of(row.key, of_sources) is None))
         return public, private
+
+
+def keys_of_private_sources(folder: Path) -> Hashes:
+    """Return the keys of the rows in a version's private folder that are private for their sources."""
+    path = folder / OF_PRIVATE_SOURCES
+    return sorted_hashes(path.read_text(encoding="utf-8").split() if path.is_file() else ())
 
 
 def _rests_on_private(rows: _Rows, public: _Side, private: _Side) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from data.publish.reading import opened, read_batches
 from data.publish.row_keys import keys_in
 from data.publish.rows import fields_of
 from flows.construct.embed import Embedder
-from flows.release.private_share import DRAWN_BY
+from flows.release.private_share import DRAWN_BY, OF_PRIVATE_SOURCES
 from flows.release.verification import prove_rows, unproved
 from flows.release.version import PRIVATE
 from schemas.base import counted
@@ -103,9 +103,9 @@ def proved_in_words(version: PrivateRows) -> Iterator[str]:
 
 def _faults(version: PrivateRows) -> Iterator[str]:
     """Yield what is not as the manifest says, and what is public."""
-    expected = {path for config in version.configs for path in version.files(config)}
+    expected = {DRAWN_BY, OF_PRIVATE_SOURCES, *(path for config in version.configs for path in version.files(config))}
     for path in paths_in(version.folder):
-        if path not in expected and path != DRAWN_BY and not path.startswith(f"{VERIFICATION_INPUTS}/{DATA}/"):
+        if path not in expected and not path.startswith(f"{VERIFICATION_INPUTS}/{DATA}/"):
             yield f"{path}: belongs to no configuration that has private rows"
     for config in version.configs:
         private = _read(version.folder, version.files(config))

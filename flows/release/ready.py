@@ -16,6 +16,7 @@ from flows.project.project import COPIES, Project
 from flows.project.settings import load_config
 from flows.release.gate import needs_people
 from flows.release.private_share import PrivateShare
+from flows.release.private_sources import PrivateSources
 from flows.release.rows import (
     config_name,
     line_sources,
@@ -112,6 +113,7 @@ def _licences_of_rows(project: Project, *, allow_unreviewed: bool) -> Sequence[s
 
     A licence that is declared for a configuration that there is not is a problem all the same.
     """
+    private = PrivateSources(project)
     sources: dict[str, set[SourceRef]] = {}
     may_go_out: set[str] = set()
     for family, part in project.build.parts():
@@ -121,9 +123,11 @@ def _licences_of_rows(project: Project, *, allow_unreviewed: bool) -> Sequence[s
         names = ["reviewed", "provenance", *part.released.configs]
         batches = (read_batches(path, names) for path in accepted_files(project, family.name, part.name))
         for row in (row for file in batches for batch in file for row in batch.rows()):
+            if private.named_by(row) is not None:
+                continue  # it will not be published
             config = config_name(family, part, row)
             if config not in sources:
-                sources[config] = set(mixed_sources(project, family, part, row))
+                sources[config] = set(mixed_sources(project, family, part, row, private))
             sources[config] |= sources_named(row)
             if row["reviewed"] or not waits:
                 may_go_out.add(config)
@@ -160,7 +164,10 @@ def _licences_of_sources(project: Project) -> Sequence[str]:
     for family, part in project.build.parts():
         if part.released is None:
             continue
-        refs = source_refs(line_sources(project, family, part))
+        specs = line_sources(project, family, part)
+        refs = source_refs(spec for spec in specs if not spec.private)
+        if specs and not refs:
+            continue  # nothing of it will be published
         if part.released.configs or part.released.mixes is not None:
             named = [name for name in declared or () if name.startswith(f"{family.name}-")]
             if not named and not any(ref.licence for ref in refs):

@@ -17,6 +17,7 @@ from data.publish.reading import opened, read_batches
 from data.publish.rows import SPLIT, UNREVIEWED_ALLOWED, ReleasedRows, Ruling, fields_of, write_rows
 from data.seen import Hashes, place_of, sorted_hashes
 from data.sources import SourceSpec, name_of
+from data.whole_file import write_whole
 from flows.construct.embed import CHINESE_SHARE, chinese_share
 from flows.construct.engine import Family, Part
 from flows.construct.part_sources import original_sources, origins
@@ -24,6 +25,8 @@ from flows.construct.reviewed import reviewed_keys
 from flows.project.output_files import accepted_files
 from flows.project.project import Project
 from flows.release.gate import REJECTED, Gated, gate
+from flows.release.private_share import OF_PRIVATE_SOURCES
+from flows.release.private_sources import PrivateSources
 from schemas.base import HASH_LENGTH, SourceRef, canonical_json
 
 MOST_NAMED = 2**18
@@ -58,9 +61,14 @@ class GatheredConfig:
 
 
 def write_configs(
-    project: Project, folder: Path, private: Path, canary: str, held_out: Hashes, *, allow_unreviewed: bool
-) -> tuple[list[Gated], list[GatheredConfig]]:
-    """Write the rows that pass the gate; those with a key in `held_out` go to the folder `private`."""
+    project: Project, folder: Path, private: Path, canary: str, drawn: Hashes, sources: PrivateSources, *,
+    allow_unreviewed: bool,
+) -> tuple[list[Gated], list[GatheredConfig]]:  # fmt: skip
+    """Write the rows that pass the gate; those drawn, by key, and those of private sources go to the folder `private`.
+
+    Of the latter, the keys are written there too: they are private for as long as their sources are.
+    """
+    of_sources: list[str] = []
     gated: list[Gated] = []
     configs: list[GatheredConfig] = []
     for family, part in project.build.parts():
@@ -71,12 +79,14 @@ def write_configs(
         written = write_rows(
             accepted_files(project, family.name, part.name),
             folder,
-            _rule(judged, held_out),
+            _rule(judged, drawn, sources.rows, of_sources),
             canary=canary,
             columns=part.released.configs,
             private=private,
         )
         configs += [GatheredConfig(rows, family, part) for rows in _with_rejected(judged, written)]
+    if of_sources:
+        write_whole(private / OF_PRIVATE_SOURCES, "".join(f"{key}\n" for key in sorted(of_sources)).encode())
     return gated, configs
 
 
@@ -87,7 +97,7 @@ def _with_rejected(gated: Gated, written: Iterable[ReleasedRows]) -> list[Releas
         config_name(gated.family, gated.part, record.model_dump(mode="json")) for record in gated.rejected
     )
     for name, count in rejected.items():
-        rows = by_name.get(name) or ReleasedRows(name, SPLIT, 0, 0, {}, 0, {}, (), ())
+        rows = by_name.get(name) or ReleasedRows(name, SPLIT, 0, 0, {}, 0, 0, {}, (), ())
         by_name[name] = replace(rows, held_back=dict(sorted({**rows.held_back, REJECTED: count}.items())))
     return [by_name[name] for name in sorted(by_name)]
 
@@ -107,19 +117,33 @@ def single_configs(project: Project) -> frozenset[str]:
     )
 
 
-def _rule(gated: Gated, held_out: Hashes) -> Callable[[Mapping[str, Any]], Ruling]:
-    """Return the rule for the part's accepted rows, to be asked about each in order."""
+def _rule(gated: Gated, drawn: Hashes, of_sources: Hashes, found: list[str]) -> Callable[[Mapping[str, Any]], Ruling]:
+    """Return the rule for the part's accepted rows, to be asked about each in order.
+
+    It adds the keys of the rows of private sources that go to the private folder to `found`.
+    """
     judgements = iter(gated)
 
     def ruling(row: Mapping[str, Any]) -> Ruling:
         held_back, decision = next(judgements)
-        private = held_back is None and len(held_out) > 0 and place_of(row["key"], held_out) is not None
-        return Ruling(config_name(gated.family, gated.part, row), held_back, held_out=private, decision=decision)
+        of_source, is_drawn = (
+            held_back is None and len(keys) > 0 and place_of(row["key"], keys) is not None
+            for keys in (of_sources, drawn)
+        )
+        if of_source:
+            found.append(row["key"])
+        return Ruling(
+            config_name(gated.family, gated.part, row),
+            held_back,
+            held_out=of_source or is_drawn,
+            of_private_source=of_source,
+            decision=decision,
+        )
 
     return ruling
 
 
-def look_through(project: Project, config: GatheredConfig, folder: Path) -> None:
+def look_through(project: Project, config: GatheredConfig, folder: Path, private: PrivateSources) -> None:
     """Gather the sources that its rows name or may contain, their languages, and people's decisions."""
     released = config.part.released
     assert released is not None
@@ -139,7 +163,7 @@ def look_through(project: Project, config: GatheredConfig, folder: Path) -> None
                 config.sources.update(sources_named(row))
     if config.rows.rows:
         present = {(ref.source, ref.licence) for ref in config.sources}
-        mixed = mixed_sources(project, config.family, config.part, kind)
+        mixed = mixed_sources(project, config.family, config.part, kind, private)
         config.mixed = frozenset(ref for ref in mixed if (ref.source, ref.licence) not in present)
 
 
@@ -158,8 +182,10 @@ def _languages(row: Mapping[str, Any], text_fields: Sequence[str]) -> Iterator[s
         yield from ("zh" if chinese_share(text) >= CHINESE_SHARE else "en" for text in texts if text)
 
 
-def mixed_sources(project: Project, family: Family, part: Part, kind: Mapping[str, Any]) -> list[SourceRef]:
-    """Return the sources whose text may be in rows of a configuration.
+def mixed_sources(
+    project: Project, family: Family, part: Part, kind: Mapping[str, Any], private: PrivateSources
+) -> list[SourceRef]:
+    """Return the sources whose text may be in public rows of a configuration: all but private ones.
 
     By default these are all sources of the part's line: a row may contain text that it does not name, such as other
     rows' texts among its contexts.
@@ -167,8 +193,10 @@ def mixed_sources(project: Project, family: Family, part: Part, kind: Mapping[st
     settings = project.build.families[family.name].settings
     if part.released is not None and part.released.mixes is not None:
         mixed = part.released.mixes(settings, kind)
-        return source_refs(origin for spec in mixed for origin in origins(project.build, spec))
-    return source_refs(line_sources(project, family, part))
+        specs = [origin for spec in mixed for origin in origins(project.build, spec)]
+    else:
+        specs = line_sources(project, family, part)
+    return source_refs(spec for spec in specs if not private.has(spec))
 
 
 def source_refs(specs: Iterable[SourceSpec]) -> list[SourceRef]:
@@ -188,15 +216,17 @@ def record_of(part: Part, row: Mapping[str, Any]) -> Any:
 
 
 def write_verification_inputs(
-    project: Project, folder: Path, private: Path, configs: Sequence[GatheredConfig], canary: str, *,
-    allow_unreviewed: bool,
+    project: Project, folder: Path, private: Path, configs: Sequence[GatheredConfig], canary: str,
+    sources: PrivateSources, *, allow_unreviewed: bool,
 ) -> None:  # fmt: skip
     """Write the rows of other parts that verifiers read: the accepted rows, if people have to accept them; of a
     collection, those that released rows name.
 
-    They go to `folder`, beside the released rows; if rows are held out, to `private`, since they would reveal them.
+    They go to `folder`, beside the released rows, without those of private sources; if rows are private, all go to
+    `private` too. If rows were drawn, they go there alone, since they would reveal them.
     """
     held_out = any(config.rows.held_out for config in configs)
+    drawn = any(config.rows.held_out > config.rows.of_private_sources for config in configs)
     with_rows = [config for config in configs if config.rows.rows or config.rows.held_out]
     released = {(config.family.name, config.part.name) for config in with_rows}
     wanted = {
@@ -205,32 +235,35 @@ def write_verification_inputs(
         for name in (config.part.released.verification_inputs if config.part.released else ())
     }
     for (family_name, part_name), family in sorted(wanted.items()):
-        if (family_name, part_name) not in released:
-            of_family = [config for config in with_rows if config.family is family]
-            rows = [
-                *(folder / path for config in of_family for path in config.rows.files),
-                *(private / path for config in of_family for path in config.rows.private_files),
-            ]
-            # Rows from a source that no configuration accounts for are not released to verifiers either.
-            sources = None if held_out else {ref for config in of_family for ref in (*config.sources, *config.mixed)}
-            part = family.part(part_name)
-            needed = _NeededRows(project, family, part, rows, sources, allow_unreviewed=allow_unreviewed)
-            files = accepted_files(project, family.name, part.name)
-            place = (private if held_out else folder) / VERIFICATION_INPUTS
-            write_rows(files, place, needed.ruling, canary=canary, columns=["provenance"])
+        if (family_name, part_name) in released:
+            continue
+        part, of_family = family.part(part_name), [config for config in with_rows if config.family is family]
+        public = [folder / path for config in of_family for path in config.rows.files]
+        every = [*public, *(private / path for config in of_family for path in config.rows.private_files)]
+        # Rows from a source that no configuration accounts for are not released to verifiers either.
+        refs = {ref for config in of_family for ref in (*config.sources, *config.mixed)}
+        files = accepted_files(project, family.name, part.name)
+        if not drawn:
+            needed = _NeededRows(project, family, part, public, refs, sources.rows, allow_unreviewed=allow_unreviewed)
+            write_rows(files, folder / VERIFICATION_INPUTS, needed.ruling, canary=canary, columns=["provenance"])
+        if held_out:
+            needed = _NeededRows(project, family, part, every, allow_unreviewed=allow_unreviewed)
+            write_rows(files, private / VERIFICATION_INPUTS, needed.ruling, canary=canary, columns=["provenance"])
 
 
 class _NeededRows:
     """Decides which rows of a part the verifiers of a family's released rows need."""
 
     def __init__(
-        self, project: Project, family: Family, part: Part, rows: Sequence[Path], sources: Collection[SourceRef] | None,
-        *, allow_unreviewed: bool,
+        self, project: Project, family: Family, part: Part, rows: Sequence[Path],
+        sources: Collection[SourceRef] | None = None, private: Hashes | None = None, *, allow_unreviewed: bool,
     ) -> None:  # fmt: skip
+        """`rows` are the files of the released rows. With `sources`, no others may be named; `private` are keys."""
         self._config = f"{family.name}-{part.name}"
         every = part.people is not None and part.people.share == "every" and not allow_unreviewed
         self._reviewed = reviewed_keys(project.build, family, part) if every else None
         self._named = _named(rows) if part.whole else None
+        self._private = private
         self._sources = None if sources is None else {(ref.source, ref.licence) for ref in sources}
 
     def ruling(self, row: Mapping[str, Any]) -> Ruling:
@@ -239,7 +272,8 @@ class _NeededRows:
         unnamed = self._named is not None and place_of(row["id"], self._named) is None
         sources = row["provenance"]["sources"] if "provenance" in row and self._sources is not None else ()
         foreign = any((source["source"], source["licence"]) not in (self._sources or ()) for source in sources)
-        return Ruling(self._config, held_back="not needed" if unseen or unnamed or foreign else None)
+        private = self._private is not None and place_of(row["key"], self._private) is not None
+        return Ruling(self._config, held_back="not needed" if unseen or unnamed or foreign or private else None)
 
 
 def _named(rows: Iterable[Path]) -> Hashes:

@@ -58,7 +58,7 @@ def release_build(
         console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
     if len(done.faults) > FAULTS_SHOWN:
         console.print(f"  and {len(done.faults) - FAULTS_SHOWN} more")
-    for line in (*done.kept, *done.left_out):
+    for line in (*done.kept, *done.left_out, *done.private):
         console.print(f"- {escape(line)}", soft_wrap=True)
     for scores in manifest.baselines:
         asked = f"{scores.rows:,} of {scores.of:,} rows of {scores.family}"
@@ -79,11 +79,9 @@ def release_build(
             console.print(f"  {escape(summary(done.difference))}", highlight=False, soft_wrap=True)
     else:
         console.print(f"- nothing differs from version {done.version}: {where}", soft_wrap=True)
-    private = sum(config.held_out for config in manifest.configs)
-    if private:
+    if drawn := sum(config.held_out - config.of_private_sources for config in manifest.configs):
         kept = escape(str(done.folder.parent / PRIVATE / done.version))
-        rows = counted(private, "private row")
-        console.print(f"- {rows} in {kept}: keep this folder, and {SECRET}", soft_wrap=True)
+        console.print(f"- {counted(drawn, 'private row')} in {kept}: keep this folder, and {SECRET}", soft_wrap=True)
     if outcome.url:
         what = "published" if outcome.published else "already published"
         console.print(f"[green]✓[/] {what}: {escape(outcome.url)}", soft_wrap=True)

@@ -22,23 +22,21 @@ from data.publish.edits import Branch, Edits, edits_of, in_words, kept_edits, pu
 from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, files_in, read_release, write_manifest
 from data.publish.merge import WITH_VERSION, merge_metadata, read_card
 from data.publish.version_number import FIRST_VERSION, bumped, is_version, parsed_version
-from data.sources.fingerprint import source_fingerprint
-from data.sources.spec import ATTRIBUTION
 from data.whole_file import write_whole
-from flows.construct.stages import FamilyBuild
 from flows.project.locks import locked
-from flows.project.output_files import PACKAGE
 from flows.project.project import Project
-from flows.release.baselines import baselines_of, evaluations_of
+from flows.release.baselines import baselines_of
 from flows.release.card import card_facts
 from flows.release.gate import Gated, check_current
+from flows.release.inputs import inputs_of
+from flows.release.private_leaks import private_in_words, refuse_leaks, without_leaks
 from flows.release.private_share import PrivateShare
+from flows.release.private_sources import PrivateSources
 from flows.release.rows import GatheredConfig, look_through, write_configs, write_verification_inputs
-from flows.release.scorers import shipped_scorer, write_scorers
+from flows.release.scorers import write_scorers
 from flows.release.verification import prove
-from schemas.base import content_hash, counted, visible
+from schemas.base import counted, visible
 from schemas.errors import Conflicts, Failed, Stopped, WrongInput
-from schemas.manifest import BuildManifest
 from schemas.release import Baseline, MadeCard
 
 RELEASES = "releases"
@@ -84,6 +82,8 @@ class Prepared:
     """A line on each kind of edit by people that the version keeps."""
     left_out: Sequence[str] = ()
     """A line on each evaluation beside the build that has no scores in the card."""
+    private: Sequence[str] = ()
+    """A line on the rows that are private for their sources, and one on those of them that were published before."""
 
     @property
     def is_new(self) -> bool:
@@ -163,8 +163,9 @@ def _prepare(
     as_before = is_as_before(before, allow_unreviewed)
     allowed = bool(allow_unreviewed or as_before)
     private = PrivateShare.opened(project.config.release.held_out, to / PRIVATE, earlier)
+    sources = PrivateSources(project)
     edits = edits_of(before, branch)
-    inputs = _inputs(project, repo, edits, allow_unreviewed=allowed)
+    inputs = inputs_of(project, repo, edits, sources, allow_unreviewed=allowed)
     is_same = before is not None and before.manifest.inputs == inputs and version in (None, before.manifest.version)
     is_pending = before is not None and branch is not None and before.manifest.version not in branch.tags
     kept = in_words(edits, branch)
@@ -172,11 +173,14 @@ def _prepare(
         if edits.conflicts and is_pending:
             raise Conflicts(f"version {before.manifest.version} is made, and cannot be published", edits.conflicts)
         held_back = {config.name: config.held_back for config in before.manifest.configs}
-        return Prepared(before.folder, before.manifest.version, None, held_back, as_before=as_before, kept=kept)
+        told = private_in_words(sources, before.manifest.configs)
+        return Prepared(
+            before.folder, before.manifest.version, None, held_back, as_before=as_before, kept=kept, private=told
+        )
     if before is not None:
         _refuse_damaged(before, edits)
     _remove_begun(to)  # left by a killed run
-    draft = _Draft(project, to, repo, before, branch, edits, allowed, private, [*edits.conflicts])
+    draft = _Draft(project, to, repo, before, branch, edits, allowed, private, sources, [*edits.conflicts])
     gated, configs = draft.write_rows()
     withdrawn = _withdrawn(before, configs)
     if withdrawn and not withdraw:
@@ -190,13 +194,16 @@ def _prepare(
         number = bumped(before.manifest.version, "patch")
     held_back = {config.rows.name: config.rows.held_back for config in configs}
     faults = tuple(fault for part in gated for fault in part.faults)
+    told = private_in_words(sources, [config.rows for config in configs], earlier)
     if number is None:
         assert before is not None
-        return Prepared(before.folder, before.manifest.version, None, held_back, faults, as_before, {}, kept, left_out)
+        return Prepared(
+            before.folder, before.manifest.version, None, held_back, faults, as_before, {}, kept, left_out, told
+        )
     write_scorers(project, draft.folder, configs, repo, number)
     made = draft.finish(facts, difference, number)
     kept = in_words(edits_of(read_release(made)), branch)
-    return Prepared(made, number, difference, held_back, faults, as_before, withdrawn, kept, left_out)
+    return Prepared(made, number, difference, held_back, faults, as_before, withdrawn, kept, left_out, told)
 
 
 def is_as_before(before: Release | None, allow_unreviewed: bool | None) -> bool:
@@ -232,6 +239,7 @@ class _Draft:
     edits: Edits
     allow_unreviewed: bool
     private: PrivateShare
+    sources: PrivateSources
     conflicts: list[str]
     """A line on each thing that people and this version changed in different ways; here it is as people made it."""
 
@@ -252,7 +260,7 @@ class _Draft:
         self.folder.mkdir()
         gated, configs = write_configs(
             self.project, self.folder, self.to / PRIVATE / PREPARED, self.canary, self.private.rows(self.project),
-            allow_unreviewed=self.allow_unreviewed,
+            self.sources, allow_unreviewed=self.allow_unreviewed,
         )  # fmt: skip
         if not any(config.rows.rows for config in configs):
             raise NothingToRelease(f"{self.project.out}: nothing may be released: {_why_nothing(gated, configs)}")
@@ -264,13 +272,14 @@ class _Draft:
         """Write everything else under the number of the previous version, and compare the two."""
         project, folder, before = self.project, self.folder, self.before
         for config in configs:
-            look_through(project, config, folder)
+            look_through(project, config, folder, self.sources)
         write_verification_inputs(
-            project, folder, self.to / PRIVATE / PREPARED, configs, self.canary, allow_unreviewed=self.allow_unreviewed
-        )
+            project, folder, self.to / PRIVATE / PREPARED, configs, self.canary, self.sources,
+            allow_unreviewed=self.allow_unreviewed,
+        )  # fmt: skip
         number = before.manifest.version if before else FIRST_VERSION
         write_scorers(project, folder, configs, self.repo, number)
-        facts = card_facts(project, folder, configs, self.repo, self.canary, gated, baselines)
+        facts = card_facts(project, folder, configs, self.repo, self.canary, gated, self.sources, baselines)
         made, conflicts = put_files(self.edits, before, folder) if before is not None else ({}, [])
         self.conflicts.extend(conflicts)
         files = tuple(
@@ -278,8 +287,8 @@ class _Draft:
         )
         facts = self.write_card(_with_manifest(facts, version=number, files=files))
         release = Release(folder, write_manifest(folder, facts.manifest))
-        inputs = _inputs(project, self.repo, edits_of(release), allow_unreviewed=self.allow_unreviewed)
-        difference = compare(before, release, folder / CHANGES)
+        inputs = inputs_of(project, self.repo, edits_of(release), self.sources, allow_unreviewed=self.allow_unreviewed)
+        difference = compare(before, release, folder / CHANGES, lambda row: bool(self.sources.source_of(row)))
         if before is not None and (more := set(_edited(before)) - {*difference.metadata}):
             difference = replace(difference, metadata=tuple(sorted((*difference.metadata, *more))))
         return _with_manifest(facts, inputs=inputs), replace(difference, by_hand=kept_edits(edits_of(release)))
@@ -296,7 +305,8 @@ class _Draft:
     def finish(self, facts: CardFacts, difference: Difference, number: str) -> Path:
         """Give the version its number and the folder its name."""
         older = self.before.folder / CHANGELOG if self.before else None
-        text = changelog(difference, number, older.read_text(encoding="utf-8") if older and older.exists() else "")
+        told_before = older.read_text(encoding="utf-8") if older and older.exists() else ""
+        text = changelog(difference, number, without_leaks(self.sources, told_before))
         write_whole(self.folder / CHANGELOG, text.encode())
         counts = ("added", "changed", "removed", "bookkeeping", "comparable", "before")
         changes = [
@@ -315,6 +325,7 @@ class _Draft:
         if self.conflicts:
             outcome = f"version {number} is due, and is not made: people changed by hand what it changes too"
             raise Conflicts(outcome, list(dict.fromkeys(self.conflicts)))
+        refuse_leaks(self.sources, self.folder)
         # Nothing is released that could not be verified from a download.
         if fault := next(prove(release, self.project.embedder), None):
             advice = "look into it, and report it"
@@ -353,41 +364,9 @@ def _edited(release: Release) -> Iterator[str]:
             yield file.path
 
 
-def _inputs(project: Project, repo: str | None, edits: Edits, *, allow_unreviewed: bool) -> str:
-    """Return a hash of everything that a version depends on: if it is the previous version's, nothing differs."""
-    built = project.manifest
-    people = sorted((project.out / "annotations").glob("*.jsonl"))
-    return content_hash(
-        [[part.family, part.part, [stage.fingerprint for stage in part.stages]] for part in built.parts],
-        [[path.name, checksum(path)] for path in (*people, *evaluations_of(project))],
-        project.config.release.model_dump(mode="json", exclude={"contamination"}),
-        [source_fingerprint(spec) for spec in project.config.release.contamination],
-        [
-            [family.name, [getattr(spec, name) for name in ATTRIBUTION]]
-            for family, part in project.build.parts()
-            for _, spec in project.build.named_sources(family, part)
-        ],
-        edits.digest,
-        [repo, allow_unreviewed, built.name, built.seed, built.limit, built.versions.get(PACKAGE)],
-        dict(built.models),
-        [_evaluation(built, configured) for configured in project.build.families.values()],
-    )
-
-
-def _evaluation(built: BuildManifest, configured: FamilyBuild) -> list[object]:
-    """Return what scores on a family's rows depend on beside the rows."""
-    family, evaluation = configured.family, configured.family.evaluation
-    prompts = [configured.prompts[prompt.name] for prompt in evaluation.prompts]
-    settings: Any = built.config["families"]
-    return [
-        family.name,
-        shipped_scorer(family) if evaluation.scorer else None,
-        [[prompt.source, prompt.max_tokens] for prompt in prompts],
-        {name: value for name, value in settings.get(family.name, {}).items() if name in evaluation.settings},
-    ]
-
-
 def _why_nothing(gated: Iterable[Gated], configs: Iterable[GatheredConfig]) -> str:
+    if private := sum(config.rows.of_private_sources for config in configs):
+        return f"all that may be, {counted(private, 'row')}, rests on private sources or shows text of them"
     if private := sum(config.rows.held_out for config in configs):
         return f"all that may be, {counted(private, 'row')}, is in the private share; lower `release.held_out`"
     reasons: Counter[str] = Counter()

@@ -191,7 +191,7 @@ class LVEvalSettings(FamilySettings):
             if spec != first_spec:
                 yield (
                     f"{place}: {spec.name} is read here in another way than under {first_place} (language, fields, "
-                    "limit or licence); let all datasets read a file alike"
+                    "limit, licence or private); let all datasets read a file alike"
                 )
 
     def _all_placed(self) -> list[tuple[str, SourceSpec]]:
