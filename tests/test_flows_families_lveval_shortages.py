@@ -11,6 +11,7 @@ from flows.families.lveval.shortages import MOST_BYTES, shortages
 from flows.project.project import Project
 from flows.project.settings import ConfigError
 from tests.builds import write_config
+from tests.documents import docx
 from tests.test_flows_families_lveval_build import built, project_of, rows, squad
 
 OWN = "our-handbook"
@@ -103,8 +104,15 @@ def test_documents_are_counted_as_they_are(tmp_path: Path) -> None:
     assert "its sources have 5,002 words" in line
     (folder / "b.html").write_text(f"<p>{words(10_000)}</p>", encoding="utf-8")
     assert told(["16k"], sources=sources, distractors=distractors) == []
-    (folder / "b.html").rename(folder / "b.pdf")  # it would have to be read
-    assert told(["256k"], sources=sources, distractors=distractors) == []
+
+
+def test_documents_that_are_no_texts_are_read_to_be_counted(tmp_path: Path) -> None:
+    sources, folder = [handbook(tmp_path, 30)], tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.docx").write_bytes(docx([("Gates", [words(200).replace("word", name) for name in "abc"])], "Gates"))
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 and nothing else")
+    (line,) = told(["16k"], sources=sources, distractors=[{"format": "documents", "path": str(folder)}])
+    assert "its sources have 3,6" in line
 
 
 def test_it_is_told_with_the_configuration_s_mistakes(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from schemas.source import Passage, QASource
 
 MOST_BYTES = 2 * 2**20
 """If the files of all datasets have more bytes together, none is looked into: reading them takes seconds."""
-UNPACKED = {".gz": 4, ".parquet": 4}
+UNPACKED = {".gz": 4, ".parquet": 4, ".docx": 4}
 """Roughly how much longer a packed file is when it is read."""
 AS_TEXT = frozenset((".md", ".markdown", ".txt", ".text", ".html", ".htm", ".xhtml"))
 """Endings of documents that have no more words than their files: they need not be cut into passages to be counted."""
@@ -54,12 +54,11 @@ def shortages(settings: LVEvalSettings) -> Iterator[str]:
 
 
 def _files(spec: SourceSpec) -> Sequence[Path]:
-    """Return the files of a source; none if they are not at hand, or cannot be counted quickly."""
+    """Return the files of a source; none if they are not at hand."""
     if spec.is_remote:
         return ()
     if spec.format == "documents":
-        paths = [path for _, path in documents.files(spec)]
-        return paths if all(path.suffix.lower() in AS_TEXT for path in paths) else ()
+        return [path for _, path in documents.files(spec)]
     return [Path(spec.path)] if Path(spec.path).is_file() else ()
 
 
@@ -138,11 +137,12 @@ def _words(settings: LVEvalSettings, dataset: Dataset, questions: Sequence[Quest
 
 
 def _texts(settings: LVEvalSettings, dataset: Dataset) -> Iterator[tuple[str, SourceRef | None]]:
-    """Yield all texts of a dataset, each with its source; of documents the files as they are, without one."""
+    """Yield all texts of a dataset, each with its source; of documents in text files these, without one."""
     for name in ("sources", "distractors"):
         for place, spec in enumerate(getattr(settings.datasets[dataset.name], name)):
-            if spec.format == "documents":
-                yield from ((path.read_text(encoding="utf-8", errors="replace"), None) for path in _files(spec))
+            paths = _files(spec) if spec.format == "documents" else ()
+            if paths and all(path.suffix.lower() in AS_TEXT for path in paths):
+                yield from ((path.read_text(encoding="utf-8", errors="replace"), None) for path in paths)
                 continue
             for passage in _read(f"datasets.{dataset.name}.{name}[{place}]", spec, Passage, Counter()):
                 yield selection.cleaned(passage.title, passage.text, dataset), passage.source
