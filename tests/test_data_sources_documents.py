@@ -94,6 +94,14 @@ def test_html_keeps_tables_and_drops_navigation_and_banners(tmp_path: Path) -> N
     assert not any(word in whole for word in ("cookies", "Home", "Copyright"))
 
 
+def test_a_heading_comes_without_the_link_to_itself(tmp_path: Path) -> None:
+    link = "<a class='headerlink' href='#a' title='Link to this heading'>{}</a>"
+    heads = f"<h1>C#{link.format('¶')}</h1><p>{LONG}</p><h2>Pay {link.format('#')}</h2>"
+    page = f"<html><body><main>{heads}<p>{sentences(9)}</p></main></body></html>"
+    records, _ = read(written(tmp_path, {"a.html": page}))
+    assert [record.source.id for record in records] == ['a.html, "C#"', 'a.html, "C# / Pay"']
+
+
 @pytest.mark.parametrize(
     "head",
     ["<html><head><title>Pay &amp;\n leave</title></head><body>",

@@ -7,6 +7,8 @@ from typing import Any
 
 from data.sources.documents.document import Block, Document, Unreadable, one_line, row
 
+_PERMALINK = re.compile(r"\s*¶$|\s+[#§]$")
+"""The link to a heading that programs for documentation put behind it."""
 _HEAD_END = re.compile(r"</head\b|<body\b", re.IGNORECASE)
 
 
@@ -47,7 +49,8 @@ def _blocks(body: Any) -> Iterator[Block]:
         match element.tag:
             case "head":
                 level = (element.get("rend") or "h2")[1:]
-                yield Block(one_line(_text(element)), int(level) if level.isdigit() else 2)
+                heading = _PERMALINK.sub("", one_line(_text(element)))
+                yield Block(heading, int(level) if level.isdigit() else 2)
             case "list":
                 yield Block("\n".join(one_line(_text(item, "list")) for item in element.iter("item")))
             case "table":
