@@ -1,8 +1,8 @@
 """Prints the summary of a finished build (its table, its files, the next commands) and estimates."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -64,8 +64,10 @@ def print_summary(
         )
     console.print(table)
     for part in parts:
-        reasons = [count for step in part.dropped.values() for count in step.items()]
-        for reason, count in sorted(reasons, key=itemgetter(1), reverse=True):
+        reasons: Counter[str] = Counter()
+        for step in part.dropped.values():
+            reasons.update(step)
+        for reason, count in reasons.most_common():
             console.print(f"  {part.family} {part.part}: {count:,} dropped: {escape(reason)}", soft_wrap=True)
     now, whole = total_usage(asked.values()), total_usage(usage_by_prompt(manifest.parts).values())
     if whole.cut_off:
