@@ -65,12 +65,20 @@ class Place(Frozen):
     start: int = Field(ge=0, description="In characters of the document's text")
     end: int = Field(ge=0, description="In characters of the document's text")
     checksum: str = Field(description="SHA-256 of the document's bytes")
+    date: str | None = Field(
+        None, description="The day that the document itself states, `2024-01-31`: of its last change, or of its making"
+    )
 
     def __str__(self) -> str:
         """As people read it: `handbook.pdf, page 12, "Travel / Reimbursement"`."""
         page = f", page {self.page}" if self.page is not None else ""
         headings = f', "{" / ".join(self.headings)}"' if self.headings else ""
         return f"{self.document}{page}{headings}"
+
+    @property
+    def dated(self) -> str:
+        """The same with the document's date, if it states one: `handbook.pdf, page 12 (2024-01-31)`."""
+        return f"{self} ({self.date})" if self.date else str(self)
 
 
 class Passage(Record):

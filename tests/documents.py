@@ -3,13 +3,41 @@
 import io
 import subprocess
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from data.sources import SourceSpec, check_source, read_source
+from schemas.base import Dropped
+from schemas.source import Passage
+
 CHROMIUM = "/usr/bin/chromium"
+SENTENCE = "The committee of the town reads the rules once a year and tells all people in June. "
+LONG = (SENTENCE * 6).strip()  # 96 words
 Words = tuple[float, float, int, str, str]
 """x, y and size in points; a font (`Helvetica`, `Helvetica-Bold`, `STSong-Light`); a text."""
+
+
+def sentences(number: int, subject: str = "The office in Leeds") -> str:
+    """Sentences of 11 words that differ, so that no passage resembles another."""
+    return " ".join(f"{subject} keeps record {n} of shelf {7 * n} for {n + 3} years." for n in range(number))
+
+
+def read(path: Path | str, **more: object) -> tuple[list[Passage], list[Dropped]]:
+    """The passages of documents as a source, and what is refused."""
+    dropped: list[Dropped] = []
+    spec = SourceSpec.model_validate({"format": "documents", "path": str(path), **more})
+    check_source(spec, Passage)
+    return list(read_source(spec, Passage, dropped.append)), dropped
+
+
+def written(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    """The folder, with these files in it."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder
 
 
 def pdf(pages: Sequence[Iterable[Words]], extra: str = "", title: str = "") -> bytes:

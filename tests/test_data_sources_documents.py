@@ -3,7 +3,6 @@
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 
@@ -17,38 +16,8 @@ from data.sources.documents.lines import hyphenated, joined
 from data.sources.documents.near_duplicates import NearDuplicates
 from data.sources.documents.passages import count_words, cut
 from data.sources.fingerprint import source_fingerprint
-from schemas.base import Dropped
 from schemas.source import Assignment, Passage, Place, QASource
-from tests.documents import bomb, docx, encrypted_pdf, paragraph, pdf, pptx
-
-SENTENCE = "The committee of the town reads the rules once a year and tells all people in June. "
-LONG = (SENTENCE * 6).strip()  # 96 words
-
-
-def sentences(number: int, subject: str = "The office in Leeds") -> str:
-    """Sentences of 11 words that differ, so that no passage resembles another."""
-    return " ".join(f"{subject} keeps record {n} of shelf {7 * n} for {n + 3} years." for n in range(number))
-
-
-def read(path: Path | str, **more: object) -> tuple[list[Passage], list[Dropped]]:
-    dropped: list[Dropped] = []
-    spec = SourceSpec.model_validate({"format": "documents", "path": str(path), **more})
-    check_source(spec, Passage)
-    return list(read_source(spec, Passage, dropped.append)), dropped
-
-
-def written(folder: Path, files: Mapping[str, str | bytes]) -> Path:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return folder
-
-
-def reasons(dropped: Sequence[Dropped]) -> dict[str, str]:
-    """Document -> the reason for which it was dropped."""
-    return {drop.evidence if drop.evidence.endswith(".md") else drop.reason: drop.reason for drop in dropped}
-
+from tests.documents import LONG, SENTENCE, bomb, docx, encrypted_pdf, paragraph, pdf, pptx, read, sentences, written
 
 # ---- formats ----
 

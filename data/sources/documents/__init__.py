@@ -132,7 +132,7 @@ def _entries(name: str, path: Path, spec: SourceSpec, near: NearDuplicates) -> I
     times: Counter[str] = Counter()
     for begin in range(0, len(pieces), AT_ONCE):
         some = pieces[begin : begin + AT_ONCE]
-        places = [_place(name, document.title, piece, checksum) for piece in some]
+        places = [_place(name, document, piece, checksum) for piece in some]
         contents = [
             {"title": place.title, "text": text[place.start : place.end], "language": language} for place in places
         ]
@@ -152,15 +152,16 @@ def _entries(name: str, path: Path, spec: SourceSpec, near: NearDuplicates) -> I
             )
 
 
-def _place(name: str, title: str | None, piece: Piece, checksum: str) -> Place:
+def _place(name: str, document: Document, piece: Piece, checksum: str) -> Place:
     return Place(
         document=name,
-        title=title,
+        title=document.title,
         headings=tuple(heading.text for heading in piece.headings),
         page=piece.page,
         start=piece.start,
         end=piece.end,
         checksum=checksum,
+        date=document.date,
     )
 
 

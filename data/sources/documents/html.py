@@ -5,10 +5,15 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from data.sources.documents.document import Block, Document, Unreadable, one_line, row
+from data.sources.documents.document import Block, Document, Unreadable, iso_date, one_line, row
 
 _PERMALINK = re.compile(r"\s*¶$|\s+[#§]$")
 """The link to a heading that programs for documentation put behind it."""
+_DATES = (
+    "article:modified_time", "og:updated_time", "datemodified", "dcterms.modified", "last-modified",
+    "date", "article:published_time", "datepublished", "dc.date", "dcterms.date", "dcterms.created",
+)  # fmt: skip
+"""Names of a page's metadata in which it states when it was last changed, and when it was made."""
 _HEAD_END = re.compile(r"</head\b|<body\b", re.IGNORECASE)
 
 
@@ -23,16 +28,25 @@ def read(content: bytes) -> Document:
         raise Unreadable("no text", "nothing beside navigation")
     blocks = list(_blocks(extracted.body))
     first = next((one_line(block.text) for block in blocks if block.level == 1), None)
-    return Document(first or _title(text), blocks)
+    title, date = _stated(text)
+    return Document(first or title, blocks, date=date)
 
 
-def _title(text: str) -> str | None:
-    """Return the title in a page's head, which is parsed without the rest."""
+def _stated(text: str) -> tuple[str | None, str | None]:
+    """Return the title and the date in a page's head, which is parsed without the rest."""
     from lxml import etree
 
     end = _HEAD_END.search(text)
-    head: Any = etree.HTML(text[: end.start() if end else None].encode(), etree.HTMLParser(encoding="utf-8"))
-    return one_line(head.findtext("head/title") or "") or None if head is not None else None
+    tree: Any = etree.HTML(text[: end.start() if end else None].encode(), etree.HTMLParser(encoding="utf-8"))
+    head = tree.find("head") if tree is not None else None
+    if head is None:
+        return None, None
+    stated: dict[str, str] = {}
+    for element in head.iter("meta"):
+        name = element.get("property") or element.get("name") or element.get("itemprop") or ""
+        stated.setdefault(name.lower(), element.get("content") or "")
+    dates = (iso_date(stated[name]) for name in _DATES if name in stated)
+    return one_line(head.findtext("title") or "") or None, next(filter(None, dates), None)
 
 
 @cache

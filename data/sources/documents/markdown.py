@@ -1,16 +1,17 @@
-"""Markdown: CommonMark with tables. A block of metadata on top (between lines of `---`) may hold the title."""
+"""Markdown: CommonMark with tables. A block of metadata on top (between lines of `---`) may hold title and date."""
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from data.sources.documents.document import Block, Document, decoded, one_line, row
+from data.sources.documents.document import Block, Document, decoded, iso_date, one_line, row
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _METADATA = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
 _TITLE = re.compile(r"""^title:[ \t]*["']?(.+?)["']?[ \t]*$""", re.MULTILINE)
+_STATED = re.compile(r"""^date:[ \t]*["']?(\d.*)""", re.MULTILINE)
 _TAG = re.compile(
     r"<!--(?:(?!<!--).)*?-->|<(?:script|style)\b(?:(?!<script|<style).)*?</(?:script|style)>|<[^<>]*>",
     re.DOTALL | re.IGNORECASE,
@@ -24,10 +25,11 @@ def read(content: bytes) -> Document:
     text = decoded(content).replace("\r\n", "\n")
     metadata = _METADATA.match(text)
     title = _TITLE.search(metadata[1]) if metadata else None
+    date = _STATED.search(metadata[1]) if metadata else None
     tokens = MarkdownIt("commonmark").enable("table").parse(text[metadata.end() :] if metadata else text)
     blocks = list(_blocks(tokens))
     first = next((block.text for block in blocks if block.level == 1), None)
-    return Document(title[1] if title else first, blocks)
+    return Document(title[1] if title else first, blocks, date=iso_date(date[1]) if date else None)
 
 
 def _blocks(tokens: Sequence["Token"]) -> Iterator[Block]:

@@ -22,6 +22,7 @@ _DAMAGED = (
 """What the libraries raise where a byte of a file is another: they take files to be whole."""
 UNNAMED = "PowerPoint Presentation"
 """The title of a file to which nobody gave one; then the first slide's title is the document's."""
+_PROPERTIES = "http://schemas.openxmlformats.org/package/2006/relationships/metadata/core-properties"
 _LEGACY = b"\xd0\xcf\x11\xe0"
 """How a file that Office encrypted begins, and one of an Office before 2007."""
 
@@ -36,13 +37,24 @@ def read_docx(content: bytes) -> Document:
     try:
         file = docx.Document(io.BytesIO(content))
         parts = [_part_of(item) for item in file.iter_inner_content()]
-        title = file.core_properties.title
+        title, date = _stated(file)
     except (OpcError, XmlchemyError, *_DAMAGED) as error:
         raise Unreadable("damaged", one_line(str(error))) from error
     blocks = list(_joined(part for part in parts if part[0] != "contents"))
     removed = [Removed("table of contents", block.text) for kind, block in parts if kind == "contents"]
     first = next((block.text for block in blocks if block.level == 1), None)
-    return Document(one_line(title or "") or first, blocks, removed)
+    return Document(title or first, blocks, removed, date)
+
+
+def _stated(file: Any) -> tuple[str, str | None]:
+    """Return the title and the date in a file's properties. If it has none, the libraries would say: made just now."""
+    try:
+        file.part.package.part_related_by(_PROPERTIES)
+    except KeyError:
+        return "", None
+    properties = file.core_properties
+    time = properties.modified or properties.created
+    return one_line(properties.title or ""), time.date().isoformat() if time else None
 
 
 def _part_of(item: Any) -> tuple[str, Block]:
@@ -83,7 +95,7 @@ def read_pptx(content: bytes) -> Document:
     try:
         file = pptx.Presentation(io.BytesIO(content))
         slides = [list(_of_slide(slide, number)) for number, slide in enumerate(file.slides, start=1)]
-        title = one_line(file.core_properties.title or "")
+        title, date = _stated(file)
     except (PythonPptxError, *_DAMAGED) as error:
         raise Unreadable("damaged", one_line(str(error))) from error
     counts = running([block.text for block in slide if not block.level and block.text] for slide in slides)
@@ -92,9 +104,9 @@ def read_pptx(content: bytes) -> Document:
     lines = (block.text for block in every if not block.level and form(block.text) in counts)
     removed = list(removed_lines(lines, counts))
     if title and title != UNNAMED:
-        return Document(title, [Block(title, level=1), *blocks], removed)
+        return Document(title, [Block(title, level=1), *blocks], removed, date)
     return Document(
-        every[0].text if every else None, [Block(block.text, 1) for block in every[:1]] + blocks[1:], removed
+        every[0].text if every else None, [Block(block.text, 1) for block in every[:1]] + blocks[1:], removed, date
     )
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from data.sources.documents.boilerplate import form, removed_lines, running
-from data.sources.documents.document import Document, Removed, Unreadable, one_line
+from data.sources.documents.document import Document, Removed, Unreadable, iso_date, one_line
 from data.sources.documents.layout import Line, blocks_of
 
 MARGIN_LINES = 3
@@ -31,7 +31,7 @@ def read(content: bytes) -> Document:
     """Return the blocks. The title is that of the file's properties, or the first heading of the first level."""
     removed: list[Removed] = []
     with _PDFIUM:
-        title, pages = _read(content, removed)
+        title, date, pages = _read(content, removed)
     counts = running(map(_at_margins, pages))
     at_margins = [[line for line in _in_margins(lines) if form(line.text) in counts] for lines in pages]
     removed += removed_lines((line.text for lines in at_margins for line in lines), counts)
@@ -41,7 +41,7 @@ def read(content: bytes) -> Document:
     ]  # fmt: skip
     blocks = list(blocks_of(text))
     first = next((block.text for block in blocks if block.level == 1), None)
-    return Document(title or first, blocks, removed)
+    return Document(title or first, blocks, removed, date)
 
 
 def _in_margins(lines: Sequence[Line]) -> list[Line]:
@@ -62,8 +62,8 @@ def _at_margins(lines: Sequence[Line]) -> list[str]:
     return [line.text for line in _in_margins(lines)]
 
 
-def _read(content: bytes, removed: list[Removed]) -> tuple[str, list[list[Line]]]:
-    """Return the title and the lines of each page, in the order in which they were drawn."""
+def _read(content: bytes, removed: list[Removed]) -> tuple[str, str | None, list[list[Line]]]:
+    """Return the title, the date and the lines of each page, in the order in which they were drawn."""
     import pypdfium2
 
     try:
@@ -72,6 +72,8 @@ def _read(content: bytes, removed: list[Removed]) -> tuple[str, list[list[Line]]
         raise Unreadable("encrypted" if "assword" in str(error) else "damaged", one_line(str(error))) from error
     with closing(pdf):
         title = one_line(pdf.get_metadata_value("Title"))
+        dates = (iso_date(pdf.get_metadata_value(name).removeprefix("D:")) for name in ("ModDate", "CreationDate"))
+        date = next(filter(None, dates), None)
         pages: list[list[Line]] = []
         for number in range(1, len(pdf) + 1):
             try:
@@ -81,7 +83,7 @@ def _read(content: bytes, removed: list[Removed]) -> tuple[str, list[list[Line]]
                 removed.append(Removed("damaged page", f"page {number}: {error}"))
         if not any(pages):
             raise Unreadable("no text layer", f"{len(pdf)} pages")
-    return title, pages
+    return title, date, pages
 
 
 def _lines(page: Any, number: int) -> Iterator[Line]:

@@ -17,7 +17,7 @@ def view(record: Record) -> View:
                     Line("answer", (record.answer,), strong=True),
                     *(Line("evidence", (span.text,)) for span in record.sentences),
                     *(Line(f"step {number}", (step,)) for number, step in enumerate(record.steps, 1)),
-                    *(Line("from", (str(place),)) for place in record.places),
+                    *(Line("from", (place.dated,)) for place in record.places),
                     Line("passage", (record.evidence,)),
                 ),
             )
@@ -27,10 +27,10 @@ def view(record: Record) -> View:
                 tags=(record.language,),
                 lines=(
                     Line("sentence", (record.sentence,)),
-                    *([Line("from", (str(record.place),))] if record.place else []),
+                    *([Line("from", (record.place.dated,))] if record.place else []),
                 ),
             )
         case Passage():
-            place = str(record.place) if record.place else record.title or "without a title"
+            place = record.place.dated if record.place else record.title or "without a title"
             return View(title=place, lines=(Line("text", (record.text,)),))
     raise TypeError(f"the documents family has no {type(record).__name__}")
