@@ -59,6 +59,7 @@ Fault = Literal[
     "is contrived",
     "is not worth asking",
     "has more than one right answer",
+    "has an answer that leaves something out",
 ]
 
 
@@ -147,9 +148,9 @@ def _check_stated(asked: ToState, stated: Stated) -> None:
         raise Invalid("statement says more than its sentence", stated.statement)
 
 
-ASK_PAIR = Prompt("ask_pair", 4, Pair, HERE, checks=(require_plain_text, _check_pair), inputs=ToAsk)
+ASK_PAIR = Prompt("ask_pair", 5, Pair, HERE, checks=(require_plain_text, _check_pair), inputs=ToAsk)
 JUDGE_QUESTION = Prompt(
-    "judge_question", 1, Judgement, HERE, role="checker", temperature=0.0, max_tokens=128, inputs=ToJudge
+    "judge_question", 2, Judgement, HERE, role="checker", temperature=0.0, max_tokens=128, inputs=ToJudge
 )
 READ_ANSWER = Prompt("read_answer", 2, Text, HERE, role="checker", temperature=0.0, max_tokens=256, inputs=ToRead)
 RECALL_ANSWER = Prompt(
