@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise, takewhile
 from statistics import median
 
 from data.sources.documents.document import Block
@@ -24,10 +24,14 @@ LEAST_IN_COLUMN = 5
 """Lines."""
 MOST_ACROSS = 0.3
 """Share of a page's lines that may cross the gap between two columns: titles, wide tables."""
+SMALLER = 0.92
+"""The most of a footnote's size, in sizes of the text."""
 MOST_LEVELS = 4
 
 _BULLET = re.compile(r"(?:[•◦▪■●‣∙]|(?P<unsure>[·–—*-]|\(?(?:\d{1,3}|[a-zA-Z])[.)]))\s")
 """What an item of a list begins with; the unsure also begin a line in the middle of a sentence."""
+_NOTE = re.compile(r"[\d*†‡§¹²³⁴-⁹①-⑳〔\[]")
+"""What a footnote begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +62,52 @@ class Placed:
 
 
 def blocks_of(pages: Sequence[Sequence[Line]]) -> Iterator[Block]:
-    """Yield the blocks of the pages' lines, which come in the order in which they were drawn."""
+    """Yield the blocks of the pages' lines, which come in the order in which they were drawn.
+
+    Footnotes come after the paragraph that they stand below: it may go on in the next column, or on the next page.
+    """
     placed = [line for lines in pages for line in _in_reading_order(lines)]
     words = hyphenated(line.line.text for line in placed)
     levels = _Levels(placed)
     usual = _usual_distance(placed)
-    run: list[Placed] = []
+    footnotes = _footnotes(placed, levels.body)
+    notes: list[Placed] = []
+    text: list[Placed] = []
     for line in placed:
+        if line.line in footnotes:
+            notes.append(line)
+            continue
+        if text and _begins(text, line, levels, usual):
+            yield _block(text, levels, words)
+            yield from (_block(run, levels, words) for run in _runs(notes, levels, usual))
+            notes, text = [], []
+        text.append(line)
+    yield from (_block(run, levels, words) for run in _runs([*text, *notes], levels, usual))
+
+
+def _runs(lines: Sequence[Placed], levels: "_Levels", usual: float) -> Iterator[list[Placed]]:
+    """Yield the lines of each block."""
+    run: list[Placed] = []
+    for line in lines:
         if run and _begins(run, line, levels, usual):
-            yield _block(run, levels, words)
+            yield run
             run = []
         run.append(line)
     if run:
-        yield _block(run, levels, words)
+        yield run
+
+
+def _footnotes(placed: Sequence[Placed], body: float) -> set[Line]:
+    """Return the lines of footnotes: smaller than the text, at the foot of a column, below a number or a mark."""
+    notes: set[Line] = set()
+    for _, column in groupby(placed, lambda line: line.column):
+        upwards = sorted((line.line for line in column), key=lambda line: line.bottom)
+        small = list(takewhile(lambda line: line.size <= SMALLER * body, upwards))
+        while small and not _NOTE.match(small[-1].text):
+            small.pop()
+        if len(small) < len(upwards):
+            notes.update(small)
+    return notes
 
 
 def _block(run: Sequence[Placed], levels: "_Levels", words: frozenset[str]) -> Block:
@@ -136,20 +173,20 @@ class _Levels:
         for line in placed:
             characters[line.line.size] += len(line.line.text)
             bold += line.line.bold
-        self._body = max(characters.items(), key=lambda item: (item[1], -item[0]))[0] if characters else 0.0
+        self.body = max(characters.items(), key=lambda item: (item[1], -item[0]))[0] if characters else 0.0
         self._tells_bold = 4 * bold < len(placed)
         larger = sorted({line.line.size for line in placed if self._is_larger(line.line)}, reverse=True)
         self._of_size = {size: min(place, MOST_LEVELS) for place, size in enumerate(larger, start=1)}
         self._of_bold = min(len(larger), MOST_LEVELS) + 1
 
     def _is_larger(self, line: Line) -> bool:
-        return line.size >= LARGER * self._body and len(line.text.split()) <= LONGEST_HEADING
+        return line.size >= LARGER * self.body and len(line.text.split()) <= LONGEST_HEADING
 
     def of(self, line: Line) -> int:
         """Return the level of a line; 0 if it is no heading."""
         if line.size in self._of_size and self._is_larger(line):
             return self._of_size[line.size]
-        is_bold = line.bold and self._tells_bold and line.size >= 0.9 * self._body
+        is_bold = line.bold and self._tells_bold and line.size >= 0.9 * self.body
         return self._of_bold if is_bold and not line.text.endswith((".", ":", ",", ";")) else 0
 
 

@@ -75,14 +75,18 @@ def _read(content: bytes, removed: list[Removed]) -> tuple[str, str | None, list
         dates = (iso_date(pdf.get_metadata_value(name).removeprefix("D:")) for name in ("ModDate", "CreationDate"))
         date = next(filter(None, dates), None)
         pages: list[list[Line]] = []
+        scanned: list[Removed] = []
         for number in range(1, len(pdf) + 1):
             try:
                 with closing(pdf[number - 1]) as page, closing(page.get_textpage()) as text:
                     pages.append(list(_lines(text, number)))
+                    if not pages[-1] and next(page.get_objects((pypdfium2.raw.FPDF_PAGEOBJ_IMAGE,)), None):
+                        scanned.append(Removed("scanned page", f"page {number}"))
             except pypdfium2.PdfiumError as error:
                 removed.append(Removed("damaged page", f"page {number}: {error}"))
         if not any(pages):
             raise Unreadable("no text layer", f"{len(pdf)} pages")
+        removed += scanned
     return title, date, pages
 
 
