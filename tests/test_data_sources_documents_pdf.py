@@ -35,3 +35,10 @@ def test_a_page_that_is_a_picture_is_counted(tmp_path: Path) -> None:
     records, dropped = read(written(tmp_path, {"h.pdf": stream.getvalue()}))
     assert len(records) == 1
     assert [(drop.reason, drop.evidence) for drop in dropped] == [("scanned page", "page 2")], "page 3 is empty"
+
+
+def test_a_narrow_gap_beside_chinese_is_no_space(tmp_path: Path) -> None:
+    texts = {70: "报销单第", 121: "16", 138: "号由部门 ", 202: "OFK", 232: "pays", 300: "三天"}
+    line = [(x, 700.0, 12, "Helvetica" if text.isascii() else "STSong-Light", text) for x, text in texts.items()]
+    records, _ = read(written(tmp_path, {"h.pdf": pdf([line])}), words=[1, 100])
+    assert [record.text for record in records] == ["报销单第16号由部门 OFK pays 三天"], "one was typed, one is wide"

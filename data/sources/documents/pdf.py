@@ -9,19 +9,22 @@ from itertools import pairwise
 from typing import Any
 
 from data.sources.documents.boilerplate import form, removed_lines, running
-from data.sources.documents.document import Document, Removed, Unreadable, iso_date, one_line
+from data.sources.documents.document import WIDE, Document, Removed, Unreadable, iso_date, one_line
 from data.sources.documents.layout import Line, blocks_of
 
 MARGIN_LINES = 3
 """Lines at the top and at the bottom of a page among which running lines are looked for."""
 APART = 1.5
 """Distance from such lines to the text, in sizes of the font: more than from line to line."""
+NARROW = 0.5
+"""Gap beside a Chinese character, in sizes of the font, that is no space."""
 _PDFIUM = threading.Lock()
 """PDFium works for one thread at a time, whatever the document."""
 
 _HYPHEN = "\ufffe"
 """What PDFium makes of a hyphen at the end of a line, and of the line's end."""
 _LINE_END = re.compile(rf"\r?\n|{_HYPHEN}")
+_GAP = re.compile(rf"(?<=[{WIDE}]) (?=[^\s{WIDE}])|(?<=[^\s{WIDE}]) (?=[{WIDE}])")
 _LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
 _BOLD = re.compile(rb"bold|black|heavy|demi", re.IGNORECASE)
 _NAME_BYTES = 128
@@ -98,6 +101,10 @@ def _lines(page: Any, number: int) -> Iterator[Line]:
     content = page.get_text_range()
     units = len if _units(content) == len(content) else _units
     is_aligned = raw.FPDFText_CountChars(page) == units(content)
+
+    def index_of(place: int) -> int:
+        return place if is_aligned else int(raw.FPDFText_GetCharIndexFromTextIndex(page, place))
+
     place = begin = 0
     for end in _LINE_END.finditer(content + "\n"):
         line = content[begin : end.start()]
@@ -108,8 +115,12 @@ def _lines(page: Any, number: int) -> Iterator[Line]:
         begin = end.end()
         if not text:
             continue
-        if not is_aligned:
-            first, last = (raw.FPDFText_GetCharIndexFromTextIndex(page, index) for index in (first, last))
+        if not text.isascii():
+            gaps = [match.start() for match in _GAP.finditer(text)]
+            narrow = [gap for gap in gaps if _is_narrow(page, index_of(first + units(text[:gap])))]
+            text = "".join(text[start + 1 : stop] for start, stop in pairwise([-1, *narrow, len(text)]))
+            text = text.translate(_LIGATURES)
+        first, last = index_of(first), index_of(last)
         raw.FPDFText_GetLooseCharBox(page, first, box)
         left, bottom, size = box.left, box.bottom, round(2 * (box.top - box.bottom)) / 2
         raw.FPDFText_GetLooseCharBox(page, last, box)
@@ -117,8 +128,21 @@ def _lines(page: Any, number: int) -> Iterator[Line]:
             raw.FPDFText_GetFontInfo(page, index, name, _NAME_BYTES, flags) and _BOLD.search(name.value)
             for index in (first, last)
         )
-        text = text if text.isascii() else text.translate(_LIGATURES)
         yield Line(text + ("-" if end[0] == _HYPHEN else ""), number, left, box.right, bottom, size, bold)
+
+
+def _is_narrow(page: Any, index: int) -> bool:
+    """Return whether a space is a narrow gap and nobody typed it.
+
+    Word processors leave such gaps between Chinese characters and digits or Latin letters.
+    """
+    from pypdfium2 import raw
+
+    before, after = raw.FS_RECTF(), raw.FS_RECTF()
+    raw.FPDFText_GetLooseCharBox(page, index - 1, before)
+    raw.FPDFText_GetLooseCharBox(page, index + 1, after)
+    is_generated = bool(raw.FPDFText_IsGenerated(page, index) == 1)
+    return is_generated and bool(after.left - before.right < NARROW * (after.top - after.bottom))
 
 
 def _units(text: str) -> int:
