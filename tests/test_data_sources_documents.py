@@ -168,6 +168,13 @@ def test_word_documents_and_slides(tmp_path: Path) -> None:
     assert [(drop.reason, drop.evidence) for drop in dropped] == [("boilerplate", "Acme confidential 1 (on 2 pages)")]
 
 
+def test_slides_that_differ_in_numbers_alone_keep_them(tmp_path: Path) -> None:
+    slides = [(f"Year {n}", [f"Sold: {n}", f"Paid: {7 * n}", "Left open."], "") for n in range(2020, 2026)]
+    records, dropped = read(written(tmp_path, {"a.pptx": pptx(slides, "Acme confidential")}), words=[5, 400])
+    assert all(f"Sold: {n}\nPaid: {7 * n}" in records[n - 2020].text for n in range(2020, 2026))
+    assert [drop.reason for drop in dropped] == ["boilerplate"]
+
+
 def test_a_table_of_texts_gives_each_by_itself(tmp_path: Path) -> None:
     rows = f'Title,Text\nLeave,"{LONG}"\n,"{sentences(9)}"\nShort,Too few words.\n'
     records, dropped = read(written(tmp_path, {"faq.csv": rows, "numbers.csv": "a,b\n1,2\n"}))

@@ -7,7 +7,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import compress, groupby
 from typing import Any
 
 from data.sources.documents.boilerplate import form, removed_lines, running
@@ -20,6 +20,8 @@ _DAMAGED = (
     zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 """What the libraries raise where a byte of a file is another: they take files to be whole."""
+LONGEST_FOOTER = 100
+"""Characters of a text on most slides that is no part of what they say; what is longer, or has lines, is."""
 UNNAMED = "PowerPoint Presentation"
 """The title of a file to which nobody gave one; then the first slide's title is the document's."""
 _PROPERTIES = "http://schemas.openxmlformats.org/package/2006/relationships/metadata/core-properties"
@@ -98,16 +100,20 @@ def read_pptx(content: bytes) -> Document:
         title, date = _stated(file)
     except (PythonPptxError, *_DAMAGED) as error:
         raise Unreadable("damaged", one_line(str(error))) from error
-    counts = running([block.text for block in slide if not block.level and block.text] for slide in slides)
+    counts = running([block.text for block in slide if _may_be_a_footer(block)] for slide in slides)
     every = [block for slide in slides for block in slide]
-    blocks = [block for block in every if block.level or form(block.text) not in counts]
-    lines = (block.text for block in every if not block.level and form(block.text) in counts)
-    removed = list(removed_lines(lines, counts))
+    footers = [_may_be_a_footer(block) and form(block.text) in counts for block in every]
+    blocks = [block for block, is_footer in zip(every, footers, strict=True) if not is_footer]
+    removed = list(removed_lines((block.text for block in compress(every, footers)), counts))
     if title and title != UNNAMED:
         return Document(title, [Block(title, level=1), *blocks], removed, date)
     return Document(
         every[0].text if every else None, [Block(block.text, 1) for block in every[:1]] + blocks[1:], removed, date
     )
+
+
+def _may_be_a_footer(block: Block) -> bool:
+    return not block.level and 0 < len(block.text) <= LONGEST_FOOTER and "\n" not in block.text
 
 
 def _of_slide(slide: Any, number: int) -> Iterator[Block]:
