@@ -96,7 +96,7 @@ def test_chinese_share_worked_by_hand() -> None:
 
 @pytest.mark.slow
 def test_the_english_model_refuses_chinese_with_advice(bert: SentenceBert) -> None:
-    with pytest.raises(UnreadableLanguageError, match=r"reads en, but text 1 \('水在.*Chinese: 80%.*lexically"):
+    with pytest.raises(UnreadableLanguageError, match=r"reads en, but text 1 is Chinese: 80%.*lexically"):
         bert.embed(["Water boils.", "水在100°C沸腾。"])
 
 

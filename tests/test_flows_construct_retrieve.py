@@ -120,9 +120,9 @@ def test_an_empty_collection_ranks_nothing() -> None:
 
 @pytest.mark.slow
 def test_a_language_that_the_model_does_not_read_is_refused_with_its_place(dense: DenseIndex) -> None:
-    with pytest.raises(UnreadableLanguageError, match=r"^passage 1 \('水在.*BM25"):
+    with pytest.raises(UnreadableLanguageError, match=r"^passage 1 is in a language.*BM25"):
         DenseIndex([FACTS[0], CHINESE[1]], SentenceBert())
-    with pytest.raises(UnreadableLanguageError, match=r"^query 0 \('水在"):
+    with pytest.raises(UnreadableLanguageError, match=r"^query 0 is in a language"):
         dense.rank([CHINESE[1]], 1)
 
 

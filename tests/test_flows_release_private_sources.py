@@ -21,6 +21,7 @@ from flows.release.private_sources import PrivateSources
 from flows.release.version import Prepared
 from schemas.base import texts_in
 from schemas.errors import Failed, WrongInput
+from tests.builds import touchstone, write_config
 from tests.saying import contents, released
 from tests.toy import run_all
 
@@ -71,6 +72,11 @@ def texts(folder: Path, config: str = "saying-lines") -> set[str]:
 
 def beside(made: Prepared) -> Path:
     return made.folder.parent / "private" / made.version
+
+
+def packaged_rows(name: str) -> list[dict[str, Any]]:
+    path = Path(__file__).resolve().parent.parent / "data" / "samples" / name
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def words(text: str) -> str:
@@ -269,3 +275,35 @@ def test_the_preview_of_a_rebuild_says_what_the_release_will(tmp_path: Path) -> 
     done = released(open_built(tmp_path / "out"))
     assert (told.version, told.private) == (done.version, done.private)
     assert len(done.private) == 2
+
+
+# ---- what goes to a terminal, and so to a log ----
+
+
+def test_an_error_in_a_private_source_shows_nothing_of_it(tmp_path: Path) -> None:
+    line = json.dumps({"text": [PRIVATE[0]], "id": "a", PRIVATE[1]: 1})
+    (tmp_path / "closed.jsonl").write_text(line + "\n")
+    for private, shown in (([], True), (["closed.jsonl"], False)):
+        configure(tmp_path, ["closed.jsonl"], private)
+        for fields in ({"text": "text"}, {"text": "Our reserve is under the old mil"}):
+            config = json.loads((tmp_path / "config.yaml").read_text())
+            spec = {**config["families"]["saying"]["sources"][0], "fields": fields}
+            families = {"uraq": {"statements": 1, "statements_from": spec}}
+            (tmp_path / "mine.yaml").write_text(json.dumps({**config, "families": families}))
+            done = touchstone("run", "mine.yaml", "--debug", folder=tmp_path)
+            assert done.returncode == 2, done.stderr
+            assert "closed.jsonl: line 1: expected" in done.stderr
+            assert (PRIVATE[0][:20] in done.stderr or PRIVATE[1] in done.stderr) == shown, done.stderr
+
+
+def test_a_build_with_a_private_source_prints_none_of_its_items(tmp_path: Path) -> None:
+    rows = packaged_rows("questions.jsonl")[:30]
+    (tmp_path / "closed.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    for private in (False, True):
+        spec = {"format": "jsonl", "path": "closed.jsonl"} | ({"private": True} if private else {})
+        reeval = {"seeds": "all", "entailment": "off", "parts": ["category1"], "sources": [spec]}
+        done = touchstone("run", write_config(tmp_path, families={"reeval": reeval}), folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert ("one item" in done.stdout) != private
+        said = words(done.stdout + done.stderr)
+        assert any(words(row["question"])[:40] in said for row in rows) != private

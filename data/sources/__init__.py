@@ -107,6 +107,8 @@ DATA_SETS = {
 }
 """Format -> the data set that it is named after, whose it is, and where it is. A file in the format may be of another
 and have another licence: XQuAD and CMRC 2018 have the format of SQuAD."""
+FOUND = ", found "
+"""Before what an error says is there in place of what was expected."""
 AT_ONCE = 256
 """Entries that are read together: their ids and texts are looked up at once."""
 MAPPED = frozenset({"jsonl", "csv", "parquet", "hub"})
@@ -128,10 +130,10 @@ def check_source(spec: SourceSpec, shape: type) -> None:
     elif spec.format != "hub" and not Path(spec.path).is_file():
         raise SourceError(f"{spec.path}: {NO_SUCH_FILE}")
     elif spec.format in MAPPED and spec.format != "hub":
-        with _naming_the_url(spec):
+        with _retold(spec):
             next(_reader(spec, shape)(spec), None)
     elif spec.format == "book":
-        with _naming_the_url(spec):
+        with _retold(spec):
             book.refuse_html(spec)
 
 
@@ -147,7 +149,7 @@ def read_source(spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], No
     reader = _reader(spec, shape)
     spec = spec.at_hand
     door = _Door(spec, shape, refuse)
-    with _naming_the_url(spec):
+    with _retold(spec):
         entries = reader(spec)
         while some := list(islice(entries, door.wanted)):
             yield from door.admit(some)
@@ -156,14 +158,22 @@ def read_source(spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], No
 
 
 @contextmanager
-def _naming_the_url(spec: SourceSpec) -> Iterator[None]:
-    """Make errors in the copy of a URL name the URL, not the copy."""
+def _retold(spec: SourceSpec) -> Iterator[None]:
+    """Make errors in the copy of a URL name the URL, and errors in a private source show nothing that stands there."""
     try:
         yield
     except SourceError as error:
-        if spec.url is None:
+        message = str(error)
+        if spec.url is not None:
+            message = message.replace(spec.path, without_query(spec.url))
+        if spec.private and FOUND in message:
+            expected = message.partition(FOUND)[0]
+            message = (
+                f"{expected}; what is there is not shown, as the source is private: correct row or fields"
+            )
+        if message == str(error):
             raise
-        raise SourceError(str(error).replace(spec.path, without_query(spec.url))) from error
+        raise SourceError(message) from (None if spec.private else error)
 
 
 def name_of(spec: SourceSpec) -> str:

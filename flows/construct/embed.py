@@ -147,7 +147,7 @@ class SentenceBert:
         for number, text in enumerate(texts):
             if not self.reads(text):
                 raise UnreadableLanguageError(
-                    f"{self.model} reads {', '.join(self.languages)}, but text {number} ({_shortened(text)!r}) is "
+                    f"{self.model} reads {', '.join(self.languages)}, but text {number} is "
                     f"Chinese: {chinese_share(text):.0%} of its letters are Han characters; set the embedder to a "
                     'sentence-transformers model that reads "zh", or compare these texts lexically'
                 )
@@ -165,10 +165,6 @@ class SentenceBert:
 
 def _sentence_bert(model: str, languages: tuple[str, ...], device: str) -> SentenceBert:
     return SentenceBert(model, languages, device=device)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 40 else text[:39] + "…"
 
 
 def check_weights(weights: Path) -> None:

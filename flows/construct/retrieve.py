@@ -145,7 +145,7 @@ def _embedded(texts: Sequence[str], embedder: Embedder, what: str) -> FloatMatri
     for number, text in enumerate(texts):
         if not embedder.reads(text):
             raise UnreadableLanguageError(
-                f"{what} {number} ({text[:40]!r}) is in a language that {embedder.name} does not read; set the "
+                f"{what} {number} is in a language that {embedder.name} does not read; set the "
                 "embedder to a model that reads it, or rank by words (BM25)"
             )
     return embedder.embed(texts) if texts else np.empty((0, 0), np.float32)

@@ -65,5 +65,17 @@ def sources_of(settings: FamilySettings, names: Iterable[str]) -> Iterator[tuple
             yield from _numbered(name, value or ())
 
 
+def sources_in(value: Any) -> Iterator[SourceSpec]:
+    """Yield all sources in settings, however deep."""
+    if isinstance(value, SourceSpec):
+        yield value
+    elif isinstance(value, BaseModel):
+        yield from sources_in([getattr(value, name) for name in type(value).model_fields])
+    elif isinstance(value, Mapping):
+        yield from sources_in(list(value.values()))
+    elif isinstance(value, list | tuple):
+        yield from (spec for inner in value for spec in sources_in(inner))
+
+
 def _numbered(name: str, specs: Iterable[SourceSpec]) -> Iterator[tuple[str, SourceSpec]]:
     return ((f"{name}[{place}]", spec) for place, spec in enumerate(specs))

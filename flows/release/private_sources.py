@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel
 
 from data.seen import Hashes, place_of, sorted_hashes
 from data.sources import PART, SourceError, SourceSpec, documents, name_of
+from flows.construct.settings import sources_in
 from flows.project.project import Project
 from flows.release.private_records import Resting, has_parent, named, rows_of, source_records
 from flows.release.private_runs import PrivateRuns
@@ -146,8 +146,8 @@ def _marked(project: Project) -> list[SourceSpec]:
 
     Raises `WrongInput` if the build did not read just these: what its rows rest on would not be known.
     """
-    now = list(_sources(project.settings_now))
-    built = list(_sources({name: family.settings for name, family in project.build.families.items()}))
+    now = list(sources_in(project.settings_now))
+    built = list(sources_in([family.settings for family in project.build.families.values()]))
     marked = [spec for spec in now if spec.private]
     advice = f"`touchstone run {project.config_path} --out {project.out}`, then release"
     for spec in marked:
@@ -165,18 +165,6 @@ def _marked(project: Project) -> list[SourceSpec]:
             raise WrongInput(f"{project.config_path}: {names}: is private, and has changed since it was read; {advice}")
     private = {file for spec in marked for file in _files(spec)}
     return [*marked, *(spec for spec in now if not spec.private and not private.isdisjoint(_files(spec)))]
-
-
-def _sources(value: Any) -> Iterator[SourceSpec]:
-    """Yield all sources in settings, however deep."""
-    if isinstance(value, SourceSpec):
-        yield value
-    elif isinstance(value, BaseModel):
-        yield from _sources([getattr(value, name) for name in type(value).model_fields])
-    elif isinstance(value, Mapping):
-        yield from _sources(list(value.values()))
-    elif isinstance(value, list | tuple):
-        yield from (spec for inner in value for spec in _sources(inner))
 
 
 def _source(values: Mapping[str, Any]) -> SourceSpec | None:

@@ -194,6 +194,8 @@ def _prepare(
         number = bumped(before.manifest.version, "patch")
     held_back = {config.rows.name: config.rows.held_back for config in configs}
     faults = tuple(fault for part in gated for fault in part.faults)
+    if sources:  # what is printed may go to a log
+        faults = tuple(f"{fault.partition(': ')[0]}: a fault, which `touchstone verify` tells" for fault in faults)
     told = private_in_words(sources, [config.rows for config in configs], earlier)
     if number is None:
         assert before is not None

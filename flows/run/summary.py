@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from flows.construct.settings import sources_in
 from flows.families import load_family
 from flows.llm.endpoint_settings import HOSTED
 from flows.llm.rules import RulesSettings
@@ -27,7 +28,12 @@ DEFAULT_OUT = Path("out")
 
 
 def one_item(project: Project) -> str | None:
-    """Return an item from the middle of the part of the first family that a person would read first."""
+    """Return an item from the middle of the part of the first family that a person would read first.
+
+    None if a source is private: what a build prints may go to a log.
+    """
+    if any(spec.private for spec in sources_in(project.config.families)):
+        return None
     family, _ = next(project.build.parts())
     parts = [part.name for other, part in project.build.parts() if other is family]
     items = project.build.accepted(family.name, family.reads if family.reads in parts else parts[-1])
