@@ -27,7 +27,8 @@ from flows.families.refutebench.rubric import (
     tasks,
 )
 from flows.llm.model import Text
-from flows.project.output_files import open_built, remember, write_output_files, write_report
+from flows.project.build_report import write_report
+from flows.project.output_files import open_built, remember, write_output_files
 from flows.project.project import Project, read_verdicts
 from flows.release.gate import gate
 from flows.release.version import prepare

@@ -13,11 +13,12 @@ import pytest
 
 from data.publish.folder import CARD, read_release
 from data.publish.merge import OWN_END
+from flows.project.build_report import write_report
 from flows.project.output_files import open_built, remember, write_output_files
+from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
 from flows.rebuild.preview import preview
 from flows.release.private_leaks import refuse_leaks
-from flows.release.private_sources import PrivateSources
 from flows.release.version import Prepared
 from schemas.base import texts_in
 from schemas.errors import Failed, WrongInput
@@ -109,6 +110,8 @@ def test_rows_of_a_private_source_lie_beside_the_private_ones(tmp_path: Path) ->
     }
     assert counts == {"saying-lines": (3, 3, 3), "saying-shadows": (3, 3, 3)}
     assert made.private == ["not published, but beside the private rows: 6 rows of private sources (closed.jsonl)"]
+    report = write_report(Project(tmp_path / "a" / "config.yaml", tmp_path / "a" / "out")).read_text(encoding="utf-8")
+    assert report.count("3 rows of private sources: no release publishes them") == 2
     alone = released(build(tmp_path / "b", {"open.jsonl": PUBLIC})).folder
     for path in ("data/saying-lines/test.parquet", "data/saying-shadows/test.parquet"):
         assert (made.folder / path).read_bytes() == (alone / path).read_bytes()

@@ -29,8 +29,9 @@ from flows.families.lveval import FAMILY as LVEVAL
 from flows.families.uraq import FAMILY as URAQ
 from flows.families.uraq.view import view
 from flows.llm.rules import Rules
+from flows.project.build_report import write_report
 from flows.project.models import rules_of
-from flows.project.output_files import NoBuild, write_output_files, write_report
+from flows.project.output_files import NoBuild, write_output_files
 from flows.project.project import Project
 from flows.report.bins import binned, median, nice, ticks
 from flows.report.page import chart_view, in_reading_order, report_page

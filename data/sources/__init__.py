@@ -168,9 +168,7 @@ def _retold(spec: SourceSpec) -> Iterator[None]:
             message = message.replace(spec.path, without_query(spec.url))
         if spec.private and FOUND in message:
             expected = message.partition(FOUND)[0]
-            message = (
-                f"{expected}; what is there is not shown, as the source is private: correct row or fields"
-            )
+            message = f"{expected}; what is there is not shown, as the source is private: correct row or fields"
         if message == str(error):
             raise
         raise SourceError(message) from (None if spec.private else error)

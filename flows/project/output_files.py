@@ -126,17 +126,6 @@ def last_manifest(out: Path) -> BuildManifest | None:
         return None
 
 
-def write_report(project: Project) -> Path:
-    """Write `report.html` for the build in the project's output folder. Raises `NoBuild`."""
-    from flows.report.page import report_page  # imports pandas, which is needed only if something is new
-
-    manifest = read_manifest(project.out)
-    beside = PEOPLE_REPORT if (project.out / PEOPLE_REPORT).exists() else None
-    path = project.out / REPORT
-    Store(str(project.out)).write(str(path.resolve()), report_page(project.build, manifest, beside).encode())
-    return path
-
-
 def remember(project: Project) -> None:
     """Note in the output folder what it was built from, and in the current folder that this build was the last."""
     note = BuildNote(

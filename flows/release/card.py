@@ -45,11 +45,11 @@ from flows.families import citation
 from flows.llm.rules import Rules
 from flows.project.annotation_settings import PERSON
 from flows.project.output_files import PACKAGE
+from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
 from flows.project.settings import sample_path
 from flows.release.contamination import RowTexts, contamination_of
 from flows.release.gate import Gated
-from flows.release.private_sources import PrivateSources
 from flows.release.rows import GatheredConfig, line_sources, single_configs
 from flows.report.plots import agreement_plot, plots_of
 from flows.report.records import charts_of

@@ -8,9 +8,9 @@ from data.sources.fingerprint import source_fingerprint
 from data.sources.spec import ATTRIBUTION
 from flows.construct.stages import FamilyBuild
 from flows.project.output_files import PACKAGE
+from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
 from flows.release.baselines import evaluations_of
-from flows.release.private_sources import PrivateSources
 from flows.release.scorers import shipped_scorer
 from schemas.base import content_hash
 from schemas.manifest import BuildManifest

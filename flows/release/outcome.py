@@ -7,11 +7,11 @@ from data.publish.check import damage_of
 from data.publish.edits import Branch
 from data.publish.folder import read_release
 from flows.project.output_files import open_built
+from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
 from flows.project.released import note_release
 from flows.project.settings import load_config
 from flows.release.private_leaks import refuse_leaks
-from flows.release.private_sources import PrivateSources
 from flows.release.ready import check_release
 from flows.release.version import RELEASES, Prepared, look_at, prepare, versions_in
 from schemas.base import visible
@@ -73,6 +73,8 @@ def _publish(project: Project, prepared: Prepared, repo: str | None, branch: Bra
             f"{prepared.folder}: {visible(fault)}; nothing was published: remove this folder, and release again"
         )
     if not is_published:
-        refuse_leaks(PrivateSources(project), prepared.folder)  # people may have edited it since it was made
+        refuse_leaks(
+            PrivateSources.to_be_released(project), prepared.folder
+        )  # people may have edited it since it was made
     done = publish(prepared.folder, repo, prepared.version, message=f"Version {prepared.version}")
     return Outcome(prepared, done.url, published=done.new)

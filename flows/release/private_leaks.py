@@ -10,7 +10,7 @@ from data.publish.reading import opened, read_batches
 from data.publish.row_keys import keys_in
 from data.publish.rows import ReleasedRows
 from data.seen import Hashes, place_of
-from flows.release.private_sources import PrivateSources
+from flows.project.private_sources import PrivateSources
 from schemas.base import counted, visible
 from schemas.errors import Failed
 from schemas.release import ReleasedConfig

@@ -12,11 +12,11 @@ from data.publish.licences import undetermined, unknown
 from data.publish.reading import read_batches
 from data.sources.pins import Pins, lock_of
 from flows.project.output_files import accepted_files
+from flows.project.private_sources import PrivateSources
 from flows.project.project import COPIES, Project
 from flows.project.settings import load_config
 from flows.release.gate import needs_people
 from flows.release.private_share import PrivateShare
-from flows.release.private_sources import PrivateSources
 from flows.release.rows import (
     config_name,
     line_sources,
@@ -113,7 +113,7 @@ def _licences_of_rows(project: Project, *, allow_unreviewed: bool) -> Sequence[s
 
     A licence that is declared for a configuration that there is not is a problem all the same.
     """
-    private = PrivateSources(project)
+    private = PrivateSources.to_be_released(project)
     sources: dict[str, set[SourceRef]] = {}
     may_go_out: set[str] = set()
     for family, part in project.build.parts():

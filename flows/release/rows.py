@@ -23,10 +23,10 @@ from flows.construct.engine import Family, Part
 from flows.construct.part_sources import original_sources, origins
 from flows.construct.reviewed import reviewed_keys
 from flows.project.output_files import accepted_files
+from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
 from flows.release.gate import REJECTED, Gated, gate
 from flows.release.private_share import OF_PRIVATE_SOURCES
-from flows.release.private_sources import PrivateSources
 from schemas.base import HASH_LENGTH, SourceRef, canonical_json
 
 MOST_NAMED = 2**18

@@ -24,6 +24,7 @@ from data.publish.merge import WITH_VERSION, merge_metadata, read_card
 from data.publish.version_number import FIRST_VERSION, bumped, is_version, parsed_version
 from data.whole_file import write_whole
 from flows.project.locks import locked
+from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
 from flows.release.baselines import baselines_of
 from flows.release.card import card_facts
@@ -31,7 +32,6 @@ from flows.release.gate import Gated, check_current
 from flows.release.inputs import inputs_of
 from flows.release.private_leaks import private_in_words, refuse_leaks, without_leaks
 from flows.release.private_share import PrivateShare
-from flows.release.private_sources import PrivateSources
 from flows.release.rows import GatheredConfig, look_through, write_configs, write_verification_inputs
 from flows.release.scorers import write_scorers
 from flows.release.verification import prove
@@ -163,7 +163,7 @@ def _prepare(
     as_before = is_as_before(before, allow_unreviewed)
     allowed = bool(allow_unreviewed or as_before)
     private = PrivateShare.opened(project.config.release.held_out, to / PRIVATE, earlier)
-    sources = PrivateSources(project)
+    sources = PrivateSources.to_be_released(project)
     edits = edits_of(before, branch)
     inputs = inputs_of(project, repo, edits, sources, allow_unreviewed=allowed)
     is_same = before is not None and before.manifest.inputs == inputs and version in (None, before.manifest.version)

@@ -1,6 +1,6 @@
 """The head of the page, its notes, and the cost of the prompts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from flows.construct.engine import Family
 from flows.report.funnel import step_label
@@ -31,8 +31,13 @@ def facts(manifest: BuildManifest, makers: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def notes(manifest: BuildManifest, makers: Sequence[str], asks: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return (subject, note) of what a reader should know first. `asks` names the parts that ask people."""
+def notes(
+    manifest: BuildManifest, makers: Sequence[str], asks: Iterable[tuple[str, str]], private: Mapping[str, int]
+) -> list[tuple[str, str]]:
+    """Return (subject, note) of what a reader should know first.
+
+    `asks` names the parts that ask people, `private` has the number of rows of private sources by part.
+    """
     first: list[tuple[str, str]] = []
     if manifest.limit is not None:
         first.append(("pilot", f"drawn from each source: {counted(manifest.limit, 'record')} only, to try things out"))
@@ -48,6 +53,10 @@ def notes(manifest: BuildManifest, makers: Sequence[str], asks: Iterable[tuple[s
         if part is not None and part.sifted > part.reviewed:
             reviewed = f"{part.reviewed:,} of {part.sifted:,}" if part.reviewed else f"none of {part.sifted:,}"
             first.append((f"{family} {name}", f"people have reviewed {reviewed} records"))
+    for name, rows in private.items():
+        first.append(
+            (name.replace("-", " ", 1), f"{counted(rows, 'row')} of private sources: no release publishes them")
+        )
     return [*first, *stage_notes(manifest.parts), *cut_off_notes(manifest.parts)]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 
 import yaml
 from markupsafe import Markup
@@ -82,8 +83,12 @@ class PartView:
     """(id, view)."""
 
 
-def report_page(build: Build, manifest: BuildManifest, people: str | None = None) -> str:
+def report_page(
+    build: Build, manifest: BuildManifest, people: str | None = None, private: Mapping[str, int] = MappingProxyType({})
+) -> str:
     """Return the report as HTML, with a link to the page `people` on people's work.
+
+    `private` has, by part (`uraq-items`), how many of its rows a release will keep out for their private sources.
 
     The same build gives the same page, except for its usage.
     """
@@ -108,7 +113,7 @@ def report_page(build: Build, manifest: BuildManifest, people: str | None = None
         manifest=manifest,
         lede=lede(chosen.family for chosen in build.families.values()),
         facts=facts(manifest, makers),
-        notes=notes(manifest, makers, asking),
+        notes=notes(manifest, makers, asking, private),
         parts=[_part(build, summary, family, part, opened, examples) for family, part, summary in parts],
         cost=[
             (part, stage, prompt, usage)

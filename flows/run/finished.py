@@ -5,9 +5,10 @@ from pathlib import Path
 
 from flows.construct.progress import ProgressListener
 from flows.prefect_server.embedded import API
+from flows.project.build_report import write_report
 from flows.project.gc import note_build
 from flows.project.locks import building
-from flows.project.output_files import REPORT, remember, write_output_files, write_report
+from flows.project.output_files import REPORT, remember, write_output_files
 from flows.project.project import Project
 from schemas.manifest import BuildManifest
 

@@ -48,7 +48,7 @@ from pydantic import SecretStr, ValidationError
 
 from flows.annotate.flow import pull_flow, push_flow
 from flows.prefect_server.flow_runs import LEFT_OVER_AT_ONCE, RUN_TAG, mark_crashed, runs_in
-from flows.project.output_files import write_report
+from flows.project.build_report import write_report
 from flows.project.project import Project
 from flows.project.settings import Config, load_config
 from flows.rebuild.flow import rebuild as rebuild_once

@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from flows.release.private_runs import RUN, SHORTEST, PrivateRuns
+from flows.project.private_runs import RUN, SHORTEST, PrivateRuns
 
 ENGLISH = "The strong room of the mill opens with the number four seven one one. Nobody knows that yet."
 CHINESE = "备用钥匙放在港口办公室三楼的蓝色铁盒里，只有馆长知道。密码是蓝色鲸鱼。"

@@ -11,6 +11,7 @@ Sources are told apart by the names that provenance has for them: of two sources
 
 import contextlib
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,9 +22,9 @@ import numpy as np
 from data.seen import Hashes, place_of, sorted_hashes
 from data.sources import PART, SourceError, SourceSpec, documents, name_of
 from flows.construct.settings import sources_in
+from flows.project.private_records import Resting, has_parent, named, rows_of, source_records
+from flows.project.private_runs import PrivateRuns
 from flows.project.project import Project
-from flows.release.private_records import Resting, has_parent, named, rows_of, source_records
-from flows.release.private_runs import PrivateRuns
 from schemas.base import texts_in
 from schemas.errors import WrongInput
 
@@ -39,13 +40,22 @@ class PrivateSources:
     """The private sources of a finished build, as its configuration marks them now."""
 
     def __init__(self, project: Project) -> None:
-        """Raises `WrongInput` if a private source stands in the build alone, or in the configuration alone."""
         self._project = project
         marked = _marked(project)
         self._parts = frozenset(spec.path for spec in marked if spec.format == PART)
         self._names = frozenset(name_of(spec) for spec in marked if spec.format != PART)
         self.names: Sequence[str] = sorted(self._names | self._parts)
         """The names that provenance has for private sources, and those of parts that are private sources."""
+
+    @classmethod
+    def to_be_released(cls, project: Project) -> "PrivateSources":
+        """Return those of a build that is to be released.
+
+        Raises `WrongInput` if the build did not read just these, as they are now: what its rows rest on would not be
+        known.
+        """
+        _check_as_read(project)
+        return cls(project)
 
     def __bool__(self) -> bool:
         return bool(self.names)
@@ -88,6 +98,15 @@ class PrivateSources:
                     private.append(int(row["id"], 16))
             ids = np.union1d(ids, np.asarray(private, np.uint64))
         return np.sort(np.asarray(keys, np.uint64))
+
+    def rows_by_part(self) -> Mapping[str, int]:
+        """Return, of the parts that a release has rows of, how many are private; parts without any are left out."""
+        counts = Counter[str]()
+        for family, part in self._project.build.parts() if self else ():
+            if part.released is not None:
+                keys = (row["key"] for row in rows_of(self._project, family, part, ["key"]))
+                counts[f"{family.name}-{part.name}"] = sum(place_of(key, self.rows) is not None for key in keys)
+        return +counts
 
     def hidden(self, settings: Any) -> Any:
         """Return settings as JSON values with nothing of private sources but what is read from them."""
@@ -142,29 +161,31 @@ def _texts(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _marked(project: Project) -> list[SourceSpec]:
-    """Return the sources that the configuration marks as private, and those that read one of their files.
+    """Return the sources that the configuration marks as private, and those that read one of their files."""
+    now = list(sources_in(project.settings_now))
+    marked = [spec for spec in now if spec.private]
+    private = {file for spec in marked for file in _files(spec)}
+    return [*marked, *(spec for spec in now if not spec.private and not private.isdisjoint(_files(spec)))]
 
-    Raises `WrongInput` if the build did not read just these: what its rows rest on would not be known.
-    """
+
+def _check_as_read(project: Project) -> None:
+    """Raise `WrongInput` if the build did not read just the private sources that the configuration has now."""
     now = list(sources_in(project.settings_now))
     built = list(sources_in([family.settings for family in project.build.families.values()]))
-    marked = [spec for spec in now if spec.private]
+    read_privately = {_read_as(spec) for spec in now if spec.private}
     advice = f"`touchstone run {project.config_path} --out {project.out}`, then release"
-    for spec in marked:
-        if _read_as(spec) not in map(_read_as, built):
+    for spec in now:
+        if spec.private and _read_as(spec) not in map(_read_as, built):
             raise WrongInput(f"{project.config_path}: {spec.name}: is private, and is not in this build; {advice}")
     for spec in built:
         if spec.private and _read_as(spec) not in map(_read_as, now):
             raise WrongInput(f"{project.config_path}: {spec.name}: was private, and is not named any more; {advice}")
-    read_privately = {_read_as(spec) for spec in marked}
     for family, part in project.build.parts():
         specs = [spec for _, spec in project.build.named_sources(family, part)]
         stage = project.build.stages(family, part)[0]
         if not read_privately.isdisjoint(map(_read_as, specs)) and not project.build.is_as_read(stage):
             names = ", ".join(sorted({spec.name for spec in specs if _read_as(spec) in read_privately}))
             raise WrongInput(f"{project.config_path}: {names}: is private, and has changed since it was read; {advice}")
-    private = {file for spec in marked for file in _files(spec)}
-    return [*marked, *(spec for spec in now if not spec.private and not private.isdisjoint(_files(spec)))]
 
 
 def _source(values: Mapping[str, Any]) -> SourceSpec | None:
