@@ -188,6 +188,33 @@ def test_what_is_not_known_to_be_as_it_was_read_is_not_released(tmp_path: Path) 
     assert texts(released(open_built(tmp_path / "out")).folder) == set(PUBLIC)
 
 
+def test_a_file_that_is_private_in_one_place_is_private_in_all(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    for name, lines in {"open.jsonl": [*PUBLIC, "Gull"], "notes/closed.jsonl": PRIVATE}.items():
+        rows = (json.dumps({"text": line, "id": line[:20]}) for line in lines)
+        (tmp_path / name).write_text("".join(f"{row}\n" for row in rows))
+    configure(tmp_path, ["open.jsonl", "notes/closed.jsonl"], ["notes/closed.jsonl"])
+    config = json.loads((tmp_path / "config.yaml").read_text())
+    settings = config["families"]["saying"]
+    settings |= {"parts": ["shadows", "echoes"], "words": [{**spec, "private": False} for spec in settings["sources"]]}
+    (tmp_path / "config.yaml").write_text(json.dumps(config))
+    made = released(built(tmp_path), allow_unreviewed=True)
+    assert texts(made.folder, "saying-once") == {"Gull"}  # the only words in these lines
+    assert texts(beside(made), "saying-once") == {"Falcon"}
+    assert found(made.folder, *PRIVATE) == []
+
+
+def test_a_file_in_a_private_folder_is_private_by_itself_too(tmp_path: Path) -> None:
+    for name in ("manual.md", "leaflet.md"):
+        (tmp_path / "handbook").mkdir(exist_ok=True)
+        (tmp_path / "handbook" / name).write_text("Text.")
+    folder, file = ({"format": "documents", "path": path} for path in ("handbook/**", "handbook/manual.md"))
+    other = {"format": "documents", "path": "samples/*.md"}
+    families = {"documents": {"sources": [{**folder, "private": True}]}, "reeval": {"passages": [file, other]}}
+    config = write_config(tmp_path, families=families)
+    assert PrivateSources(Project(config, tmp_path / "out")).names == ["handbook/**", "manual.md"]
+
+
 # ---- the proof ----
 
 
@@ -241,7 +268,7 @@ def test_a_public_row_that_a_fault_gave_a_private_sentence_is_not_published(tmp_
     table = pq.read_table(path)
     rows = table.to_pylist()
     place = next(n for n, row in enumerate(rows) if row["text"] == PUBLIC[1])
-    rows[place]["notes"] = [("seen", "we know: OUR RESERVE is under the old mill")]
+    rows[place]["notes"] = [("we know: OUR RESERVE is under the old mill", "seen")]
     pq.write_table(pa.Table.from_pylist(rows, table.schema), path)
     made = released(project)
     assert texts(made.folder) == {PUBLIC[0], PUBLIC[2]}

@@ -66,7 +66,7 @@ class PrivateSources:
 
     def source_of(self, row: Mapping[str, Any]) -> str | None:
         """Return a private source that a row names or shows text of; None if there is none."""
-        return self.named_by(row) or self.shown_in(texts_in(row))
+        return self.named_by(row) or self.shown_in(_all_texts(row))
 
     def shown_in(self, texts: Iterable[str]) -> str | None:
         """Return the private source of which one of the texts shows a run; None if none does."""
@@ -92,7 +92,7 @@ class PrivateSources:
                 if (
                     place_of(row["key"], self._resting.keys) is not None
                     or has_parent(row, ids)
-                    or self.shown_in(texts_in(row)) is not None
+                    or self.shown_in(_all_texts(row)) is not None
                 ):
                     keys.append(int(row["key"], 16))
                     private.append(int(row["id"], 16))
@@ -158,6 +158,17 @@ def _texts(values: Mapping[str, Any]) -> Iterator[str]:
     for value in (value for name, value in values.items() if name not in NAMES):
         for inner in value if isinstance(value, list) else [value]:
             yield from _texts(inner) if isinstance(inner, Mapping) else texts_in(inner)
+
+
+def _all_texts(value: object) -> Iterator[str]:
+    """Yield every text in a value, and every key."""
+    if isinstance(value, Mapping):
+        yield from map(str, value)
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        yield from (text for inner in value for text in _all_texts(inner))
+    else:
+        yield from texts_in(value)
 
 
 def _marked(project: Project) -> list[SourceSpec]:
