@@ -137,3 +137,33 @@ def test_nothing_private_is_public_and_both_sides_are_proved(tmp_path: Path) -> 
         proof = touchstone("verify", "release", place, folder=folder)
         assert proof.returncode == 0, proof.stdout + proof.stderr
         assert "cannot be proved" not in proof.stdout
+
+
+def test_what_is_said_in_all_dialogues_makes_none_of_them_private(tmp_path: Path) -> None:
+    for name in ("articles.jsonl", "posts.jsonl"):
+        shutil.copy(SAMPLES / name, tmp_path)
+    articles = (tmp_path / "articles.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "closed.jsonl").write_text("".join(articles[6:]), encoding="utf-8")
+    (tmp_path / "articles.jsonl").write_text("".join(articles[:6]), encoding="utf-8")
+    texts = [
+        {"format": "jsonl", "path": "articles.jsonl"},
+        {"format": "jsonl", "path": "closed.jsonl", "private": True},
+    ]
+    posts = [{"format": "jsonl", "path": "posts.jsonl", "fields": {"post": "post"}}]
+    sources = {"summarisation": texts, "writing": posts}
+    config = write_config(
+        tmp_path,
+        models={"default": {"provider": "rules"}, "attentive": {"provider": "rules"}},
+        families={"refutebench": {"evaluated": ["attentive"], "seeds_per_task": 4, "style": [], "sources": sources}},
+        release={"licence": "CC0-1.0"},
+    )
+    assert touchstone("run", config, "--out", "out", folder=tmp_path).returncode == 0
+    done = touchstone("release", "--out", "out", "--allow-unreviewed", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for place, private in (("1.0.0", False), ("private/1.0.0", True)):
+        for name in ("seeds", "dialogues", "ratings"):
+            path = tmp_path / "out" / "releases" / place / "data" / f"refutebench-{name}" / "test.parquet"
+            rows = pq.read_table(path, columns=["provenance"]).to_pylist()
+            assert rows
+            named = [{source["source"] for source in row["provenance"]["sources"]} for row in rows]
+            assert {"closed.jsonl" in names for names in named} == {private}, (place, name)

@@ -3,8 +3,8 @@
 A source is marked `private: true`. A record rests on it if its provenance names it, or one of its parents rests on it.
 A row is private if it rests on a private source, is made of a private row, or shows a run of words of a private text
 (`private_runs.py`). Private texts are those of the source records that rest on a private source, and of such rows of
-the parts that steps mix into others' rows (`Part.uses`). The texts of all other source records are public, and so is
-what Touchstone ships.
+the parts that steps mix into others' rows (`Part.uses`): what a model made of a private text is private as well. The
+texts of all other source records are public, and so is what Touchstone ships.
 
 Sources are told apart by the names that provenance has for them: of two sources of one name both are private, or none.
 """
@@ -14,6 +14,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ class PrivateSources:
 
     def shown_in(self, texts: Iterable[str]) -> str | None:
         """Return the private source of which one of the texts shows a run; None if none does."""
-        places = (self.runs.source_in(text) for text in texts if self)
+        places = (runs.source_in(text) for text in texts for runs in self._runs)
         return next((self.names[place] for place in places if place is not None), None)
 
     def named_by(self, row: Mapping[str, Any]) -> str | None:
@@ -78,9 +79,18 @@ class PrivateSources:
         return named(row, self._names)
 
     @cached_property
-    def runs(self) -> PrivateRuns:
-        """The runs of words that private texts have, and no public one. Raises `Failed`."""
-        return PrivateRuns(self._private_texts() if self else (), self._public_texts())
+    def _runs(self) -> Sequence[PrivateRuns]:
+        """The runs of words that private sources alone have, and those of rows on them that no public row has either.
+
+        A public row of a part may show private text by a fault: so it does not make the text of a source public.
+        """
+        if not self:
+            return ()
+        in_parts = chain(self._public(), (text for _, text in self._in_parts(private=False)))
+        return (
+            PrivateRuns(self._in_sources(private=True), self._public()),
+            PrivateRuns(self._in_parts(private=True), in_parts),
+        )
 
     @cached_property
     def rows(self) -> Hashes:
@@ -125,17 +135,22 @@ class PrivateSources:
     def _resting(self) -> Resting:
         return Resting.of(self._project, self._names, self._parts)
 
-    def _private_texts(self) -> Iterator[tuple[int, str]]:
-        """Yield private texts, each with the place of its source among `names`."""
+    def _in_sources(self, *, private: bool) -> Iterator[tuple[int, str]]:
+        """Yield the texts of source records that rest on private sources, or of all others, each with its source."""
         for family, part in self._project.build.parts():
             for record in source_records(self._project, family, part):
-                if named(record, self._names) is not None or place_of(record.id, self._resting.ids) is not None:
+                rests = named(record, self._names) is not None or place_of(record.id, self._resting.ids) is not None
+                if rests == private:
                     values = record.model_dump(mode="json")
                     yield from ((self._place(values), text) for text in _texts(values))
+
+    def _in_parts(self, *, private: bool) -> Iterator[tuple[int, str]]:
+        """Yield the texts of such rows of the parts that are mixed into others' rows, and of private parts."""
+        for family, part in self._project.build.parts():
             name = f"{family.name}-{part.name}"
             is_mixed = name in self._parts or any(part.name in other.uses for other in family.parts)
             for row in rows_of(self._project, family, part) if is_mixed else ():
-                if place_of(row["key"], self._resting.keys) is not None:
+                if (place_of(row["key"], self._resting.keys) is not None) == private:
                     yield from ((self._place(row, name), text) for text in _texts(row))
 
     def _place(self, values: Mapping[str, Any], part: str = "") -> int:
@@ -143,11 +158,9 @@ class PrivateSources:
         name = named(values, self._names) or part
         return self.names.index(name) if name in self.names else 0
 
-    def _public_texts(self) -> Iterator[str]:
-        for family, part in self._project.build.parts():
-            for record in source_records(self._project, family, part):
-                if named(record, self._names) is None and place_of(record.id, self._resting.ids) is None:
-                    yield from _texts(record.model_dump(mode="json"))
+    def _public(self) -> Iterator[str]:
+        """Yield the texts of public sources, and those that Touchstone ships."""
+        yield from (text for _, text in self._in_sources(private=False))
         for path in (path for folder in SHIPPED for path in sorted((ROOT / folder).rglob("*"))):
             if path.suffix in ENDINGS:
                 yield path.read_text(encoding="utf-8")
