@@ -44,7 +44,6 @@ OF_THE_SERVER = "annotation/label_studio/page/"
 """It runs in Label Studio's environment."""
 LONGEST_MODULE, LONGEST_FUNCTION = 400, 60
 """Lines."""
-SHARED_ROOMS = ("flows/construct", "flows/language", "flows/llm", "flows/scoring", "flows/report")
 FLOORS = (
     {"flows.language", "schemas"},
     {"annotation", "data", "flows.llm", "flows.prefect_server", "flows.scoring"},
@@ -141,14 +140,11 @@ def test_no_imports_run_in_a_circle() -> None:
     assert not uses, sorted(uses)
 
 
-def test_a_family_imports_no_other_and_nothing_shared_imports_a_family() -> None:
+def test_only_a_family_imports_itself() -> None:
+    families = {path.split("/")[2] for path in syntax() if path.startswith("flows/families/") and path.count("/") > 2}
     for path, module in imports():
-        if not module.startswith("flows.families."):
-            continue
-        family = module.split(".")[2]
-        assert not path.startswith(SHARED_ROOMS), f"{path} imports {module}"
-        if path.startswith("flows/families/") and path.count("/") > 2:
-            assert path.split("/")[2] == family, f"{path} imports {module}"
+        if module.startswith("flows.families.") and (family := module.split(".")[2]) in families:
+            assert path.startswith(f"flows/families/{family}/"), f"{path} imports {module}"
 
 
 def test_only_the_composition_knows_the_rules() -> None:

@@ -7,8 +7,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from annotation.label_studio.sync import projects_of, tasks_of
 from tests.builds import ROOT, TOUCHSTONE, share_vectors
@@ -55,6 +57,14 @@ class Checkout:
         """Run a command, which succeeds; its output."""
         return self._output(run_forked([str(TOUCHSTONE), *arguments], self.folder, os.environ, timeout=300))
 
+    def proposed(self, data: str) -> dict[str, Any]:
+        """The families that `touchstone new` writes for some data."""
+        self.touchstone("new", data)
+        written = self.folder / "touchstone.yaml"
+        families: dict[str, Any] = yaml.safe_load(written.read_text(encoding="utf-8"))["families"]
+        written.unlink()
+        return families
+
     def edit(self, path: Path, old: str, new: str) -> None:
         """Change the product's code; the next command runs the new code."""
         text = path.read_text(encoding="utf-8")
@@ -83,6 +93,13 @@ def checkout(tmp_path: Path, label_studio: Served, monkeypatch: pytest.MonkeyPat
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_family_is_one_folder_and_one_schema_file(checkout: Checkout, label_studio: Served) -> None:
+    # It proposes itself for statements, and for those of a family that comes before it.
+    source = {"format": "jsonl", "path": "statements.jsonl", "fields": {"id": "id", "text": "text"}}
+    assert checkout.proposed("statements.jsonl") == {"misdate": {"sources": [source]}}
+    proposed = checkout.proposed(str(checkout.code / "data" / "samples" / "documents"))
+    assert [*proposed][-1] == "misdate", "after the family whose part it reads"
+    assert proposed["misdate"] == {"sources": [{"part": "documents-statements"}]}
+
     built = checkout.touchstone("run", "config.yaml", "--out", "out")
     assert "not one year" in built
     assert "In which year does this fall" in checkout.touchstone("show", "misdate-items", "--sample", "2")

@@ -67,12 +67,25 @@ def test_documents_give_the_families_that_read_their_questions(here: Path) -> No
     printed = new("handbook")
     assert "40 documents" in printed
     written = families()
+    assert [*written] == ["documents", "reeval", "lveval", "refutebench"], "first what the others read"
     assert written["documents"]["sources"] == [{"format": "documents", "path": "handbook"}]
     assert written["reeval"]["sources"] == [{"part": "documents-pairs"}]
     assert written["lveval"]["datasets"]["handbook"]["distractors"] == [{"part": "documents-passages"}]
     assert written["refutebench"]["sources"] == {"summarisation": [{"format": "documents", "path": "handbook"}]}
     assert "uraq: wants a model" in printed
     assert Project(Path("touchstone.yaml"), here / "out").build
+
+
+def test_the_questions_on_chinese_documents_are_read_in_chinese(here: Path) -> None:
+    text = "这条河流经这座城市,然后流入大海。城里有一个很大的市场和一座老磨坊,每天都有很多人来。"
+    (here / "handbook.md").write_text("\n\n".join(f"# 第{n}章\n\n{text}今年是{1900 + n}年。" * 2 for n in range(40)))
+    new("handbook.md", "--model", "m", "--base-url", "http://localhost:8000/v1")
+    written = families()
+    assert written["reeval"]["sources"] == [{"part": "documents-pairs", "language": "zh"}]
+    assert written["reeval"]["passages"] == [{"part": "documents-passages", "language": "zh"}]
+    (dataset,) = written["lveval"]["datasets"].values()
+    assert (dataset["language"], dataset["sources"]) == ("zh", written["reeval"]["sources"])
+    assert "uraq" not in written, "it reads English alone"
 
 
 def test_a_format_without_passages_holds_no_family_up(here: Path) -> None:

@@ -23,6 +23,7 @@ from flows.construct.estimates import Expected
 from flows.construct.evaluation import Evaluation
 from flows.construct.paper import Paper
 from flows.construct.people import People
+from flows.construct.proposal import Found, Proposal
 from flows.construct.records import R, R_co, Records
 from flows.construct.release import Released
 from flows.construct.settings import FamilySettings, S, S_co
@@ -365,6 +366,10 @@ class Family:
     """An item of one of the parts laid out for a reader; None shows its fields."""
     rules_advice: str = ""
     """Advice to print if the rules kept nothing of a part."""
+    propose: Callable[[Found], Proposal] | None = None
+    """`propose(found)` is its block for somebody's material; None if `touchstone new` leaves the family out."""
+    place: int = 100
+    """Its place among the proposals: after the families whose parts it reads. Equal places go by name."""
 
     def part(self, name: str) -> Part:
         """Return the part of that name."""

@@ -1,14 +1,14 @@
 """Writes the configuration of the families that can be built: YAML with a comment where something was guessed."""
 
 import ipaddress
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
 
+from flows.construct.proposal import Proposal
 from flows.llm.endpoint_settings import HOSTED, KEY_ENV
-from flows.new.proposals import Proposal
 
 WIDEST = 118
 """Characters of a line with its comment; a longer comment stands above its line."""
@@ -28,20 +28,21 @@ def _is_here(url: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def next_commands(proposals: Sequence[Proposal], *, by_rules: bool) -> list[tuple[str, str]]:
+def next_commands(proposals: Mapping[str, Proposal], *, by_rules: bool) -> list[tuple[str, str]]:
     """Return the next three commands, each with what it does."""
     first = ("touchstone run --limit 5 --out pilot", "a pilot, to look at")
     if not by_rules:
         first = ("touchstone estimate", "rows, calls, tokens and money")
-    family = proposals[0].shows or proposals[0].family
+    family, proposal = next(iter(proposals.items()))
+    shown = f"{family}-{proposal.shows}" if proposal.shows else family
     return [
         first,
         ("touchstone run", "builds all, and writes out/report.html"),
-        (f"touchstone show {family} --sample 3", "rows as a person reads them"),
+        (f"touchstone show {shown} --sample 3", "rows as a person reads them"),
     ]
 
 
-def configuration(name: str, model: Mapping[str, Any] | None, proposals: Sequence[Proposal]) -> str:
+def configuration(name: str, model: Mapping[str, Any] | None, proposals: Mapping[str, Proposal]) -> str:
     """Return the text of the configuration; without a model, the rules build it."""
     lines = [
         "# Written by `touchstone new`. What it guessed is marked; change a line where it is wrong. Next:",
@@ -59,8 +60,8 @@ def configuration(name: str, model: Mapping[str, Any] | None, proposals: Sequenc
         lines.append(f"model: {flow(model)}")
         lines += ["budget_usd: 5  # a run stops there"] if "api_key_env" in model else []
     lines.append("families:")
-    for proposal in proposals:
-        lines.append(f"  {proposal.family}:  # {proposal.what}")
+    for family, proposal in proposals.items():
+        lines.append(f"  {family}:  # {proposal.what}")
         lines += _block(proposal.settings, proposal.comments, "", "    ")
     lines.append("# release: {licence: CC-BY-4.0}  # what the rows are released under: yours to say")
     return "\n".join(lines) + "\n"

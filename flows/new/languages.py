@@ -9,8 +9,6 @@ NAMES: Mapping[str, str] = {
     "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese", "nl": "Dutch",
     "und": "an unknown language",
 }  # fmt: skip
-READ = ("en", "zh")
-"""Those that the families read; some read English alone."""
 UNKNOWN = "und"
 LEAST_SHARE = 0.5
 """Least share of a text's letters in the script that it is said to be in."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 
 from data.sources import FORMATS, SourceError, SourceSpec, documents, read_source
 from data.sources.files import csv_rows, json_lines, parquet_rows
-from data.sources.mapped import ASSIGNMENT_FIELDS
-from flows.families.lveval.distractor_index import count
-from flows.language import LANGUAGES, language_of
+from flows.construct.proposal import Material, spec_for
+from flows.language import LANGUAGES
 from flows.new.columns import Guess, guess, words
-from flows.new.languages import NAMES, READ, language_of_texts
+from flows.new.languages import NAMES, language_of_texts
 from schemas.base import counted
 from schemas.errors import WrongInput
 from schemas.source import Assignment, Dialogue, Passage, QASource, Statement
@@ -45,43 +44,6 @@ OWN_OUTPUT = "manifest.json"
 """A folder with this file is a build's output."""
 
 S = TypeVar("S", Statement, QASource, Passage, Dialogue, Assignment)
-
-
-@dataclass(frozen=True)
-class Material:
-    """A source, and the records that its beginning gives."""
-
-    spec: SourceSpec
-    records: Mapping[type, Sequence[Any]]
-    """By what it can be read as; never empty."""
-    is_whole: bool
-    """Whether it has no more than what was looked at."""
-    files: int = 1
-    more: float = 1.0
-    """How many times as much there is as was looked at, by the bytes of its files."""
-    refused: Mapping[str, int] = field(default_factory=dict)
-    """Reason -> how many rows or passages are none of its records."""
-    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """What the terminal calls it."""
-        return self.spec.path
-
-    @property
-    def language(self) -> str:
-        """Code of its language."""
-        return self.spec.language
-
-    @property
-    def words(self) -> int:
-        """Words of its passages as LV-Eval counts them, at least; in Chinese characters."""
-        return sum(count(passage.text, passage.language) for passage in self.records.get(Passage, ()))
-
-    def with_answers(self) -> list[QASource]:
-        """Return the questions whose answer is in their evidence."""
-        return [question for question in self.records.get(QASource, ()) if has_answer(question)]
 
 
 @dataclass(frozen=True)
@@ -142,14 +104,6 @@ def _to_look_at(paths: Sequence[Path]) -> Iterator[tuple[str, Callable[[int], Ma
 
 def _refuse(why: str, rows: int) -> Material:
     raise SourceError(why)
-
-
-def has_answer(question: QASource) -> bool:
-    """Return whether one of a question's answers is in its evidence, as the families look for it."""
-    evidence = question.evidence or ""
-    if question.language not in LANGUAGES:
-        return any(answer.casefold() in evidence.casefold() for answer in question.answers)
-    return any(language_of(question.language).contains(evidence, answer) for answer in question.answers)
 
 
 # ---- files ----
@@ -213,7 +167,7 @@ def _look_at_documents(spec: SourceSpec, rows: int) -> Material:
     for path in chosen:
         read = _read(SourceSpec(format="documents", path=str(path)), Passage, refused, rows)
         passages += read
-        if read and (spoken := language_of_texts(passage.text for passage in read)) not in READ:
+        if read and (spoken := language_of_texts(passage.text for passage in read)) not in LANGUAGES:
             foreign[spoken] += 1
     # A document most of whose letters are Chinese says so itself; what the others are in, the source says.
     other = [passage.text for passage in passages if passage.language != "zh"]
@@ -309,14 +263,6 @@ def _look_at(spec: SourceSpec, shapes: Sequence[type], rows: int, guessed: Guess
         others=guessed.others if guessed else {},
         notes=guessed.notes if guessed else (),
     )
-
-
-def spec_for(spec: SourceSpec, shape: type) -> SourceSpec:
-    """Return a source as it is read for a type of record: an assignment has no title."""
-    if shape is not Assignment or spec.fields is None:
-        return spec
-    fields = {name: column for name, column in spec.fields.items() if name in ASSIGNMENT_FIELDS}
-    return spec.model_copy(update={"fields": fields})
 
 
 def _read(spec: SourceSpec, shape: type[S], refused: Counter[str], rows: int) -> list[S]:

@@ -10,11 +10,13 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
 
+from flows.construct.proposal import Material, Proposal, has_answer
+from flows.language import LANGUAGES
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.new.configuration import configuration, model_settings, next_commands
-from flows.new.languages import NAMES, READ
-from flows.new.look import Material, Unused, has_answer, look, mean_words
-from flows.new.proposals import Proposal, propose
+from flows.new.languages import NAMES
+from flows.new.look import Unused, look, mean_words
+from flows.new.proposals import propose
 from flows.project.console import make_console
 from flows.project.settings import DEFAULT, load_config
 from schemas.base import counted, visible
@@ -103,7 +105,7 @@ def _print_material(console: Console, some: Material) -> None:
         _print(console, f"left out: {reasons}")
     for warning in (*some.notes, *_missing_answers(some)):
         _print(console, f"! {warning}", "yellow")
-    if some.language not in READ:
+    if some.language not in LANGUAGES:
         _print(console, f"! no family reads {NAMES[some.language]}: English and Chinese alone", "yellow")
 
 
@@ -155,10 +157,10 @@ def _print_unused(console: Console, unused: Sequence[Unused]) -> None:
         _print(console, f"and {len(unused) - MOST_SHOWN:,} more files")
 
 
-def _print_families(console: Console, proposals: Sequence[Proposal], lacking: Mapping[str, str]) -> None:
+def _print_families(console: Console, proposals: Mapping[str, Proposal], lacking: Mapping[str, str]) -> None:
     console.print("\n[bold]Can be built[/]" if proposals else "\n[bold]Nothing can be built[/]")
-    for proposal in proposals:
-        _print(console, f"{proposal.family}: {proposal.what}")
+    for family, proposal in proposals.items():
+        _print(console, f"{family}: {proposal.what}")
     if lacking:
         console.print("[bold]Cannot[/]" if proposals else "")
         for family, why in lacking.items():

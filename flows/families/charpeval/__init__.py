@@ -8,6 +8,7 @@ from flows.construct.paper import Paper
 from flows.construct.release import Released
 from flows.families.charpeval import charts, method, prompts, rubric, verify
 from flows.families.charpeval.evaluation import EVALUATION
+from flows.families.charpeval.proposal import propose
 from flows.families.charpeval.settings import CharpEvalSettings, problems
 from flows.families.charpeval.view import view
 from schemas.charpeval import SUBSETS, Authored, CharpEvalItem, UtterancePair
@@ -80,4 +81,6 @@ FAMILY = Family(
     reads="items",
     folder=Path(__file__).parent,
     rules_advice="people write what is here: collect their verdicts, and run again",
+    propose=propose,
+    place=5,
 )

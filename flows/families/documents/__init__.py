@@ -12,6 +12,7 @@ from flows.construct.paper import Paper
 from flows.construct.release import Released
 from flows.families.documents import charts, keep, method, plan, prompts, rubric, verify
 from flows.families.documents.evaluation import EVALUATION
+from flows.families.documents.proposal import propose
 from flows.families.documents.settings import LANGUAGES, DocumentsSettings
 from flows.families.documents.view import view
 from schemas.documents import DocumentPair, DocumentStatement
@@ -148,4 +149,6 @@ FAMILY = Family(
     reads="pairs",
     folder=Path(__file__).parent,
     rules_advice="the rules ask of sentences in a few plain forms: give more documents, or name a model",
+    propose=propose,
+    place=1,
 )

@@ -16,6 +16,7 @@ from flows.families.lveval.candidates import dataset_texts
 from flows.families.lveval.confusing_facts import CHANGES
 from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.evaluation import ANSWERS, EVALUATION
+from flows.families.lveval.proposal import propose
 from flows.families.lveval.settings import LVEvalSettings, mixed_sources, problems
 from flows.families.lveval.shortages import shortages
 from flows.families.lveval.verify import contexts, origins, parts
@@ -216,4 +217,6 @@ FAMILY = Family(
     evaluation=EVALUATION,
     reads="contexts",
     folder=Path(__file__).parent,
+    propose=propose,
+    place=4,
 )

@@ -12,6 +12,7 @@ from flows.construct.release import Released
 from flows.families.reeval import charts, filters, method, passages, prompts, rubric, verify
 from flows.families.reeval.evaluation import EVALUATION
 from flows.families.reeval.inference import ANSWERS, STYLES
+from flows.families.reeval.proposal import propose
 from flows.families.reeval.settings import ReEvalSettings, problems
 from flows.families.reeval.view import view
 from flows.llm.model import Prompt, Text
@@ -143,4 +144,6 @@ FAMILY = Family(
     reads="category1",
     folder=Path(__file__).parent,
     rules_advice="the rules take answers and sentences from the sources as they are: give more, or name a model",
+    propose=propose,
+    place=3,
 )

@@ -13,6 +13,7 @@ from flows.construct.people import sample
 from flows.construct.release import Released
 from flows.families.refutebench import charts, method, plan, prompts, rubric, verify
 from flows.families.refutebench.cases import cases
+from flows.families.refutebench.proposal import propose
 from flows.families.refutebench.score import tables
 from flows.families.refutebench.selected_ratings import select_ratings
 from flows.families.refutebench.settings import RefuteBenchSettings, problems
@@ -160,4 +161,6 @@ FAMILY = Family(
     reads="dialogues",
     folder=Path(__file__).parent,
     rules_advice="the rules translate and write by the reference that a source gives, and refute in plain words",
+    propose=propose,
+    place=6,
 )

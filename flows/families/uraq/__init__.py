@@ -9,6 +9,7 @@ from flows.construct.people import sample
 from flows.construct.release import Released
 from flows.families.uraq import charts, contexts, method, prompts, rubric, verify
 from flows.families.uraq.evaluation import EVALUATION
+from flows.families.uraq.proposal import propose
 from flows.families.uraq.settings import UraqSettings, shortages
 from flows.families.uraq.view import view
 from schemas.source import QASource, Statement
@@ -107,4 +108,6 @@ FAMILY = Family(
     reads="items",
     folder=Path(__file__).parent,
     rules_advice="the rules know the packaged facts alone: for other sources name a model",
+    propose=propose,
+    place=2,
 )

@@ -9,6 +9,7 @@ from flows.construct.view import Line, View
 from flows.families.misdate.evaluation import EVALUATION
 from flows.families.misdate.method import MisdateSettings, misdate
 from flows.families.misdate.prompts import ASK_YEAR, PROMPTS
+from flows.families.misdate.proposal import propose
 from flows.families.misdate.rubric import PEOPLE
 from flows.families.misdate.verify import verify_items
 from schemas.misdate import MisdatedItem
@@ -44,4 +45,5 @@ FAMILY = Family(
     evaluation=EVALUATION,
     reads="items",
     folder=Path(__file__).parent,
+    propose=propose,
 )
