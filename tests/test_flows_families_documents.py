@@ -199,6 +199,39 @@ def test_documents_that_contradict_each_other_are_told(tmp_path: Path) -> None:
     assert refused.evidence == f'{LEAVE} handbook.md, "Staff handbook / Leave": 28 days; {there}'
 
 
+TWICE = {
+    "The travel allowance of Nordwind is {} euros a day.": ("30", "25"),
+    "The canteen of Nordwind opens at {}.": ("11:30", "12:00"),
+    "The head of the Harbour Clinic is {}.": ("Anna Berg", "Peter Lang"),
+    "The Lindenau Museum was founded in {}.": ("1912", "1921"),
+    "Employees of Nordwind get {} days of leave a year.": ("28", "30"),
+    "The Meridian H2 pump weighs {} kilograms.": ("2.4", "2.9"),
+    "Members of the Oak Club pay {} euros a year.": ("15", "20"),
+    "The library card of Lindenau costs {} euros.": ("ten", "twelve"),
+    "The Oak Club was founded in {}.": ("1954", "1954"),
+    "The swimming pool of Lindenau opens at {}.": ("7:00", "7:00"),
+}
+"""What two documents say of the same things: the last two say the same."""
+
+
+def test_the_rules_find_what_two_documents_say_otherwise(tmp_path: Path) -> None:
+    more = "People in the building know each other well, and they like to help whoever is new. " * 3
+    files = {
+        f"{kind} {number}.md": f"# {kind} {number}\n\n{before}{sentence.format(value)} {more}"
+        for number, (sentence, values) in enumerate(TWICE.items())
+        for kind, before, value in zip(
+            ("Handbook", "Leaflet"), ("", "Welcome to all who are here. "), values, strict=True
+        )
+    }
+    project = built(tmp_path, files=files, pairs=100, kinds={"number": 0.8, "fact": 0.2})
+    told = {one.evidence.partition("? ")[0] for one in dropped(project, "compare_passages")}
+    kept = set(pairs(project))
+    otherwise = [sentence for sentence, values in TWICE.items() if len(set(values)) > 1]
+    print(f"planted contradictions: {len(told)} of {len(otherwise)} told")
+    assert len(told) == len(otherwise) - 1, "the rules ask for no head of a clinic"
+    assert kept == {"In which year was the Oak Club founded?", "At what time does the swimming pool of Lindenau open?"}
+
+
 def test_what_is_known_without_the_passage_or_read_otherwise_is_dropped(tmp_path: Path) -> None:
     project = built(tmp_path, Staff(recalls={ALLOWANCE: "30 euros"}, reads={LUNCH: "six euros"}), rivals=0)
     assert set(pairs(project)) == {LEAVE}, "with no rivals, no passage contradicts"

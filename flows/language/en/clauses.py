@@ -118,8 +118,8 @@ def lowered(phrase: str) -> str:
         return phrase[:1].lower() + phrase[1:]
     if "-" in first and all(parts_of_speech(part) for part in low.split("-")):
         return phrase[:1].lower() + phrase[1:]
-    if is_plural_noun(low) and parts_of_speech(low) and phrase[len(first) :].startswith(" in "):
-        return phrase[:1].lower() + phrase[1:]  # "Children in Years 5 and 6"
+    if is_plural_noun(low) and parts_of_speech(low) and phrase[len(first) :].startswith((" in ", " of ")):
+        return phrase[:1].lower() + phrase[1:]  # "Children in Years 5 and 6", "Members of the Oak Club"
     if first == "I" or is_of_a_people(low) or low in MONTHS or not (parts_of_speech(low) or low in PREPOSITIONS):
         return phrase
     return within_sentence(phrase)

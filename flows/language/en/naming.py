@@ -83,6 +83,8 @@ def _named(title: str) -> _Named | None:
     lead = _LEAD.fullmatch(before)
     name = lead["name"].partition(",")[0] if lead is not None else before
     words = [word for word in name.split() if not re.fullmatch(r"(?:19|20)\d\d", word)]
+    if all(word.lower() in _OF_DOCUMENT or re.fullmatch(r"[\d.IVX]+", word) for word in words):
+        words = []  # "Handbook 7"
     while words and words[-1].lower() in _OF_DOCUMENT:
         words.pop()
     has_article = bool(words) and words[0].lower() in ("the", "a", "an")
