@@ -79,6 +79,7 @@ def planted(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Planted:
     table = io.StringIO()
     csv.writer(table).writerows([("title", "text"), *((f"Question {number}", with_fact()) for number in range(6))])
     made.write("faq.csv", table.getvalue())
+    _more(made, with_fact, with_fact_zh, tmp_path_factory.mktemp("print more"))
     made.write("locked.pdf", encrypted_pdf())
     made.write("empty.md", "")
     made.write("scan.pdf", pdf([[], []]))
@@ -138,6 +139,38 @@ def _pdf(made: Planted, with_fact: Texts, folder: Path) -> None:
     made.write("handbook.pdf", printed(html, folder))
 
 
+def _more(made: Planted, with_fact: Texts, with_fact_zh: Texts, folder: Path) -> None:
+    """The other endings, and the other language of each format."""
+    made.write("rules/leave.markdown", "".join(f"# Leave {n}\n\n{with_fact()}\n\n{with_fact()}\n\n" for n in range(2)))
+    made.write(
+        "rules/pay.md", f"---\ndate: 2024-05-06\n---\n# Pay\n\n{with_fact()}\n\n1. {with_fact()}\n2. {with_fact()}\n"
+    )
+    made.write("rules/terms.text", f"TERMS\n\n{with_fact()}\n\n{with_fact()}\n")
+    made.write("rules/报销.txt", f"报销办法\n\n{with_fact_zh()}\n\n{with_fact_zh()}\n")
+    made.write("site/faq.htm", f"<title>Questions</title><h1>Questions</h1><p>{with_fact()}</p><p>{with_fact()}</p>")
+    body = f"<body><h1>制度</h1><p>{with_fact_zh()}</p><p>{with_fact_zh()}</p></body>"
+    made.write(
+        "site/制度.xhtml", f"<html xmlns='http://www.w3.org/1999/xhtml'><head><title>制度</title></head>{body}</html>"
+    )
+    made.write("通知.docx", docx([("休假", [with_fact_zh(), with_fact_zh()])], "通知"))
+    made.write("memo.docx", docx([("Memo", [with_fact(), with_fact()])], "Memo"))
+    made.write("培训.pptx", pptx([(f"第{n}课", ["要点", with_fact_zh()], "") for n in range(4)], "内部资料，请勿外传"))
+    for name, delimiter, text in (("问答.csv", ",", with_fact_zh), ("prices.tsv", "\t", with_fact)):
+        rows = io.StringIO()
+        csv.writer(rows, delimiter=delimiter).writerows([("title", "text"), *((f"{n}", text()) for n in range(3))])
+        made.write(name, rows.getvalue())
+    style = "@page {size: A4; margin: 25mm 20mm; @bottom-right {content: counter(page)}} body {font: 11pt sans-serif}"
+    cells = "".join(f"<tr><td>City {n}</td><td>{made.fact(f'{n}55 crowns a night')}</td></tr>" for n in range(4))
+    for name, head, text, rest in (
+        ("minutes.pdf", "Minutes", with_fact, f"<table>{cells}</table>"),
+        ("forms.pdf", "Forms", with_fact, f"<ul><li>{with_fact()}</li><li>{with_fact()}</li></ul>"),
+        ("手册.pdf", "手册", with_fact_zh, ""),
+    ):
+        parts = "".join(f"<h2>{head} {n}</h2><p>{text()}</p><p>{text()}</p>" for n in range(3))
+        page = f"<meta charset=utf-8><title>{head}</title><style>{style}</style><h1>{head}</h1>{parts}{rest}"
+        made.write(name, printed(page, folder))
+
+
 @pytest.mark.slow
 def test_facts_become_passages_and_boilerplate_does_not(planted: Planted) -> None:
     dropped: list[Dropped] = []
@@ -149,7 +182,8 @@ def test_facts_become_passages_and_boilerplate_does_not(planted: Planted) -> Non
     facts = 1 - len(lost) / len(planted.facts)
     removed = 1 - len(left) / len(planted.boilerplate)
     figures = (
-        f"{facts:.0%} of {len(planted.facts)} facts whole, {removed:.0%} of {len(planted.boilerplate)} lines removed; "
+        f"{sum(path.is_file() for path in planted.folder.rglob('*'))} files: {facts:.0%} of {len(planted.facts)} facts "
+        f"whole, {removed:.0%} of {len(planted.boilerplate)} lines removed; "
         f"lost: {lost}; left: {left}; {Counter(drop.reason for drop in dropped)}"
     )
     print(figures)
