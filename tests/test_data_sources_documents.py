@@ -414,3 +414,11 @@ def test_passages_are_texts_to_work_on_too(tmp_path: Path) -> None:
     (assignment,) = read_source(spec, Assignment, lambda dropped: None)
     assert (assignment.given, assignment.text, assignment.language) == ("text", passage.text, "en")
     assert [type(entry.values.get("place")) for entry in read_entries(spec)] == [Place], "once, for contamination"
+
+
+def test_a_table_of_contents_whose_lines_were_joined_is_one(tmp_path: Path) -> None:
+    entries = " ".join(f"2.{number} Getting started{' .' * 30} {number + 4}" for number in range(1, 9))
+    text = f"# Handbook\n\nApplying 5\n\n{entries}\n\n## Travel\n\n{LONG}\n"
+    records, dropped = read(written(tmp_path, {"a.md": text}))
+    assert [drop.reason for drop in dropped] == ["table of contents"]
+    assert not any(". . ." in record.text for record in records)

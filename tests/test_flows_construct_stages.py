@@ -284,8 +284,8 @@ async def test_verdicts_that_match_no_record_are_told_with_file_and_remedy(tmp_p
     assert manifest.notes == (
         "verdicts/toy-words.jsonl: 1 of 3 verdicts do not count, as their `view_hash` is not that of the record, which "
         "has changed: decide again; sifted/toy-words.parquet has the records' names",
-        "verdicts/toy-words.jsonl: 2 of 3 verdicts do not count, as their `key` is that of no record: correct it, or "
-        "remove them; sifted/toy-words.parquet has the records' names",
+        "verdicts/toy-words.jsonl: 2 of 3 verdicts do not count, as their `key` is that of no record: correct it, "
+        "unless what they judged was dropped since; sifted/toy-words.parquet has the records' names",
     )
 
 

@@ -344,7 +344,7 @@ def _on_no_record(ref: StageRef, verdicts: int, stale: int, strangers: int) -> I
     name = f"{ref.family}-{ref.part}"
     for number, why in (
         (stale, "`view_hash` is not that of the record, which has changed: decide again"),
-        (strangers, "`key` is that of no record: correct it, or remove them"),
+        (strangers, "`key` is that of no record: correct it, unless what they judged was dropped since"),
     ):
         if number:
             yield (

@@ -20,6 +20,8 @@ ONE_LINE = 48
 """Cells of at most this many characters together stand on one line of a terminal."""
 _NUMBER = re.compile(r"^(\d+)\.")
 """Markdown would take it for the start of a list."""
+_MARKS = re.compile(r"[\\`*_\[\]<>#|~&]|^[-+=](?=\s)|(?<=\d)[.)](?=\s)", re.MULTILINE)
+"""What Markdown would take for its own in a text, and not show as it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +69,7 @@ class Line:
             return f"{label} {_indented(self.cells[0], 2)}"
         cells = list(zip(columns, self.cells, strict=True))
         if sum(map(len, self.cells)) <= ONE_LINE and not any("\n" in cell for cell in self.cells):
-            return f"{label} {' · '.join(f'{cell} ({column})' for column, cell in cells)}"
+            return f"{label} {' · '.join(f'{_as_is(cell)} ({column})' for column, cell in cells)}"
         return "\n".join([label, *(f"  - {column}: {_indented(cell, 4)}" for column, cell in cells)])
 
 
@@ -99,7 +101,7 @@ class View:
     def in_markdown(self) -> str:
         """Return the view as a terminal prints it."""
         lines = "\n".join(line.in_markdown(self.columns) for line in self.lines)
-        blocks = [f"**{' '.join(self.title.split())}**" if self.title else "", " · ".join(self.tags), lines]
+        blocks = [f"**{_as_is(' '.join(self.title.split()))}**" if self.title else "", " · ".join(self.tags), lines]
         if (listing := self.listing) is not None:
             shown = listing.shown
             texts = [
@@ -112,8 +114,12 @@ class View:
 
 
 def _indented(text: str, width: int) -> str:
-    """Return a text that keeps its line breaks in an item of a Markdown list."""
-    return text.replace("\n", "  \n" + " " * width)
+    """Return a text as an item of a Markdown list shows it as it is, with its line breaks."""
+    return _as_is(text).replace("\n", "  \n" + " " * width)
+
+
+def _as_is(text: str) -> str:
+    return _MARKS.sub(lambda mark: "\\" + mark[0], text)
 
 
 def fields_view(record: Record) -> View:

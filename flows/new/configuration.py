@@ -30,15 +30,16 @@ def _is_here(url: str) -> bool:
 
 def next_commands(proposals: Mapping[str, Proposal], *, by_rules: bool) -> list[tuple[str, str]]:
     """Return the next three commands, each with what it does."""
-    first = ("touchstone run --limit 5 --out pilot", "a pilot, to look at")
+    run = ("touchstone run", "builds all, and writes out/report.html")
     if not by_rules:
-        first = ("touchstone estimate", "rows, calls, tokens and money")
+        pilot = ("touchstone run --limit 5 --out pilot", "a pilot, to look at")
+        return [("touchstone estimate", "rows, calls, tokens and money"), pilot, run]
     family, proposal = next(iter(proposals.items()))
     shown = f"{family}-{proposal.shows}" if proposal.shows else family
     return [
-        first,
-        ("touchstone run", "builds all, and writes out/report.html"),
+        run,
         (f"touchstone show {shown} --sample 3", "rows as a person reads them"),
+        (f"touchstone verify {family}", "proves every row from the files alone"),
     ]
 
 

@@ -114,7 +114,7 @@ def _counts(some: Material) -> str:
     shape = next(shape for shape in NOUNS if some.records.get(shape))
     records = some.records[shape]
     texts = [_text(record) for record in records]
-    length = f"{mean_words(texts):,} words each" if texts else ""
+    length = f"about {mean_words(texts):,} words each" if texts else ""
     files = f"{counted(some.files, 'document')}, " if some.spec.format == "documents" else ""
     counts = f"{files}{counted(len(records), NOUNS[shape])} of {length}"
     if shape is QASource and some.records.get(Passage):

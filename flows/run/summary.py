@@ -109,16 +109,20 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
     kept = [part for part in manifest.parts if part.sifted]
     console.print("\n[bold]Next[/]")
     is_by_rules = all(model == "rules" for model in manifest.models.values())
-    for part in [part for part in manifest.parts if part.planned and not part.sifted]:
+    empty = [part for part in manifest.parts if part.planned and not part.sifted]
+    for part in empty:
         console.print(
             f"  [yellow]nothing of {part.family} {part.part} was kept; the report opens each reason to examples[/]"
         )
-        if is_by_rules and (advice := load_family(part.family).rules_advice):
+    for advice in dict.fromkeys(load_family(part.family).rules_advice for part in empty if is_by_rules):
+        if advice:
             console.print(f"  [yellow]{advice}, see below[/]")
     if kept:
         family = kept[0].family
-        last = [part.part for part in kept if part.family == family][-1]
-        _advise(console, project, f"show {family}-{last} --sample 5", "read what was made")
+        parts = [part.part for part in kept if part.family == family]
+        read_first = load_family(family).reads
+        shown = read_first if read_first in parts else parts[-1]
+        _advise(console, project, f"show {family}-{shown} --sample 5", "read what was made")
         _advise(console, project, f"verify {family}", "prove every row from the files alone")
     is_sample = project.config_path == sample_path()
     config = shlex.quote("my.yaml" if is_sample else str(project.config_path))

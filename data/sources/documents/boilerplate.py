@@ -22,6 +22,8 @@ LONGEST_BANNER = 400
 _DIGITS = re.compile(r"\d+")
 _NO_LETTERS = re.compile(r"[\W_\d]+")
 _ENTRY = re.compile(r"(?<![.·…\s])(?:[^\S\n]*[.·…]){3,}[^\S\n]*\d+$|\t\d+$", re.MULTILINE)
+_LEADER = re.compile(r"(?<![.·…\s])(?:[^\S\n]*[.·…]){5,}[^\S\n]*\d+\b")
+"""The dots up to a page number: in prose, into which a PDF's lines may have been joined, they stand nowhere else."""
 _COOKIES = re.compile("cookie|小甜饼")
 _CONSENT = re.compile(
     r"\b(?:accept|agree|consent|allow|reject|decline|settings|preferences|we use|uses? cookies|by continuing)\b"
@@ -93,7 +95,7 @@ def _contents(blocks: Sequence[Block]) -> set[int]:
     places: set[int] = set()
     for has_entries, group in groupby(enumerate(blocks), lambda placed: _is_of_entries(placed[1])):
         run = list(group)
-        if has_entries and sum(block.text.count("\n") + 1 for _, block in run) >= ENTRIES_IN_A_ROW:
+        if has_entries and sum(_number_of_entries(block) for _, block in run) >= ENTRIES_IN_A_ROW:
             places.update(place for place, _ in run)
     for place, block in enumerate(blocks):
         if len(block.text) <= LONGEST_ENTRY_CHARACTERS and _NO_LETTERS.sub("", block.text.casefold()) in CONTENTS:
@@ -103,8 +105,14 @@ def _contents(blocks: Sequence[Block]) -> set[int]:
     return places
 
 
+def _number_of_entries(block: Block) -> int:
+    return max(block.text.count("\n") + 1, len(_LEADER.findall(block.text)))
+
+
 def _is_of_entries(block: Block) -> bool:
-    """Return whether most lines of a block end in dots and a page number."""
+    """Return whether most lines of a block end in dots and a page number, or its only line has several such ends."""
+    if len(_LEADER.findall(block.text)) > 1:
+        return True
     if not block.text[-1:].isdigit() and "\n" not in block.text:
         return False
     return 2 * len(_ENTRY.findall(block.text)) > block.text.count("\n") + 1

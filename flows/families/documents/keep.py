@@ -53,8 +53,12 @@ async def keep_wanted(pairs: Records[DocumentPair], ctx: SetContext[DocumentsSet
         else:
             ctx.drop(pair, Drop("more than wanted", evidence=pair.question))
     if len(kept) < wanted and step.limit is None:
-        more = f", and so may more `drafts` than {settings.drafts:g}" if rounds is not None and rounds.are_cut else ""
-        ctx.note(f"{len(kept)} of {wanted} questions wanted: more documents give more{more}")
+        more = "more documents give more"
+        if is_free(step.models):
+            more = f"the rules ask of few, plain sentences; a model asks of all, and {more}"
+        elif rounds is not None and rounds.are_cut:
+            more += f", and so may more `drafts` than {settings.drafts:g}"
+        ctx.note(f"{len(kept)} of {wanted} questions wanted: {more}")
 
 
 class Rounds:

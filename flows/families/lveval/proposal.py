@@ -32,13 +32,13 @@ def propose(found: Found) -> Proposal:
         levels = tuple(level for level in levels if int(level[:-1]) * 1000 <= words)
         unit = "characters" if language == "zh" else "words"
         comments[f"datasets.{name}.task"] = "without confusing facts: single-hop-qa"
-        comments[f"datasets.{name}.pairs"] = f"their passages distract from none; about {words:,} {unit} do"
+        comments[f"datasets.{name}.pairs"] = f"their passages are in no other's context; about {words:,} {unit} are"
         comments |= other_columns(f"datasets.{name}.sources", asked)
     if not datasets or not levels:
         raise Lacking("wants more text to hide the answers in: at least 1,000 words that no chosen question is about")
     levels = tuple(level for level in levels if level in PAPER_LEVELS) or levels[-2:]
     if levels[-1] != LEVELS[-1]:
-        comments["levels"] = "words (in Chinese characters); more text fills the paper's, 16k to 256k"
+        comments["levels"] = "words, in Chinese texts characters; more text fills the paper's, 16k to 256k"
     settings = {"levels": [*levels], "datasets": datasets}
     return Proposal(settings, f"questions in contexts of {', '.join(levels)}", comments)
 
