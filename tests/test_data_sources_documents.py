@@ -422,3 +422,56 @@ def test_a_table_of_contents_whose_lines_were_joined_is_one(tmp_path: Path) -> N
     records, dropped = read(written(tmp_path, {"a.md": text}))
     assert [drop.reason for drop in dropped] == ["table of contents"]
     assert not any(". . ." in record.text for record in records)
+
+
+def test_a_title_has_no_signs_that_nobody_sees(tmp_path: Path) -> None:
+    page = f"<html><head><title>\x1b]0;own\x07Travel\u202e</title></head><body><p>{LONG}</p></body></html>"
+    records, _ = read(
+        written(tmp_path, {"a.html": page, "b.md": f"# Pay\x1b[31m\n\n{sentences(9, 'A clerk in Oslo')}"})
+    )
+    assert [record.title for record in records] == ["]0;ownTravel", "Pay[31m"]
+
+
+# ---- which files are documents ----
+
+
+def names(path: Path | str) -> list[str]:
+    return [name for name, _ in documents.files(SourceSpec(format="documents", path=str(path)))]
+
+
+def test_a_folder_that_there_is_is_no_pattern(tmp_path: Path) -> None:
+    folder = written(tmp_path / "My docs [1]", {"a.md": LONG, "b/c.md": LONG})
+    assert names(folder) == ["a.md", "b/c.md"]
+    assert names(f"{folder}/*.md") == ["a.md"]
+    assert names(f"{folder}/[ab]/*.md") == ["b/c.md"]
+    with pytest.raises(SourceError, match="no such folder"):
+        names(f"{folder}/d/*.md")
+
+
+def test_no_file_is_read_twice_and_none_of_a_build(tmp_path: Path) -> None:
+    folder = written(
+        tmp_path / "docs", {"a.md": LONG, "b/c.md": LONG, "out/report.html": LONG, "site/manifest.json": ""}
+    )
+    (folder / "loop").symlink_to(folder, target_is_directory=True)
+    (folder / "site" / "page.html").write_text(LONG)
+    (folder / "out" / "manifest.json").write_text("{}")
+    assert names(f"{folder}/**/*.[mh]*") == ["a.md", "b/c.md", "out/report.html", "site/page.html"]
+    (folder / "out" / "accepted").mkdir()
+    assert names(f"{folder}/**/*.[mh]*") == ["a.md", "b/c.md", "site/page.html"]
+
+
+def test_a_name_that_is_no_utf_8_is_told(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / os.fsdecode(b"bad\xff.md")).write_text(LONG)
+    with pytest.raises(SourceError, match=r"bad\\xff\.md: its name is no UTF-8; rename the file"):
+        names(tmp_path / "docs")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="there is no file here that nobody can read")
+def test_a_document_that_cannot_be_read_is_a_drop(tmp_path: Path) -> None:
+    folder = written(tmp_path / "docs", {"a.md": LONG})
+    (folder / "b.md").symlink_to("/proc/self/mem")
+    source_fingerprint(SourceSpec(format="documents", path=str(folder)))
+    records, dropped = read(folder)
+    assert len(records) == 1
+    assert [drop.reason for drop in dropped] == ["cannot be opened"]

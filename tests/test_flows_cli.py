@@ -105,7 +105,7 @@ def test_what_to_do_next_names_the_build_where_it_is_not_the_default(
         print_next(console, project, manifest, project.out / "report.html")
         return [line.strip() for line in console.export_text().splitlines()]
 
-    commands = ("show uraq-evaluation --sample 5", "verify uraq", "evaluate uraq --model mine")
+    commands = ("show uraq-items --sample 5", "verify uraq", "evaluate uraq --model mine")
     for command in commands:
         assert any(line.startswith(f"touchstone {command}  ") for line in said()), said()
     for out, option in ((Path("pilot"), "--out pilot"), (Path("my builds/out"), "--out 'my builds/out'")):

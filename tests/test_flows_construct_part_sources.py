@@ -75,6 +75,8 @@ def test_an_estimate_counts_what_the_part_is_estimated_to_have(tmp_path: Path) -
          'did you mean "reeval-category1"?'),
         ({"uraq": {**URAQ, "statements_from": {"part": "reeval-category1"}}, "reeval": REEVAL},
          "statements_from: part reeval-category1: gives no Statement; name another"),
+        ({"charpeval": {"sources": [{"part": "reeval-category1"}]}, "reeval": REEVAL},
+         "sources[0]: part reeval-category1: gives no Dialogue; name another"),
         ({"uraq": {**URAQ, "qa_sources": [{"part": "uraq-items"}]}},
          "qa_sources[0]: part uraq-items: no other family of this configuration builds such a part"),
         ({"uraq": URAQ, "reeval": {**REEVAL, "sources": [{"part": "uraq-items"}]}},

@@ -185,6 +185,7 @@ def test_the_folder_of_the_build_is_named_by_patterns(tmp_path: Path, monkeypatc
     (tmp_path / "a.md").write_text("# A\n\n" + " ".join(row["text"] for row in RIVERS))
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "manifest.json").write_text("{}")
+    (tmp_path / "out" / "accepted").mkdir()
     (tmp_path / "out" / "report.html").write_text("<p>a report</p>")
     material, unused = look([Path()])
     assert [some.name for some in material] == ["*.md"]

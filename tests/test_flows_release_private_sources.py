@@ -237,6 +237,9 @@ def test_a_text_that_somebody_puts_into_the_folder_stops_the_next_version(tmp_pa
     with pytest.raises(Failed, match=r"notes\.txt: shows text of the private source closed\.jsonl; "):
         released(more)
     assert [path.name for path in made.folder.parent.iterdir()].count("1.1.0") == 0
+    (made.folder / "notes.txt").write_text("Our reserve is under the old mill.", encoding="utf-16")
+    with pytest.raises(Failed, match=r"notes\.txt: is no text in UTF-8, and cannot be searched"):
+        released(more)
     (made.folder / "notes.txt").unlink()
     assert released(more).version == "1.1.0"
 

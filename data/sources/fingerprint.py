@@ -6,7 +6,7 @@ from data.checksum import checksum
 from data.sources import documents, touchstone
 from data.sources.spec import ATTRIBUTION, NO_SUCH_FILE, PART, SourceError, SourceSpec
 
-READERS = {"documents": 2, "hotpotqa": 2, "touchstone": 3}
+READERS = {"documents": 3, "hotpotqa": 2, "touchstone": 3}
 """Format -> version of its reader, if it is not 1: raised when the reader gives other records."""
 
 
@@ -26,10 +26,18 @@ def source_fingerprint(spec: SourceSpec) -> dict[str, object]:
     if spec.format == PART:
         return {**settings, "name": spec.path}
     if spec.format == "documents":
-        checksums = {name: _checksum(path) for name, path in documents.files(spec)}
+        checksums = {name: _checksum_of_document(path) for name, path in documents.files(spec)}
         return {**settings, "name": spec.name, "sha256": checksums}
     files = touchstone.parts(spec.path) if spec.format == "touchstone" else [Path(spec.path)]
     return {**settings, "name": spec.name, "sha256": [_checksum(file) for file in files]}
+
+
+def _checksum_of_document(path: Path) -> str | None:
+    """Return the checksum of a document; None if it cannot be opened, which is told where it is read."""
+    try:
+        return checksum(path)
+    except OSError:
+        return None
 
 
 def _checksum(path: Path) -> str:

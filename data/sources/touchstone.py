@@ -115,7 +115,7 @@ def gives(fields: Container[str], shape: type) -> bool:
         Passage: [("text",), *((name,) for name in _EVIDENCE)],
         Assignment: [("kind", "text", "reference", "language"), ("title", "text")],
     }
-    return any(all(name in fields for name in names) for names in enough[shape])
+    return any(all(name in fields for name in names) for names in enough.get(shape, ()))
 
 
 def _kept(row: Row, *names: str) -> dict[str, object]:

@@ -60,7 +60,8 @@ def part_summary(build: Build, family: Family, part: Part) -> PartManifest:
     manifests = []
     for ref in build.stages(family, part):
         manifest = build.manifest(ref)
-        assert manifest is not None, f"{ref} is not finished"
+        if manifest is None:
+            raise Failed(f"{ref}: not finished; a source may have changed since this build began: run again")
         step = build.step(ref)
         arrived = len(build.arriving(ref))
         counts = ref.step != SOURCE and (step is None or step.keeps_count)

@@ -22,6 +22,7 @@ from flows.construct.sampling import Sample
 from flows.construct.settings import FamilySettings, sources_of
 from flows.llm.model import Model, Prompt, Usage
 from schemas.base import Record, content_hash
+from schemas.errors import Failed
 from schemas.manifest import BuildManifest, StageManifest
 from schemas.verdict import Verdict
 
@@ -318,7 +319,8 @@ class Build:
     def read(self, ref: StageRef) -> Stage[Any]:
         """Return a finished stage's records."""
         manifest = self.manifest(ref)
-        assert manifest is not None, f"{ref} is not finished"
+        if manifest is None:
+            raise Failed(f"{ref}: not finished; a source may have changed since this build began: run again")
         return Stage(self.files(ref), manifest, self.record_type(ref))
 
     def accepted(self, family: str, part: str) -> Stage[Any]:

@@ -40,8 +40,6 @@ NAMED = (
 )  # fmt: skip
 """Formats of published data in JSON: a file is in the first of them that reads its first rows."""
 TRIED_ROWS = 5
-OWN_OUTPUT = "manifest.json"
-"""A folder with this file is a build's output."""
 
 S = TypeVar("S", Statement, QASource, Passage, Dialogue, Assignment)
 
@@ -115,7 +113,7 @@ def _files(path: Path) -> list[Path]:
         return [path]
     files: list[Path] = []
     for entry in sorted(path.iterdir()):
-        if entry.name.startswith(".") or (entry.is_dir() and (entry / OWN_OUTPUT).is_file()):
+        if entry.name.startswith(".") or (entry.is_dir() and documents.is_output(entry)):
             continue
         files += _files(entry) if entry.is_dir() else [entry] if entry.is_file() else []
     return files

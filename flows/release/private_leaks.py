@@ -84,7 +84,10 @@ def _in_rows(sources: PrivateSources, folder: Path, path: str) -> Iterator[str]:
 
 def _in_file(sources: PrivateSources, path: Path) -> str | None:
     """Return where a file that is no table shows text of a private source; None if it shows none."""
-    text = path.read_bytes().decode(errors="replace")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return "is no text in UTF-8, and cannot be searched for text of private sources"
     if (source := _shown(sources, text)) is None:
         return None
     line = next((number for number, line in enumerate(text.splitlines(), 1) if _shown(sources, line)), None)

@@ -7,9 +7,10 @@ times, nor the folder's place changes a passage. One document is in memory at a 
 import glob
 import hashlib
 import importlib.util
+import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
@@ -72,7 +73,8 @@ def files(spec: SourceSpec) -> list[tuple[str, Path]]:
     else:
         root, pattern = _root(spec.path)
         names = glob.glob(pattern, root_dir=root, recursive=True)  # noqa: PTH207 - before 3.13 its `**` are folders
-        found = [(PurePosixPath(name).as_posix(), root / name) for name in sorted(names) if (root / name).is_file()]
+        nearest_first = sorted(names, key=lambda name: (name.count(os.sep), name))
+        found = sorted(_each_once(root, nearest_first))
         if not found:
             has_any = root.is_dir() and any(root.iterdir())
             what = "no file matches" if has_any else "is empty" if root.is_dir() else "no such folder"
@@ -87,6 +89,31 @@ def files(spec: SourceSpec) -> list[tuple[str, Path]]:
     return found
 
 
+def is_output(folder: Path) -> bool:
+    """Return whether a folder is the output of a build, which holds no documents."""
+    return (folder / "manifest.json").is_file() and (folder / "accepted").is_dir()
+
+
+def _each_once(root: Path, names: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    """Yield the files, without those of builds, each once: a link to a folder above leads to the same ones again."""
+    seen: set[str] = set()
+    of_builds: dict[Path, bool] = {}
+    for name in names:
+        path = root / name
+        if not path.is_file() or (real := os.path.realpath(path)) in seen:
+            continue
+        seen.add(real)
+        if not name.isprintable() and any("\ud800" <= character <= "\udfff" for character in name):
+            shown = name.encode(errors="surrogateescape").decode(errors="backslashreplace")
+            raise SourceError(f"{root}: {shown}: its name is no UTF-8; rename the file")
+        above = [root / folder for folder in PurePosixPath(name).parents]
+        for folder in above:
+            if folder not in of_builds:
+                of_builds[folder] = folder != root and is_output(folder)
+        if not any(of_builds[folder] for folder in above):
+            yield PurePosixPath(name).as_posix(), path
+
+
 def _root(path: str) -> tuple[Path, str]:
     """Return the folder below which documents have their names, and the pattern of these."""
     whole = Path(path)
@@ -94,7 +121,10 @@ def _root(path: str) -> tuple[Path, str]:
         return whole, "**"
     if whole.is_file():
         return whole.parent, glob.escape(whole.name)
-    fixed = next((place for place, part in enumerate(whole.parts) if glob.has_magic(part)), len(whole.parts) - 1)
+    # A folder that there is is no pattern, whatever signs its name has.
+    there = next(number for number in range(len(whole.parts), -1, -1) if Path(*whole.parts[:number]).is_dir())
+    ahead = range(there, len(whole.parts))
+    fixed = next((place for place in ahead if glob.has_magic(whole.parts[place])), len(whole.parts) - 1)
     return Path(*whole.parts[:fixed]), str(Path(*whole.parts[fixed:]))
 
 

@@ -54,6 +54,10 @@ class Document:
     date: str | None = None
     """The date that the document itself states, as `2024-01-31`: when it was last changed, or else when it was made."""
 
+    def __post_init__(self) -> None:
+        if self.title is not None and not self.title.isprintable():
+            object.__setattr__(self, "title", _UNSEEN.sub("", self.title).strip() or None)
+
 
 def cleaned(block: Block) -> Block:
     """Return the block without characters that nobody sees, blank lines, and more than one space between words."""

@@ -1,5 +1,6 @@
 """HTML: what trafilatura takes for the text of the page, with its tables and without its navigation."""
 
+import logging
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -54,6 +55,8 @@ def _options() -> Any:
     """Return what trafilatura is asked for: its tree alone. By default it also writes it down as text."""
     from trafilatura.settings import Extractor
 
+    logging.getLogger("trafilatura").propagate = False  # what it says of a page names no file, and a drop says it
+    logging.getLogger("trafilatura").addHandler(logging.NullHandler())
     return Extractor(output_format="xml", comments=False)
 
 
