@@ -59,9 +59,7 @@ def part_summary(build: Build, family: Family, part: Part) -> PartManifest:
     """Return a finished part's counts. Raises `AccountingError` if a stage did not get all records before it."""
     manifests = []
     for ref in build.stages(family, part):
-        manifest = build.manifest(ref)
-        if manifest is None:
-            raise Failed(f"{ref}: not finished; a source may have changed since this build began: run again")
+        manifest = build.finished(ref)
         step = build.step(ref)
         arrived = len(build.arriving(ref))
         counts = ref.step != SOURCE and (step is None or step.keeps_count)

@@ -316,12 +316,15 @@ class Build:
             self._manifests[ref] = manifest
         return self._manifests.get(ref)
 
-    def read(self, ref: StageRef) -> Stage[Any]:
-        """Return a finished stage's records."""
-        manifest = self.manifest(ref)
-        if manifest is None:
+    def finished(self, ref: StageRef) -> StageManifest:
+        """Return a stage's manifest. Raises `Failed` if it is not finished."""
+        if (manifest := self.manifest(ref)) is None:
             raise Failed(f"{ref}: not finished; a source may have changed since this build began: run again")
-        return Stage(self.files(ref), manifest, self.record_type(ref))
+        return manifest
+
+    def read(self, ref: StageRef) -> Stage[Any]:
+        """Return a finished stage's records. Raises `Failed` if it is not finished."""
+        return Stage(self.files(ref), self.finished(ref), self.record_type(ref))
 
     def accepted(self, family: str, part: str) -> Stage[Any]:
         """Return the records of a finished part that later parts and releases read."""

@@ -73,8 +73,7 @@ def _publish(project: Project, prepared: Prepared, repo: str | None, branch: Bra
             f"{prepared.folder}: {visible(fault)}; nothing was published: remove this folder, and release again"
         )
     if not is_published:
-        refuse_leaks(
-            PrivateSources.to_be_released(project), prepared.folder
-        )  # people may have edited it since it was made
+        # People may have edited it since it was made.
+        refuse_leaks(PrivateSources.to_be_released(project), prepared.folder)
     done = publish(prepared.folder, repo, prepared.version, message=f"Version {prepared.version}")
     return Outcome(prepared, done.url, published=done.new)

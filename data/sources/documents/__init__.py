@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
@@ -97,20 +98,22 @@ def is_output(folder: Path) -> bool:
 def _each_once(root: Path, names: Iterable[str]) -> Iterator[tuple[str, Path]]:
     """Yield the files, without those of builds, each once: a link to a folder above leads to the same ones again."""
     seen: set[str] = set()
-    of_builds: dict[Path, bool] = {}
+
+    @cache
+    def is_in_output(folder: Path) -> bool:
+        return folder != root and (is_output(folder) or is_in_output(folder.parent))
+
     for name in names:
         path = root / name
         if not path.is_file() or (real := os.path.realpath(path)) in seen:
             continue
         seen.add(real)
-        if not name.isprintable() and any("\ud800" <= character <= "\udfff" for character in name):
-            shown = name.encode(errors="surrogateescape").decode(errors="backslashreplace")
-            raise SourceError(f"{root}: {shown}: its name is no UTF-8; rename the file")
-        above = [root / folder for folder in PurePosixPath(name).parents]
-        for folder in above:
-            if folder not in of_builds:
-                of_builds[folder] = folder != root and is_output(folder)
-        if not any(of_builds[folder] for folder in above):
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            shown = os.fsencode(name).decode(errors="backslashreplace")
+            raise SourceError(f"{root}: {shown}: its name is no UTF-8; rename the file") from error
+        if not is_in_output(path.parent):
             yield PurePosixPath(name).as_posix(), path
 
 

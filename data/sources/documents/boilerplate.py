@@ -24,6 +24,7 @@ _NO_LETTERS = re.compile(r"[\W_\d]+")
 _ENTRY = re.compile(r"(?<![.·…\s])(?:[^\S\n]*[.·…]){3,}[^\S\n]*\d+$|\t\d+$", re.MULTILINE)
 _LEADER = re.compile(r"(?<![.·…\s])(?:[^\S\n]*[.·…]){5,}[^\S\n]*\d+\b")
 """The dots up to a page number: in prose, into which a PDF's lines may have been joined, they stand nowhere else."""
+_DOTS = re.compile(r"[.·…][^\S\n]*[.·…]")
 _COOKIES = re.compile("cookie|小甜饼")
 _CONSENT = re.compile(
     r"\b(?:accept|agree|consent|allow|reject|decline|settings|preferences|we use|uses? cookies|by continuing)\b"
@@ -106,12 +107,17 @@ def _contents(blocks: Sequence[Block]) -> set[int]:
 
 
 def _number_of_entries(block: Block) -> int:
-    return max(block.text.count("\n") + 1, len(_LEADER.findall(block.text)))
+    return max(block.text.count("\n") + 1, _leaders(block))
+
+
+def _leaders(block: Block) -> int:
+    """Return how many rows of dots up to a number a block has; most blocks have no two dots together."""
+    return len(_LEADER.findall(block.text)) if _DOTS.search(block.text) else 0
 
 
 def _is_of_entries(block: Block) -> bool:
     """Return whether most lines of a block end in dots and a page number, or its only line has several such ends."""
-    if len(_LEADER.findall(block.text)) > 1:
+    if _leaders(block) > 1:
         return True
     if not block.text[-1:].isdigit() and "\n" not in block.text:
         return False

@@ -23,6 +23,8 @@ from schemas.documents import DocumentPair
 from schemas.source import Passage
 
 P = TypeVar("P")
+Outcome = DocumentPair | tuple[Record, Drop]
+"""A question that passed a check, or the record that is dropped."""
 LEAST_SHARE = 0.1
 """Of the questions asked for, the share at least that is expected to be kept when more are asked for."""
 
@@ -37,12 +39,17 @@ async def keep_wanted(pairs: Records[DocumentPair], ctx: SetContext[DocumentsSet
     wanted = min(settings.pairs, step.limit or settings.pairs)
     records = list(pairs)
     # A pilot asks once: it shows what share the checks refuse. The rules ask all that there is at first.
-    rounds = Rounds(ctx) if step.limit is None and not is_free(step.models) else None
+    asks_more = step.limit is None and not is_free(step.models)
+    rounds: Rounds | None = None
     while True:
         repeats = await asyncio.to_thread(_repeats, records, ctx)
         kept = _chosen([pair for pair in records if pair.id not in repeats], wanted, ctx)
         ctx.progress(len(kept), wanted)
-        if rounds is None or len(kept) == wanted or not rounds.left:
+        if len(kept) == wanted or not asks_more:
+            break
+        if rounds is None:
+            rounds = await asyncio.to_thread(Rounds, ctx)
+        if not rounds.left:
             break
         records += await rounds.ask(len(kept), wanted)
     for pair in records:
@@ -67,6 +74,7 @@ class Rounds:
     def __init__(self, ctx: SetContext[DocumentsSettings]) -> None:
         self._ctx = ctx
         self._passages = {passage.key: passage for passage in ctx.step.used("passages", Passage)}
+        self._nearest = method.Nearest(ctx.step)
         self._asked = first_round(ctx.settings, None)
         questions = possible(self._passages.values(), ctx.settings, ctx.step.seed)
         most = math.ceil(ctx.settings.pairs * ctx.settings.drafts)
@@ -81,12 +89,12 @@ class Rounds:
         self._asked += len(questions)
         partners = {one.partner: self._passages[one.partner] for one in questions if one.partner is not None}
         pairs = await self._passed(self._asked_and_checked(one, Plan({}, partners)) for one in questions)
-        nearest = await asyncio.to_thread(method.nearest_passages, pairs, self._ctx.step)
+        nearest = await asyncio.to_thread(self._nearest.to, pairs)
         return await self._passed(
             self._attempt(pair, method.compare_passages(pair, self._at(pair.key, nearest))) for pair in pairs
         )
 
-    async def _asked_and_checked(self, question: Possible, plan: Plan) -> "DocumentPair | tuple[Record, Drop]":
+    async def _asked_and_checked(self, question: Possible, plan: Plan) -> Outcome:
         """Take the steps that the first questions went through, with the draws that they had there."""
         passage = self._passages[question.passage]
         key = key_of("documents", "pairs", passage.key, question.slot)
@@ -98,9 +106,7 @@ class Rounds:
                 pair = await self._attempt(pair, check(pair, self._at(key, None)))
         return pair
 
-    async def _attempt(
-        self, record: Record, work: Coroutine[object, object, DocumentPair]
-    ) -> "DocumentPair | tuple[Record, Drop]":
+    async def _attempt(self, record: Record, work: Coroutine[object, object, DocumentPair]) -> Outcome:
         try:
             return await work
         except Drop as drop:
@@ -108,9 +114,7 @@ class Rounds:
         except InvalidAnswer as invalid:
             return record, Drop(invalid.reason, evidence=invalid.evidence)
 
-    async def _passed(
-        self, work: "Iterable[Coroutine[object, object, DocumentPair | tuple[Record, Drop]]]"
-    ) -> list[DocumentPair]:
+    async def _passed(self, work: Iterable[Coroutine[object, object, Outcome]]) -> list[DocumentPair]:
         """Do the work side by side. Note what was dropped, and return the others, in order."""
         pairs = []
         for outcome in await asyncio.gather(*work):

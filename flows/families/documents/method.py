@@ -5,11 +5,12 @@ there; whether it is known without it; whether another passage gives another ans
 left to keep.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from flows.construct.engine import Context, Drop, Slot, StepContext
-from flows.construct.retrieve import retriever_for
+from flows.construct.retrieve import Retriever, retriever_for
 from flows.families.documents import checks, prompts
 from flows.families.documents.plan import Plan, document_of
 from flows.families.documents.settings import DocumentsSettings
@@ -111,33 +112,39 @@ Rivals = Mapping[str, Sequence[Passage]]
 
 def rivals(step: StepContext[DocumentsSettings, DocumentPair]) -> Rivals:
     """Find the passages nearest to each question, in its language."""
-    return nearest_passages(list(step.inputs), step)
+    return Nearest(step).to(list(step.inputs))
 
 
-def nearest_passages(pairs: Sequence[DocumentPair], step: StepContext[DocumentsSettings]) -> Rivals:
-    """Find, by the key of each question, the passages nearest to it that are none of its own, in its language."""
-    most = step.settings.rivals
-    passages = list(step.used("passages", Passage)) if most else []
-    nearest: dict[str, Sequence[Passage]] = {}
-    for language in sorted({passage.language for passage in passages}):
-        there = [
-            passage
-            for passage in passages
-            if passage.language == language and (language == "zh" or step.embedder.reads(passage.text))
-        ]
-        asked = [
-            pair
-            for pair in pairs
-            if pair.language == language and (language == "zh" or step.embedder.reads(pair.question))
-        ]
-        if not there or not asked:
-            continue
-        index = retriever_for(language, [passage.text for passage in there], step.embedder)
-        # Two more than wanted: the question's own passages are among the nearest.
-        for pair, places in zip(asked, index.rank([pair.question for pair in asked], most + 2), strict=True):
-            others = (there[place] for place in places.tolist() if place >= 0)
-            nearest[pair.key] = list(islice((one for one in others if one.key not in pair.passages), most))
-    return nearest
+class Nearest:
+    """The passages of the collection by their nearness to questions in their language."""
+
+    def __init__(self, step: StepContext[DocumentsSettings]) -> None:
+        self._embedder, self._most = step.embedder, step.settings.rivals
+        self._passages: dict[str, list[Passage]] = defaultdict(list)
+        for passage in step.used("passages", Passage) if self._most else ():
+            if self._reads(passage.language, passage.text):
+                self._passages[passage.language].append(passage)
+        self._indexes: dict[str, Retriever] = {}
+
+    def to(self, pairs: Sequence[DocumentPair]) -> Rivals:
+        """Find the passages nearest to each question that are none of its own."""
+        nearest: dict[str, Sequence[Passage]] = {}
+        for language, there in sorted(self._passages.items()):
+            asked = [pair for pair in pairs if pair.language == language and self._reads(language, pair.question)]
+            if not asked:
+                continue
+            if language not in self._indexes:
+                texts = [passage.text for passage in there]
+                self._indexes[language] = retriever_for(language, texts, self._embedder)
+            # Two more than wanted: the question's own passages are among the nearest.
+            ranked = self._indexes[language].rank([pair.question for pair in asked], self._most + 2)
+            for pair, places in zip(asked, ranked, strict=True):
+                others = (there[place] for place in places.tolist() if place >= 0)
+                nearest[pair.key] = list(islice((one for one in others if one.key not in pair.passages), self._most))
+        return nearest
+
+    def _reads(self, language: str, text: str) -> bool:
+        return language == "zh" or self._embedder.reads(text)
 
 
 async def compare_passages(pair: DocumentPair, ctx: Context[DocumentsSettings, Rivals]) -> DocumentPair:
