@@ -107,21 +107,14 @@ def _contents(blocks: Sequence[Block]) -> set[int]:
 
 
 def _number_of_entries(block: Block) -> int:
-    return max(block.text.count("\n") + 1, _leaders(block))
-
-
-def _leaders(block: Block) -> int:
-    """Return how many rows of dots up to a number a block has; most blocks have no two dots together."""
-    return len(_LEADER.findall(block.text)) if _DOTS.search(block.text) else 0
+    return max(block.text.count("\n") + 1, len(_LEADER.findall(block.text)))
 
 
 def _is_of_entries(block: Block) -> bool:
     """Return whether most lines of a block end in dots and a page number, or its only line has several such ends."""
-    if _leaders(block) > 1:
-        return True
-    if not block.text[-1:].isdigit() and "\n" not in block.text:
-        return False
-    return 2 * len(_ENTRY.findall(block.text)) > block.text.count("\n") + 1
+    if "\t" not in block.text and not _DOTS.search(block.text):
+        return False  # most blocks: the rest takes longer
+    return len(_LEADER.findall(block.text)) > 1 or 2 * len(_ENTRY.findall(block.text)) > block.text.count("\n") + 1
 
 
 def _entries(blocks: Sequence[Block], start: int) -> Iterator[int]:
