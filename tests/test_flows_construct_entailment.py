@@ -22,7 +22,7 @@ from flows.construct.entailment import (
     Judge,
     _logits,
 )
-from flows.families.reeval.score import premise_and_hypothesis
+from flows.families.reeval.scored_reply import premise_and_hypothesis
 from schemas.errors import WrongInput
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,7 +10,8 @@ import pytest
 
 from flows.families.reeval.evaluation import EVALUATION, score, score_by
 from flows.families.reeval.inference import Variant
-from flows.families.reeval.score import VARIANTS, Judge, _cases, answers, category
+from flows.families.reeval.score import VARIANTS, _cases
+from flows.families.reeval.scored_reply import Judge, answers, category
 from flows.scoring.scorer import Row
 from flows.scoring.tables import ScoreError, ScoreTables
 from schemas.base import PromptRef, Provenance, SourceRef

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
 from data.publish.harness import OptionScoring, ReplyScoring
 from flows.llm.model import Prompt, Said
 from flows.scoring.scorer import Row, Scores
-from flows.scoring.tables import ScoreTables
+from flows.scoring.tables import ScoreTables, Unit
 from schemas.base import Dropped
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction
@@ -182,6 +182,25 @@ class Scorer:
     """For users of the release: what else has to be installed, a sentence."""
 
 
+Question = Literal["evidence", "absence", "length", "near facts", "instruction"]
+"""What a measure tells of a model: whether it goes by the evidence against its memory, notices that there is none,
+holds over length, is not misled by near facts, and does as it is told and remembers it."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure by which models are compared: a mean over items, under one condition after another."""
+
+    name: str
+    """As the values of the family's scorer name it."""
+    asks: Question
+    tells: str
+    """What its value is the share of, or the mean of: "replies that are the right answer"."""
+    condition: str
+    """What tells its conditions apart, such as "contexts" or "level": the name of an axis."""
+    unit: Unit = "share"
+
+
 def columns(*names: str) -> Callable[[BaseModel], Row]:
     """Return a function that gives those fields of a record that are among `names`, as JSON."""
     chosen = set(names)
@@ -205,6 +224,8 @@ class Evaluation:
     """The scorer that a release ships."""
     headline: Mapping[str, str] = field(default_factory=dict)
     """The main tables of scores -> a description of their values and columns, for a dataset card; by default all."""
+    measures: tuple[Measure, ...] = ()
+    """By which models are compared, the first of all first."""
     limits: tuple[str, ...] = ()
     """What else a user of rows and scores should know, a sentence each, for a dataset card."""
     level: str | None = None

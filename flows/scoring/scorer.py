@@ -163,6 +163,21 @@ def empty_note(number: int) -> str:
     return f"{number:,} replies are empty, and are scored as they are: the model said nothing"
 
 
+class Value(NamedTuple):
+    """What one item adds to a measure by which models are compared (`flows/scoring/intervals.py`)."""
+
+    group: str
+    """The model, as the tables name it."""
+    measure: str
+    at: str
+    """The condition, such as "original" or "16k". Values come in the order in which conditions are shown."""
+    item: str
+    """The same under every condition and for every model: differences are taken over what both have."""
+    shared: str
+    """What it has in common with other items, such as their source: an interval draws these."""
+    value: float
+
+
 class Scores(NamedTuple):
     """The tables of a family's predictions."""
 
@@ -170,6 +185,7 @@ class Scores(NamedTuple):
     notes: list[str]
     """For a reader of the tables."""
     account: Account
+    values: Sequence[Value] = ()
 
 
 Variants = Callable[[Any], Sequence[str]]

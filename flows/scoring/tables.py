@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from flows.scoring.scorer import CannotScore, Row, Scores, empty_note, failed_note, says_nothing
+from flows.scoring.scorer import CannotScore, Row, Scores, Value, empty_note, failed_note, says_nothing
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction, TableCell
 
@@ -69,6 +69,8 @@ class ScoreTables:
     units: Mapping[str, Unit] = field(default_factory=dict)
     """By table; a table without a unit holds shares."""
     layouts: Mapping[str, Layout] = field(default_factory=dict)
+    values: Sequence[Value] = ()
+    """By which models are compared."""
 
     @classmethod
     def of(
@@ -79,12 +81,13 @@ class ScoreTables:
         units: Mapping[str, Unit] | None = None,
         grids: Iterable[str] = (),
         layouts: Mapping[str, Layout] | None = None,
+        values: Sequence[Value] = (),
     ) -> "ScoreTables":
         """From frames with one line per cell: `row, column, value, n`; the value of a cell with n = 0 is None."""
         wide = {name: _wide(frame) for name, frame in frames.items()}
         drawn = frozenset(grids)
         wide |= {name: wide[name].reindex(index=frames[name]["row"].drop_duplicates()) for name in drawn}
-        return cls(wide, _cells(frames), notes, frozenset(stacked), drawn, units or {}, layouts or {})
+        return cls(wide, _cells(frames), notes, frozenset(stacked), drawn, units or {}, layouts or {}, values)
 
     def joined(self, other: "ScoreTables") -> "ScoreTables":
         """These tables, followed by the others."""
@@ -96,6 +99,7 @@ class ScoreTables:
             self.grids | other.grids,
             {**self.units, **other.units},
             {**self.layouts, **other.layouts},
+            (*self.values, *other.values),
         )
 
     def unit(self, table: str) -> Unit:
@@ -149,6 +153,7 @@ def score_tables(
         scores.notes,
         units={table: unit(table) for table in frames},
         layouts={table: layout(table) for table in frames},
+        values=scores.values,
     )
 
 

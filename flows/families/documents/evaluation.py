@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from data.publish.harness import Metric, ReplyScoring
-from flows.construct.evaluation import Evaluation, Request, Scorer, columns
+from flows.construct.evaluation import Evaluation, Measure, Request, Scorer, columns
 from flows.families.documents.prompts import ANSWER, ToAnswer
-from flows.families.documents.score import COLUMNS, FORM, VARIANTS
+from flows.families.documents.score import COLUMNS, EXACT, FORM, OPTIONAL, VARIANTS
 from flows.families.documents.score import score as scores_of
 from flows.families.documents.settings import DocumentsSettings
 from flows.scoring.scorer import Row
@@ -55,10 +55,11 @@ EVALUATION = Evaluation(
     parts=("pairs",),
     prompts=(ANSWER,),
     requests=requests,
-    scored=columns(*COLUMNS),
+    scored=columns(*COLUMNS, *OPTIONAL),
     score=score,
     scorer=Scorer(FORM, "`prediction` is the whole reply, which should be the answer and no more.", scores_of,
                   replies=reply_scoring),
+    measures=(Measure(EXACT, "evidence", "replies that are the answer, word for word", "what the model was given"),),
     limits=("Replies are compared by their words: a right answer that is worded otherwise counts as wrong.",),
     headline={
         "evidence": "with the passage before it: exact match and F1 of the words, as means",

@@ -9,12 +9,14 @@ its passage) and with its evidence; a reply is compared with the row's answer by
 """
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from flows.scoring.qa import exact_match, f1
 from flows.scoring.scorer import (
     Account,
     Row,
     Scores,
+    Value,
     command_line,
     group_of,
     matched,
@@ -26,40 +28,61 @@ from flows.scoring.scorer import (
 )
 
 COLUMNS = ("id", "question", "answer", "kind", "language")
+OPTIONAL = ("places",)
 VARIANTS = ("closed_book", "evidence")
 FORM = {"id": "THE ROW'S id", "variant": "evidence", "prediction": "28 days"}
 """A row of predictions."""
 ALL = "all kinds"
+EXACT = "exact match"
 
 
 def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False) -> Scores:
     """Return the tables, by model and kind. Raises `CannotScore` for predictions that do not fit the rows."""
     items, account = {row["id"]: row for row in rows}, Account()
     graded = list(matched(items, lambda row: VARIANTS, predictions, partial, _graded, account))
-    tables = {}
-    for variant in VARIANTS:
-        cells = [(place, value) for name, measures in graded if name == variant for place, value in _cells(measures)]
-        tables[variant] = means(cells)
-    return Scores(tables, [], account)
+    tables = {
+        variant: means(cell for reply in graded if reply.variant == variant for cell in _cells(reply))
+        for variant in VARIANTS
+    }
+    values = [
+        Value(reply.group, EXACT, variant, reply.id, reply.document, reply.exact)
+        for variant in VARIANTS
+        for reply in graded
+        if reply.variant == variant
+    ]
+    return Scores(tables, [], account, values)
 
 
-Measures = tuple[str, str, float, float]
-"""Model, kind, exact match, F1."""
+class Graded(NamedTuple):
+    """A reply to a question, with its measures."""
+
+    id: str
+    document: str
+    variant: str
+    group: str
+    kind: str
+    exact: float
+    f1: float
 
 
-def _graded(row: Row, prediction: Row) -> tuple[str, Measures]:
+def _graded(row: Row, prediction: Row) -> Graded:
     answers, language = [row["answer"]], row["language"]
-    reply = prediction["prediction"]
-    return prediction["variant"], (
-        group_of(prediction), row["kind"], exact_match(reply, answers, language), f1(reply, answers, language)
-    )  # fmt: skip
+    reply, places = prediction["prediction"], row.get("places")
+    return Graded(
+        row["id"],
+        places[0]["document"] if places else row["id"],
+        prediction["variant"],
+        group_of(prediction),
+        row["kind"],
+        exact_match(reply, answers, language),
+        f1(reply, answers, language),
+    )
 
 
-def _cells(measures: Measures) -> Iterator[tuple[tuple[str, str], float]]:
-    model, kind, exact, words = measures
-    for name in (ALL, kind):
-        yield (f"{model} / {name}", "exact match"), exact
-        yield (f"{model} / {name}", "F1"), words
+def _cells(reply: Graded) -> Iterator[tuple[tuple[str, str], float]]:
+    for name in (ALL, reply.kind):
+        yield (f"{reply.group} / {name}", EXACT), reply.exact
+        yield (f"{reply.group} / {name}", "F1"), reply.f1
 
 
 def process_results(doc: Row, results: list[str]) -> dict[str, float]:
@@ -74,7 +97,7 @@ def process_results(doc: Row, results: list[str]) -> dict[str, float]:
 def main() -> None:
     """Score a file of predictions."""
     arguments = command_line(__doc__).parse_args()
-    rows = rows_of(arguments.data, COLUMNS)
+    rows = rows_of(arguments.data, COLUMNS, OPTIONAL)
     show(score(rows, predictions_of(arguments.predictions, FORM), arguments.partial), arguments.output)
 
 

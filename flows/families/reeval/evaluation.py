@@ -6,11 +6,12 @@ from itertools import product
 
 from data.publish.harness import Metric, ReplyScoring
 from flows.construct.entailment import DEFAULT_MODEL, Entailment, EntailmentModelUnusableError
-from flows.construct.evaluation import Evaluation, Request, Scorer, columns
+from flows.construct.evaluation import Evaluation, Measure, Request, Scorer, columns
 from flows.families.reeval.filters import LANGUAGES
 from flows.families.reeval.inference import ANSWERS, STYLES, Variant, answering, demonstrations
-from flows.families.reeval.score import COLUMNS, FORM, SWAP_COLUMNS, Judge, category
+from flows.families.reeval.score import COLUMNS, FORM, SWAP_COLUMNS
 from flows.families.reeval.score import score as scores_of
+from flows.families.reeval.scored_reply import Judge, category
 from flows.families.reeval.settings import ReEvalSettings
 from flows.scoring.scorer import Row
 from flows.scoring.tables import Layout, ScoreTables, score_tables
@@ -155,5 +156,14 @@ EVALUATION = Evaluation(
         "category 2": "with the evidence expanded in two ways: both right (EM), and the mean of both (F1)",
         "category 2, original evidence": "with the evidence as it was",
     },
+    measures=(
+        Measure(
+            "exact match, category 1",
+            "evidence",
+            "replies that are the answer in the evidence, word for word",
+            "evidence",
+        ),
+        Measure("exact match, category 2", "near facts", "replies that are the answer", "evidence"),
+    ),
     ready=judge_of,
 )

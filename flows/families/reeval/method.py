@@ -15,7 +15,7 @@ from flows.families.reeval.checks.sentence import is_asked_about, may_lean, sent
 from flows.families.reeval.checks.swap import answer_position, compare, restored, swap_problem
 from flows.families.reeval.inference import STYLES, answering
 from flows.families.reeval.passages import PASSAGES, Collection, Drawn, Expansion, collect
-from flows.families.reeval.score import premise_and_hypothesis
+from flows.families.reeval.scored_reply import premise_and_hypothesis
 from flows.families.reeval.settings import ReEvalSettings, entailment_model
 from flows.language import CannotReplace, language_of
 from flows.language.explained import explanation, only_within_names

@@ -21,10 +21,11 @@ apart by prompting and shots, and by source; where there are several sources, ro
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from statistics import fmean
 
+from flows.families.reeval.scored_reply import Judge, answers, category, cross_encoder, premise_and_hypothesis
 from flows.scoring.qa import exact_match, f1
 from flows.scoring.scorer import (
     Account,
@@ -33,6 +34,7 @@ from flows.scoring.scorer import (
     Row,
     Scores,
     Tables,
+    Value,
     command_line,
     group_of,
     in_order,
@@ -45,9 +47,6 @@ from flows.scoring.scorer import (
     run,
     show,
 )
-
-Judge = Callable[[Sequence[tuple[str, str]]], Sequence[bool]]
-"""Says for each (premise, hypothesis) whether the premise entails the hypothesis."""
 
 COLUMNS = ("id", "question", "answer", "aliases", "language", "source", "provenance")
 SWAP_COLUMNS = ("original_answer", "answer_position")
@@ -63,55 +62,6 @@ THIRDS = ("first", "middle", "last")  # table 14
 ALL_SOURCES = "all sources"
 PIVOT = "pivot"
 MATRIX_SEEDS = 500  # table 5, "we randomly sample 500 examples"
-
-
-# ---- one reply ----
-
-
-def category(row: Row) -> str:
-    """The category of a case: swapped cases keep their original answer."""
-    return "category 1" if row.get("original_answer") is not None else "category 2"
-
-
-def answers(row: Row, variant: str) -> list[str]:
-    """The right answers under a variant."""
-    if variant == "swapped":
-        return [row["answer"]]
-    original = row.get("original_answer")
-    return [row["answer"] if original is None else original, *row["aliases"]]
-
-
-def premise_and_hypothesis(question: str, output: str, answer: str) -> tuple[str, str]:
-    """The pair ("question? output", "question? answer"), with one question mark however the question ends."""
-    asked = question.strip().rstrip("?？ \t\n") + "?"
-    return f"{asked} {output.strip()}".strip(), f"{asked} {answer.strip()}".strip()
-
-
-def cross_encoder(name: str) -> Judge:
-    """A judge that takes the largest logit of a cross-encoder, by name or path, with a label "entailment"."""
-    try:
-        import torch
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer
-    except ImportError as error:
-        raise CannotScore(f"--entailment: {error.name} is missing: pip install torch transformers") from error
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        model = AutoModelForSequenceClassification.from_pretrained(name, dtype=torch.float32).eval()
-    except (OSError, ValueError, ImportError) as error:
-        raise CannotScore(f"--entailment: {name} cannot be loaded ({str(error).partition(chr(10))[0]})") from error
-    labels = [place for place, label in model.config.id2label.items() if str(label).casefold() == "entailment"]
-    if len(labels) != 1:
-        raise CannotScore(f"--entailment: {name} has no one label entailment; name a model for language inference")
-
-    def judge(pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        verdicts = {}
-        for pair in sorted(set(pairs)):
-            with torch.inference_mode():
-                logits = model(**tokenizer(*pair, truncation=True, return_tensors="pt")).logits
-            verdicts[pair] = int(logits.argmax()) == int(labels[0])
-        return [verdicts[pair] for pair in pairs]
-
-    return judge
 
 
 # ---- the tables ----
@@ -147,7 +97,7 @@ def score(
     for title in VARIANTS:
         if asked := [line for line in graded if line["category"] == title]:
             tables |= _category_tables(asked, title, measures, matrix_seeds)
-    return Scores(tables, notes, account)
+    return Scores(tables, notes, account, list(_values(graded)))
 
 
 def _category_tables(asked: Sequence[Row], title: str, measures: Sequence[str], matrix_seeds: int) -> Tables:
@@ -297,6 +247,18 @@ def _perturbed(lines: Iterable[Row], title: str, measures: Sequence[str]) -> dic
                 place: value if original_values[place] == 1 else None for place, value in series["Entail."].items()
             }
     return measured
+
+
+def _values(graded: Sequence[Row]) -> Iterator[Value]:
+    """Exact match with the original evidence, and with the perturbed: swapped, or both expansions right."""
+    for title, perturbed in (("category 1", "swapped"), ("category 2", "expanded")):
+        lines = [line for line in graded if line["category"] == title]
+        cases = {line["case"]: line for line in lines}
+        original = {_place(line): line["EM"] for line in lines if line["variant"] == "original"}
+        for at, series in (("original", original), (perturbed, _perturbed(lines, title, ["EM"])[""]["EM"])):
+            for (group, _, case), value in series.items():
+                if value is not None:
+                    yield Value(group, f"exact match, {title}", at, cases[case]["id"], cases[case]["row"], value)
 
 
 def _by_position(placed: Sequence[Row], measures: Sequence[str]) -> list[Cell]:
