@@ -7,10 +7,10 @@ from statistics import fmean
 from typing import Any
 
 from data.publish.harness import Metric, OptionScoring
-from flows.construct.evaluation import Authorship, Evaluation, Scorer, Version, columns
+from flows.construct.evaluation import Authorship, Evaluation, Measure, Scorer, Version, columns
 from flows.families.charpeval.inference import INSTRUCTION, choices, chunks, demonstrations
 from flows.families.charpeval.method import items_of
-from flows.families.charpeval.score import COLUMNS, FORM, SCORES, first
+from flows.families.charpeval.score import COLUMNS, FORM, OPTIONAL, SCORES, first
 from flows.families.charpeval.score import score as scores_of
 from flows.llm.likelihood import DEFAULT_SCORE
 from flows.scoring.scorer import CannotScore, Row
@@ -122,7 +122,7 @@ def _cells(row: str, values: Mapping[OptionType, float], items: int) -> list[dic
 EVALUATION = Evaluation(
     parts=("items",),
     settings=("shots",),
-    scored=columns(*COLUMNS),
+    scored=columns(*COLUMNS, *OPTIONAL),
     score=score,
     scorer=Scorer(
         FORM,
@@ -134,6 +134,7 @@ EVALUATION = Evaluation(
     ),
     limits=("Five of the six options of an item of CHARPEval are bad responses on purpose; some are false.",),
     headline={"accuracy": "share of items of which the right response ranks first, by the way to score an option"},
+    measures=(Measure("accuracy", "near facts", "items of which the right response ranks first", "last utterance"),),
     choices=choices,
     chunks=chunks,
     authors=Authorship("distractors", items_of, compare_authors),

@@ -17,13 +17,15 @@ Of options that tie for the first place each has an equal share of it, so that n
 options; a note says how many items have ties.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from flows.scoring.scorer import (
     Account,
     CannotScore,
     Row,
     Scores,
+    Value,
     command_line,
     group_of,
     in_order,
@@ -36,8 +38,11 @@ from flows.scoring.scorer import (
 )
 
 COLUMNS = ("id", "subset")
+OPTIONAL = ("dialogue_id", "knowledge")
+"""By which items belong together, where models are compared."""
 SCORES = ("sum", "mean", "sequence")
-"""The ways to score an option."""
+"""The ways to score an option. By the first, that of section 2.4, models are compared."""
+LAST_UTTERANCES = {"eCHARP": "easy", "hCHARP": "hard"}
 OPTION_TYPES = ("GTRS", "KGIR", "KGUG", "RECF", "IECF", "COEX")
 """In the order of the paper's tables 2 to 5."""
 FORM = {
@@ -47,8 +52,16 @@ FORM = {
 }
 """A row of predictions."""
 
-Ranking = tuple[tuple[str, str], str, Mapping[str, float]]
-"""Model and subset, variant, and each kind's share of the first place."""
+
+class Ranking(NamedTuple):
+    """Each kind's share of the first place in an item."""
+
+    group: str
+    subset: str
+    dialogue: str
+    knowledge: str
+    variant: str
+    shares: Mapping[str, float]
 
 
 def first(scores: Mapping[str, float]) -> dict[str, float]:
@@ -77,22 +90,22 @@ def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False
     occurring = {prediction["variant"] for prediction in all_predictions}
     variants = [name for name in SCORES if name in occurring] or SCORES
     rankings = matched(items, lambda row: variants, all_predictions, partial, _ranking, account)
-    accuracy = means(((*place, name), shares["GTRS"]) for place, name, shares in rankings)
+    accuracy = means(((one.group, one.subset, one.variant), one.shares["GTRS"]) for one in rankings)
     tables = {"accuracy": in_order(accuracy, variants)}
     for name in variants:
         shares_of_kinds = means(
-            ((*place, kind), share)
-            for place, variant, shares in rankings
-            if variant == name
-            for kind, share in shares.items()
+            ((one.group, one.subset, kind), share)
+            for one in rankings
+            if one.variant == name
+            for kind, share in one.shares.items()
         )
         tables[f"ranked first, by {name}"] = in_order(shares_of_kinds, OPTION_TYPES)
-    tied, notes = sum(max(shares.values()) < 1 for _, _, shares in rankings), []
+    tied, notes = sum(max(one.shares.values()) < 1 for one in rankings), []
     if tied:
         notes.append(
             f"{tied} of {len(rankings)} rankings have several options in the first place: each has an equal share of it"
         )
-    return Scores(tables, notes, account)
+    return Scores(tables, notes, account, list(_values(rankings)))
 
 
 def _ranking(row: Row, prediction: Row) -> Ranking:
@@ -100,7 +113,18 @@ def _ranking(row: Row, prediction: Row) -> Ranking:
         shares = first(prediction["scores"] or {})
     except CannotScore as error:
         raise CannotScore(f"predictions: {prediction['id']} {prediction['variant']}: {error}") from error
-    return (group_of(prediction), row["subset"]), prediction["variant"], shares
+    dialogue = row.get("dialogue_id", row["id"])
+    return Ranking(
+        group_of(prediction), row["subset"], dialogue, row.get("knowledge", dialogue), prediction["variant"], shares
+    )
+
+
+def _values(rankings: Iterable[Ranking]) -> Iterator[Value]:
+    """The accuracy with the easy last utterance of a dialogue, and with its hard one."""
+    for subset, at in LAST_UTTERANCES.items():
+        for one in rankings:
+            if (one.subset, one.variant) == (subset, SCORES[0]):
+                yield Value(one.group, "accuracy", at, one.dialogue, one.knowledge, one.shares["GTRS"])
 
 
 # ---- for lm-evaluation-harness (the YAML files beside this one) ----
@@ -149,7 +173,7 @@ def process_results(doc: Row, results: Sequence[tuple[float, bool]]) -> dict[str
 def main() -> None:
     """The command line."""
     arguments = command_line(__doc__).parse_args()
-    rows, predictions = rows_of(arguments.data, COLUMNS), predictions_of(arguments.predictions, FORM)
+    rows, predictions = rows_of(arguments.data, COLUMNS, OPTIONAL), predictions_of(arguments.predictions, FORM)
     show(score(rows, predictions, arguments.partial), arguments.output)
 
 

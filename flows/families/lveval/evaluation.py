@@ -30,7 +30,7 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from data.publish.harness import Metric, ReplyScoring
-from flows.construct.evaluation import Evaluation, Request, Scorer, Selection, columns
+from flows.construct.evaluation import Evaluation, Measure, Request, Scorer, Selection, columns
 from flows.families.lveval import datasets
 from flows.families.lveval.datasets import DATASETS, Ablation, Dataset, Hops, Variant
 from flows.families.lveval.score import COLUMNS, FACTS, FORM, OPTIONAL, SHARED
@@ -47,6 +47,7 @@ from schemas.lveval import LongContext
 from schemas.prediction import Prediction
 
 HERE = Path(__file__).parent / "prompts"
+SCORES = "scores of replies with the context"
 DIRECT_TOKENS = 64  # longest answer to a question without a context
 
 
@@ -219,4 +220,9 @@ EVALUATION = Evaluation(
     headline={
         "score by level": "mean over datasets of their score with the context, from 0 to 1, by the authors' program"
     },
+    measures=(
+        Measure("score", "length", SCORES, "level", "per cent"),
+        Measure("score, confusing facts", "near facts", SCORES, "confusing facts", "per cent"),
+        Measure("score, replacement", "evidence", SCORES, "keywords and phrases", "per cent"),
+    ),
 )

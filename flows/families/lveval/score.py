@@ -19,7 +19,7 @@ compared with question, answer and keywords from before the replacements, which 
 import argparse
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
 from flows.families.lveval.datasets import VARIANTS, WITHOUT_RULES, Ablation, ablations_of, variants_of, words_of
 from flows.families.lveval.scored_reply import (
@@ -42,6 +42,7 @@ from flows.scoring.scorer import (
     Cell,
     Row,
     Scores,
+    Value,
     command_line,
     matched,
     mean,
@@ -62,6 +63,8 @@ FACTS = "confusing facts"  # this table and the one above hold counts; the other
 MOST_SHARED = 100  # section 3.3: "the top 100 words that matched the GT answer most frequently"
 KPR = {AS_RELEASED: ", with KPR", "no-kpr": ", without KPR"}
 """Table 3's names of its ablations."""
+CHANGES: Mapping[str, Ablation] = {"confusing facts": "no-cfi", "replacement": "no-kpr"}
+"""What was done to a row, and the ablation without it: models are compared by both."""
 
 # ---- the tables ----
 
@@ -102,7 +105,8 @@ def score(
         SHARED: _shared_words(released),
         FACTS: _confusing_facts(by_id.values(), notes),
     }
-    return Scores({name: cells for name, cells in tables.items() if cells}, notes, account)
+    values = list(_values(asked, released))
+    return Scores({name: cells for name, cells in tables.items() if cells}, notes, account, values)
 
 
 def _replies(
@@ -177,6 +181,23 @@ def _averages(replies: Iterable[Reply], by: Callable[[Reply], tuple[str, ...]]) 
         (row, column, mean([value for value, _ in values]), sum(count for _, count in values))
         for (row, column), values in averages.items()
     )
+
+
+def _values(asked: Iterable[Reply], released: Sequence[Reply]) -> Iterator[Value]:
+    """The score by level, and without and with each of `CHANGES` on the rows that were asked without it.
+
+    Every reply weighs the same here: over several datasets the mean is not that of "score by level".
+    """
+    for reply in sorted(released, key=lambda reply: words_of(reply.level)):
+        item = reply.pair if reply.depth is None else f"{reply.pair} {reply.depth}"
+        yield Value(reply.group, "score", reply.level, item, reply.pair, reply.score)
+    for change, ablation in CHANGES.items():
+        without = [reply for reply in asked if reply.ablation == ablation]
+        rows = {(reply.base, reply.row) for reply in without}
+        changed = [reply for reply in released if (reply.base, reply.row) in rows]
+        for at, replies in ((f"without {change}", without), (f"with {change}", changed)):
+            for reply in replies:
+                yield Value(reply.base, f"score, {change}", at, reply.row, reply.pair, reply.score)
 
 
 def _metric_ablation(replies: Iterable[Reply]) -> list[Cell]:

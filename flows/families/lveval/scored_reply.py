@@ -82,6 +82,8 @@ def ablation_of(prediction: Row) -> Ablation | None:
 class Reply(NamedTuple):
     """The reply's place in the tables, and its scores."""
 
+    row: str  # its id
+    pair: str  # its dataset and pair, the same at every level
     dataset: Dataset
     level: str
     depth: str | None
@@ -124,6 +126,8 @@ class Metrics(NamedTuple):
                 if (window := self.windows.get(model_of(prediction))) is not None:
                     stages[CEILING] = min(1.0, window / words_of(row["level"]))
         return Reply(
+            row=row["id"],
+            pair=f"{dataset.name} {row['pair_id']}",
             dataset=dataset,
             level=row["level"],
             depth=None if row["depth"] is None else f"{row['depth']:03}",

@@ -4,7 +4,7 @@ A rating that was not given is no score: a dialogue that would need it is left o
 compared on the seeds that all of them finished: they are a line's n, and a note says how many more a model finished.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from flows.families.refutebench.dialogue_tables import (
 from flows.families.refutebench.measures import (
     Compared,
     Condition,
+    Dialogues,
     Line,
     LineName,
     Measure,
@@ -37,6 +38,7 @@ from flows.families.refutebench.measures import (
     persistent,
 )
 from flows.families.refutebench.settings import RefuteBenchSettings
+from flows.scoring.scorer import Value
 from flows.scoring.tables import Layout, ScoreTables, Unit
 from schemas.base import content_hash
 from schemas.refutebench import RATINGS, RefutationDialogue, Seed
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 
 LEAST_FOR_INTERVAL = 5
 """The fewest seeds: resampling fewer shows little but those few, and an interval would promise too much."""
+FOLLOWING = "following the first refutation"
 BRACKETS = "in brackets, 95 % intervals"
 COLUMNS = {
     "overall": f"mean over refutations and seeds; {BRACKETS}",
@@ -75,6 +78,7 @@ def tables(ctx: DialogueContext) -> ScoreTables:
     named = line_names(conditions, {rating.evaluator for rating in ratings})
     rated = by_line(ratings)
     rounds = settings.rounds
+    turns = "turn 1", f"turn {rounds}"
     curves: dict[str, Measure] = {
         "over turns: the first refutation": over_turns([(0, j) for j in range(1, rounds + 1)]),
         "over turns: the task": over_turns([(None, j) for j in range(rounds + 1)]),
@@ -82,7 +86,7 @@ def tables(ctx: DialogueContext) -> ScoreTables:
     }
     means: dict[str, Measure] = {
         "overall": lambda rated: overall(rated, rounds),
-        "memory": lambda rated: first_and_last(rated, (0, 1), (0, rounds), ("turn 1", f"turn {rounds}")),
+        "memory": lambda rated: first_and_last(rated, (0, 1), (0, rounds), turns),
         "task consistency": lambda rated: first_and_last(rated, (None, 0), (None, rounds), ("initial", "final")),
         "persistent": persistent,
     }
@@ -106,8 +110,17 @@ def tables(ctx: DialogueContext) -> ScoreTables:
     units |= {name: "count" for name in frames if name not in units}
     layouts = {name: Layout(LINES.get(name, "model / task"), what) for name, what in COLUMNS.items()}
     return ScoreTables.of(
-        {name: frame for name, frame in frames.items() if len(frame)}, notes, units=units, layouts=layouts
-    )
+        {name: frame for name, frame in frames.items() if len(frame)}, notes, units=units, layouts=layouts,
+        values=[] if rounds == 1 else list(_values(rated, means["memory"], turns, named)),
+    )  # fmt: skip
+
+
+def _values(rated: Dialogues, memory: Measure, turns: Iterable[str], named: LineName) -> Iterator[Value]:
+    """How each model's answers follow the first refutation, at the first turn and at the last, in all its seeds."""
+    for line, dialogues in rated.items():
+        for query, ratings in memory(dialogues).items():
+            for turn in turns:
+                yield Value(named(line.condition, line.evaluator), FOLLOWING, turn, query, query, ratings[turn])
 
 
 def _with_intervals(table: str, compared: Mapping[Line, Compared], named: LineName, seed: int) -> "pd.DataFrame":

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from data.publish.harness import Metric, ReplyScoring
-from flows.construct.evaluation import Evaluation, Request, Scorer, Selection, columns
+from flows.construct.evaluation import Evaluation, Measure, Request, Scorer, Selection, columns
 from flows.families.uraq.contexts import URAQ
 from flows.families.uraq.method import to_read
 from flows.families.uraq.prompts import ANSWER_WITH_CONTEXT
@@ -81,4 +81,17 @@ EVALUATION = Evaluation(
     headline={
         "overall accuracy": "share of right replies over all user needs and context settings, by the number of contexts"
     },
+    measures=(
+        *(
+            Measure(f"accuracy, {need}", "length", "replies that are right, over all settings", CONTEXTS)
+            for need in NEEDS
+        ),
+        *(
+            Measure(f"conflict, {need}", "evidence", "replies that follow the contexts, against memory", CONTEXTS)
+            for need in ("context-first", "context-exclusive")
+        ),
+        Measure(
+            "irrelevant, context-exclusive", "absence", "replies that say that the contexts have no answer", CONTEXTS
+        ),
+    ),
 )

@@ -19,7 +19,7 @@ right if a reader understands it. The table "replies without <output>" says how 
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from flows.scoring.number_value import number_value
@@ -30,6 +30,7 @@ from flows.scoring.scorer import (
     Cell,
     Row,
     Scores,
+    Value,
     command_line,
     group_of,
     matched,
@@ -48,6 +49,10 @@ NEEDS = ("context-exclusive", "context-first", "memory-first")
 MEMORY_NEEDS = ("context-first", "memory-first")
 SETTINGS = ("match", "conflict", "irrelevant")
 CHALLENGES = ("conflict", "irrelevant")  # section 5.3.2
+AGAINST_MEMORY = {
+    ("context-first", "conflict"), ("context-exclusive", "conflict"), ("context-exclusive", "irrelevant"),
+}  # fmt: skip
+"""Where the right reply is not the one that the model knows (figure 2): each is a measure by itself."""
 SHORT_CONTEXTS = 4  # section 5.3.1, "up to four retrieved context segments"
 CHARACTERS_PER_TOKEN = 4  # the usual estimate for English; exact counts depend on the model
 DONT_KNOW = "I don't know"
@@ -155,7 +160,7 @@ def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False
         "replies without <output>": _untagged(replies),
         "context tokens": _tokens([by_id[id_] for id_ in answered]),
     }
-    return Scores(tables, [], account)
+    return Scores(tables, [], account, list(_values(replies)))
 
 
 def _by_id(rows: Iterable[Row]) -> dict[str, Row]:
@@ -207,6 +212,17 @@ def _all_right(replies: Mapping[Asked, Reply], wanted: Iterable[Asked]) -> float
     """1 if every wanted reply is right, else 0; None if any is missing."""
     chosen = [replies.get(asked) for asked in wanted]
     return None if None in chosen else float(all(reply.right for reply in chosen if reply is not None))
+
+
+def _values(replies: Replies) -> Iterator[Value]:
+    """The accuracy under each need, over all settings and data sets, and that of each of `AGAINST_MEMORY`."""
+    for (model, _, item, contexts), replies_of_item in sorted(replies.items(), key=lambda one: one[0][-1]):
+        at = f"{contexts} context{'s' * (contexts != 1)}"
+        for (need, setting), reply in replies_of_item.items():
+            right = float(reply.right)
+            yield Value(model, f"accuracy, {need}", at, f"{item} {setting}", item, right)
+            if (need, setting) in AGAINST_MEMORY:
+                yield Value(model, f"{setting}, {need}", at, item, item, right)
 
 
 def _refusals(replies: Replies) -> list[Cell]:
