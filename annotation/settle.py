@@ -109,6 +109,7 @@ def settle(
     people: Collection[str] | None = None,
     suspended: Collection[str] = (),
     by_value: ByValue | None = None,
+    able: Mapping[str, int] | None = None,
     lead: str | None = None,
     seed: int = 0,
 ) -> Settlement:
@@ -119,20 +120,19 @@ def settle(
       shown to the reviewer. An author who rejects the record decides it without a reviewer.
     - With a review, the record is decided by the first accepted version, with people in the order of `seat`. Other
       people's versions show how far they agree.
-    - Without one, a record for one person is decided by the first person in that order. A record for several is decided
-      by the majority of accept, fix and reject; with fix, the texts are those of the first who says so.
+    - Without one, a record is decided by the majority of accept, fix and reject; with fix, the texts are those of the
+      first who says so. Where as many say one as the other it waits, however sure `weigh` is.
     - Without a review, somebody else may decide a task that people answered differently (`annotation/adjudicate.py`):
-      the last who does, unless the `lead` did.
+      the last who does, unless the `lead` did; once as many did it as are asked for, or as are `able` to (by task).
     - Texts of the record that differ from those in the boxes are changes, and make the decision a fix.
-    - `weigh` says how sure decisions without a review are. `by_value`, a record is decided once that is enough, by the
-      likeliest of the decisions that people gave.
+    - `weigh` says how sure decisions without a review are; `by_value`, the likeliest decides once it is sure enough.
     - A rubric that decides nothing gives no verdict: a task is rated once as many people did it as it asks for.
     """
     by_key = {task.key: task for task in tasks}
     keys = {task.id: task.key for task in by_key.values()}
     rubrics = {form.name for form in (rubric, revision_of(rubric), review or adjudication_of(rubric))}
     submissions = Submissions(annotations, rubrics, people, suspended)
-    settling = _Settling(rubric, review, check, submissions, by_value, lead)
+    settling = _Settling(rubric, review, check, submissions, by_value, able or {}, lead)
     courses: dict[str, list[Course]] = defaultdict(list)
     work = [(by_key[work.key or keys[work.task]], work) for work in submissions.take(by_key.values(), rubric)]
     for task, annotation in work:
@@ -192,9 +192,10 @@ class _Settling:
         check: Check,
         submissions: Submissions,
         by_value: ByValue | None,
+        able: Mapping[str, int],
         lead: str | None,
     ) -> None:
-        self.by_value, self.lead = by_value, lead
+        self.by_value, self.able, self.lead = by_value, able, lead
         self.rubric, self.review, self.check, self.submissions = rubric, review, check, submissions
         self.revision = revision_of(rubric)
         self.reviews: list[FollowUp] = []
@@ -234,16 +235,17 @@ class _Settling:
         Somebody else is asked where enough people differ; by value, where the decision is not sure enough besides.
         """
         chances = weighed.tasks.get(task.key, {}) if weighed else {}
+        wanted = min(self.rubric.people_per_item, self.able.get(task.key, self.rubric.people_per_item))
         decided = None
         if difference is not None:
             decided, given = difference.decided, difference.decisions
-            enough = len(given) >= self.rubric.people_per_item
+            enough = len(given) >= wanted
             if self.by_value is not None:
                 enough = self.by_value.is_open(task.key, given, chances, self.rubric)
             if enough or decided is not None:
                 self.disagreements.append(difference)
         reviewed = self.review is not None
-        return outcome_of(task, courses, self.rubric, reviewed, touched, chances, decided, self.by_value)
+        return outcome_of(task, courses, self.rubric, reviewed, touched, chances, wanted, decided, self.by_value)
 
     def difference(self, task: Task, courses: Sequence[Course]) -> Disagreement | None:
         """Return where people answered a task differently, or somebody else decided it; None if neither is so."""

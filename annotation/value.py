@@ -34,10 +34,12 @@ class ByValue(NamedTuple):
         """Return the decision on a task, the likeliest of those `given` by people; None if more people are to be asked.
 
         `chances` has the probability of each decision, if it is known. A decision that nobody gave is nobody's, however
-        likely it is. Of decisions that are as likely as one another, the one that most people gave counts; if as many
-        gave each, none does.
+        likely it is. Of decisions that are as likely as one another, the one that most people gave counts. If as many
+        gave each, none does, however likely: what is known of two people does not settle what they differ on.
         """
         counted = Counter(given)
+        if _is_tied(given):
+            return None
         weights = {decision: (chances.get(decision, 0), number) for decision, number in counted.items()}
         likeliest = [decision for decision, weight in weights.items() if weight == max(weights.values())]
         if len(likeliest) != 1:
@@ -47,7 +49,7 @@ class ByValue(NamedTuple):
 
     def is_open(self, key: str, given: Sequence[Decision], chances: Mapping[Decision, float], rubric: Rubric) -> bool:
         """Return whether a task is not sure enough although nobody else is to be asked: a case for an adjudicator."""
-        return self._are_enough(key, given, rubric) and not self._is_sure(given, chances)
+        return self._are_enough(key, given, rubric) and (_is_tied(given) or not self._is_sure(given, chances))
 
     def _are_enough(self, key: str, given: Sequence[Decision], rubric: Rubric) -> bool:
         most = fixed_number(rubric) if key in self.fixed else rubric.people_per_item + MOST_MORE
@@ -55,6 +57,12 @@ class ByValue(NamedTuple):
 
     def _is_sure(self, given: Iterable[Decision], chances: Mapping[Decision, float]) -> bool:
         return any(chances.get(decision, 0) >= self.certainty for decision in given)
+
+
+def _is_tied(given: Iterable[Decision]) -> bool:
+    """Return whether no decision is that of most people."""
+    numbers = sorted(Counter(given).values())
+    return len(numbers) > 1 and numbers[-1] == numbers[-2]
 
 
 def by_value_of(

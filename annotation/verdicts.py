@@ -52,13 +52,15 @@ def outcome_of(
     reviewed: bool,
     touched: bool,
     chances: Mapping[Decision, float],
+    wanted: int,
     adjudicated: Course | None = None,
     by_value: ByValue | None = None,
 ) -> Outcome:
     """Return the outcome of a task.
 
     `courses` are in the order of `seat`. `touched` if somebody submitted work on it that does not count. `chances` has
-    the probability of each decision by them, if it is known. `adjudicated` is what somebody else decided.
+    the probability of each decision by them, if it is known. `wanted` is the number of people who are to do the task.
+    `adjudicated` is what somebody else decided.
     """
     done = [course for course in courses if course.state == "done"]
     decisions = [course.decision for course in done]
@@ -79,7 +81,7 @@ def outcome_of(
         return Outcome(key=task.key, state="back", reason=back[0].reason)
     if courses:
         waiting = [course.reason for course in courses if course.state == "waiting"]
-        reason = waiting[0] if waiting else _why_undecided(task.key, decisions, rubric, chances, by_value)
+        reason = waiting[0] if waiting else _why_undecided(task.key, decisions, rubric, chances, wanted, by_value)
         return Outcome(key=task.key, state="waiting", reason=reason)
     if touched:
         return Outcome(key=task.key, state="excluded", reason="nothing that was submitted counts")
@@ -87,11 +89,16 @@ def outcome_of(
 
 
 def _why_undecided(
-    key: str, given: Sequence[Decision], rubric: Rubric, chances: Mapping[Decision, float], by_value: ByValue | None
+    key: str,
+    given: Sequence[Decision],
+    rubric: Rubric,
+    chances: Mapping[Decision, float],
+    wanted: int,
+    by_value: ByValue | None,
 ) -> str:
     """Return why the decisions that people gave do not decide a task."""
     if by_value is None:
-        return "people disagree" if len(given) >= rubric.people_per_item else "waiting for more people"
+        return "people disagree" if len(given) >= wanted and len(set(given)) > 1 else "waiting for more people"
     if by_value.is_open(key, given, chances, rubric):
         return "people disagree"
     return "waiting for more people" if key in by_value.fixed else UNSURE
@@ -99,11 +106,9 @@ def _why_undecided(
 
 def _deciding(done: Sequence[Course], courses: int, rubric: Rubric, reviewed: bool) -> Sequence[Course]:
     """Return the finished courses that decide a task; none if it is still open."""
-    if not reviewed and rubric.people_per_item > 1:
+    if not reviewed:
         decision = majority([course.decision for course in done], rubric)
         return [course for course in done if course.decision == decision]
-    if not reviewed:
-        return done[:1]
     if accepted := [course for course in done if course.decision != "reject"]:
         return accepted[:1]
     return done[:1] if len(done) == courses else ()

@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 
 from annotation.assign import seat
 from annotation.quality import WHY_UNCHANGED
+from annotation.reliability import Reliabilities
 from annotation.review import ALSO_CORRECTED, corrected_of, review_of, revision_of
 from annotation.settle import Settlement, settle
 from schemas.annotation import Annotation, Finding
 from schemas.rubric import Change, Choice, Marked, Rubric, Shown, Task, Written
+from schemas.verdict import Decision
 
+SURE: Mapping[Decision, float] = {"accept": 0.99, "reject": 0.01}
 AUTHORING = Rubric(
     name="toy-authoring", title="Write a lie", version=3, guideline="g.md", overlaps=True,
     shows=(Shown(name="text", title="Text"),),
@@ -295,7 +298,32 @@ def test_without_a_review_the_persons_choice_decides() -> None:
     assert verdict(decided("keep", text="Ann is one.")) == ("fix", {"text": "Ann is one."}, "a")
     assert verdict(decided("reject", text="Ann is one.")) == ("reject", {}, "a")
     first = min("ab", key=lambda by: seat(0, "k1", by))
-    assert verdict(decided("keep", "a"), decided("reject", "b"))[2] == first
+    assert verdict(decided("keep", "a"), decided("keep", "b"))[2] == first
+
+
+def test_where_two_people_differ_the_record_waits_however_sure_the_decision_is() -> None:
+    def weigh(*_: object) -> Reliabilities:
+        return Reliabilities(shares=SURE, tasks={"k1": SURE}, people={})
+
+    tie = settle([task(rubric=JUDGED)], [decided("keep", "a"), decided("reject", "b")], JUDGED, weigh=weigh)
+    assert state(tie) == ("waiting", "people disagree")
+    assert tie.verdicts == ()
+    assert len(tie.disagreements) == 1
+    (both,) = settle([task(rubric=JUDGED)], [decided("keep", "a"), decided("keep", "b")], JUDGED).verdicts
+    assert both.by == "a, b"
+
+
+def test_where_there_are_fewer_people_than_the_form_asks_for_somebody_else_is_asked_once_all_have_done_it() -> None:
+    three = JUDGED.model_copy(update={"people_per_item": 3})
+    one = task(rubric=JUDGED)
+    differing = [decided("keep", "a"), decided("reject", "b")]
+    assert state(settle([one], differing, three)) == ("waiting", "waiting for more people")
+    assert settle([one], differing, three, able={one.key: 3}).disagreements == ()
+    made = settle([one], differing, three, able={one.key: 2})
+    assert state(made) == ("waiting", "people disagree")
+    assert len(made.disagreements) == 1
+    alone = settle([one], differing[:1], three, able={one.key: 1})
+    assert state(alone) == ("waiting", "waiting for more people"), "one of three is no majority"
 
 
 def test_who_says_mended_where_nothing_is_gets_it_back() -> None:

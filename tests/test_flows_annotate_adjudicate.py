@@ -149,3 +149,21 @@ def test_the_lead_has_a_project_for_deciding_before_a_build(bench: Bench) -> Non
     assert forms
     assert all(form.endswith("-adjudication") for form in forms)
     assert open_queues(config, bench.served.client) == 0
+
+
+def test_a_form_for_more_people_than_there_are_is_decided_all_the_same(bench: Bench) -> None:
+    bench.part = every(BOTH.model_copy(update={"people_per_item": 3}))
+    project, client = bench.project(ANIMALS[:4]), bench.served.client
+    lacking = f"{BOTH.name}: tasks that need 3 people and have 2: "
+    assert [line[: len(lacking) + 1] for line in push(project, client).shortages] == [f"{lacking}4"]
+    differ(bench, 1)
+    (collected,) = pull(project, client)
+    assert [one.by for one in collected.settlement.verdicts] == ["a1, a2"] * 3
+    assert push(project, client).shortages == [], "three are decided, and the lead has the other"
+    (row,) = bench.queue(FORM.name, "lead")
+    assert row["data"]["shown_text"] == "animal"
+    bench.hand_in(row, "lead", {"decision": "no", "use_as": NOTHING})
+    pull(project, client)
+    verdicts = read_verdicts(project.out / "verdicts" / "toy-words.jsonl").values()
+    assert sorted((one.decision, one.by) for one in verdicts) == [("accept", "a1, a2")] * 3 + [("reject", "lead")]
+    assert push(project, client).shortages == []

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from annotation.adjudicate import NOTHING, adjudication_of
 from annotation.value import by_value_of
 from flows.annotate.pull import pull
 from flows.annotate.push import push
@@ -54,7 +55,10 @@ def test_unsure_tasks_go_to_another_person_until_each_is_sure_or_nobody_is_left(
         key for key, people in first.items()
         if key not in by_value.fixed and chances[key]["reject" if people == {"a3"} else "accept"] < CERTAINTY
     }  # fmt: skip
-    assert {one.key for one in collected.settlement.outcomes if one.state != "decided"} == unsure
+    tied = {key for key in by_value.fixed if "a3" in first[key]}
+    assert tied, "a3 and another say the contrary of each other"
+    assert {one.key for one in collected.settlement.outcomes if one.state != "decided"} == unsure | tied
+    assert {one.task.key for one in collected.disagreements} == tied, "a third person is asked to decide"
     assert unsure, "some are unsure"
     assert len(unsure) < SIZE - DRAWN, "one person is enough for others"
     assert push(project, client).shortages == []
@@ -66,15 +70,20 @@ def test_unsure_tasks_go_to_another_person_until_each_is_sure_or_nobody_is_left(
     assert not any(queue.imported + queue.retired for queue in push(project, client).queues)
 
     rounds = 1
+    deciding = adjudication_of(JUDGED).name
+    decided = [bench.do_all(deciding, by, lambda data: {"decision": "yes", "use_as": NOTHING}) for by in THREE]
+    assert sum(decided) == len(tied)
     while any(bench.do_all(JUDGED.name, by, lambda data: {"decision": "yes"}) for by in THREE):
         (collected,) = pull(project, client)
         push(project, client)
         rounds += 1
-    assert rounds <= len(THREE)
+    assert rounds <= len(THREE) + 1, "what is decided of the tied ones changes how sure others are, once"
     assert {one.state for one in collected.settlement.outcomes} == {"decided"}
     verdicts = read_verdicts(project.out / "verdicts" / "toy-words.jsonl").values()
     assert len(verdicts) == SIZE
-    assert all(one.posterior is not None and 0 < one.posterior < 1 for one in verdicts)
+    sure = [one.posterior for one in verdicts if one.posterior is not None]
+    assert len(sure) == SIZE - len(tied), "what was decided where people differ has none"
+    assert all(0 < posterior < 1 for posterior in sure)
     given = holders(bench, done=True)
     assert max(map(len, given.values())) <= len(THREE)
     for outcome in collected.settlement.outcomes:

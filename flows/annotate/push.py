@@ -215,7 +215,10 @@ class _WorkQueues:
         )  # fmt: skip
         # The lead gets no more known answers. If they are all the lead's own, there are only as many as there are.
         lacking = self.annotators if work.people.gold is not None else ()
-        some = [short for short in assignment.shortages if short.key or short.by in lacking]
+        # A task that is decided, or that somebody is asked to decide, needs no more people.
+        enough = {*self.collected.decisions, *(one.task.key for one in self.settlement.disagreements)}
+        shortages = [short for short in assignment.shortages if short.key not in enough]
+        some = [short for short in shortages if short.key or short.by in lacking]
         assignment = assignment.model_copy(update={"shortages": tuple(self.screening.settle(some, passed, assignment))})
         self.shortages += [f"{work.rubric.name}: {message}" for message in assignment.messages]
         return assignment

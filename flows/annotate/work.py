@@ -353,6 +353,8 @@ def _settled(project: Project, work: Work, annotations: Sequence[Annotation]) ->
         suspended=out,
         lead=asking.lead,
         by_value=by_value_of(work.tasks, work.rubric, asking.certainty, asking.overlap_first, people, seed),
+        # More strangers may come, and without names anybody may.
+        able=people if asking.people and not asking.is_for_strangers(work.rubric.name) else None,
         seed=seed,
     )
     return out, settlement
