@@ -17,7 +17,8 @@ from flows.families import load_family
 from flows.families.reeval.score import VARIANTS
 from flows.llm.likelihood import SCORES, Options
 from flows.llm.local import LocalModel, LocalSettings
-from flows.release.scorers import FamilyTasks, harness_tasks, shipped_scorer, write_tasks
+from flows.release.scorers import FamilyTasks, harness_tasks, write_tasks
+from flows.scoring.shipped import shipped_scorer
 from flows.scoring.tables import ScoreTables
 from schemas.charpeval import OPTION_TYPES
 from schemas.prediction import Prediction
@@ -68,7 +69,7 @@ def release(
         write_release(path, rows)
     write_tasks(folder / "scorers", list(families.values()), "sample", repo, version)
     for name in families:
-        (folder / "scorers" / f"{name}.py").write_text(shipped_scorer(load_family(name)), encoding="utf-8")
+        (folder / "scorers" / f"{name}.py").write_text(shipped_scorer(load_family(name).folder), encoding="utf-8")
     named = [
         {"config_name": config, "data_files": [{"split": "test", "path": f"data/{config}/test.parquet"}]}
         for config in configs

@@ -7,8 +7,9 @@ import pytest
 import yaml
 
 from flows.families import family_names, load_family
-from flows.release.fingerprints import dialogue_fingerprints, scorer_fingerprint, task_fingerprint
-from flows.release.scorers import shipped_scorer
+from flows.project.evaluated import dialogue_fingerprints
+from flows.release.fingerprints import task_fingerprint
+from flows.scoring.shipped import scorer_fingerprint, shipped_scorer
 
 SCORER = '''
 """Scores."""
@@ -50,7 +51,7 @@ def test_other_code_is_another_scorer(old: str, new: str) -> None:
 
 def test_scorers_of_families_differ_and_comments_in_them_do_not_count() -> None:
     families = [load_family(name) for name in family_names()]
-    texts = {family.name: shipped_scorer(family) for family in families if family.evaluation.scorer}
+    texts = {family.name: shipped_scorer(family.folder) for family in families if family.evaluation.scorer}
     prints = {name: scorer_fingerprint(text) for name, text in texts.items()}
     assert len(set(prints.values())) == len(prints) >= 4
     for name, text in texts.items():

@@ -25,8 +25,8 @@ from flows.families.reeval import score as reeval
 from flows.families.reeval.evaluation import score_by
 from flows.families.uraq import score as uraq
 from flows.llm.likelihood import SCORES
-from flows.release.scorers import shipped_scorer
 from flows.scoring.scorer import Scores
+from flows.scoring.shipped import shipped_scorer
 from flows.scoring.tables import ScoreError, ScoreTables, tally, told_beside
 from schemas.charpeval import OPTION_TYPES
 from schemas.prediction import Prediction
@@ -48,7 +48,7 @@ SCORED = [name for name in family_names() if load_family(name).evaluation.scorer
 
 
 def shipped(family: str) -> str:
-    return shipped_scorer(load_family(family))
+    return shipped_scorer(load_family(family).folder)
 
 
 def loaded(folder: Path, family: str) -> ModuleType:
@@ -98,20 +98,13 @@ def defined(tree: ast.Module) -> Iterable[str]:
 
 
 def test_an_import_that_cannot_be_shipped_is_refused(tmp_path: Path) -> None:
-    family = load_family("uraq")
     for line, said in (
         ("from flows.scoring.qa import f1 as best", "imports names as they are"),
         ("from flows.scoring import qa", "is no module"),
     ):
         (tmp_path / "score.py").write_text(f'"""Scores."""\n\n{line}\n', encoding="utf-8")
         with pytest.raises(ValueError, match=said):
-            shipped_scorer(Moved(tmp_path, family.name))  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class Moved:
-    folder: Path
-    name: str
+            shipped_scorer(tmp_path)
 
 
 def vectors(shared: Path, name: str) -> list[dict[str, Any]]:

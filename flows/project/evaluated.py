@@ -115,3 +115,17 @@ def asked_of(project: Project, family: Family) -> Callable[[Any], str]:
         return content_hash(templates, ways, comparable)
 
     return fingerprint
+
+
+def dialogue_fingerprints(family: Family, prompts: Mapping[str, Prompt[Any]]) -> Mapping[str, str]:
+    """Return prompt or step -> version, of the parts that hold and rate dialogues; empty if the family holds none."""
+    held = family.evaluation.dialogues
+    steps = [(name, step) for name in (held.parts if held else ()) for step in family.part(name).steps]
+    return {
+        **{f"{part}/{step.name}": str(step.version) for part, step in steps},
+        **{
+            prompt.name: content_hash(prompts[prompt.name].source, prompt.max_tokens, prompt.temperature)
+            for _, step in steps
+            for prompt in step.prompts
+        },
+    }

@@ -11,7 +11,7 @@ from flows.project.output_files import PACKAGE
 from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
 from flows.release.baselines import evaluations_of
-from flows.release.scorers import shipped_scorer
+from flows.scoring.shipped import shipped_scorer
 from schemas.base import content_hash
 from schemas.manifest import BuildManifest
 
@@ -47,7 +47,7 @@ def _evaluation(built: BuildManifest, configured: FamilyBuild) -> list[object]:
     settings: Any = built.config["families"]
     return [
         family.name,
-        shipped_scorer(family) if evaluation.scorer else None,
+        shipped_scorer(family.folder) if evaluation.scorer else None,
         [[prompt.source, prompt.max_tokens] for prompt in prompts],
         {name: value for name, value in settings.get(family.name, {}).items() if name in evaluation.settings},
     ]

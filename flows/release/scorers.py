@@ -1,12 +1,10 @@
 """The scorers that go out beside the rows: a family's `score.py` as one file, and tasks for lm-evaluation-harness."""
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import flows
 from data.publish.folder import CARD, SCORERS
 from data.publish.harness import (
     BESIDE,
@@ -27,12 +25,13 @@ from flows.construct.engine import Family
 from flows.families import citation
 from flows.llm.likelihood import SCORES
 from flows.llm.model import Prompt
+from flows.project.evaluated import dialogue_fingerprints
 from flows.project.project import Project
-from flows.release.fingerprints import dialogue_fingerprints, scorer_fingerprint, task_fingerprint
+from flows.release.fingerprints import task_fingerprint
 from flows.release.rows import GatheredConfig, record_of
+from flows.scoring.shipped import scorer_fingerprint, shipped_scorer
 from schemas.base import Record
 
-ROOT = Path(flows.__file__).parent.parent
 TASK = "touchstone"
 """The beginning of the names of tasks and groups."""
 
@@ -48,7 +47,7 @@ def write_scorers(
         config.prompts = dialogue_fingerprints(family, built.prompts)
         if family.evaluation.scorer is None or not rows.files:
             continue
-        scorer = shipped_scorer(family)
+        scorer = shipped_scorer(family.folder)
         write_whole(folder / SCORERS / f"{family.name}.py", scorer.encode())
         row = record_of(config.part, next(read_released(folder, rows.files)))
         data = HarnessData(repo or BESIDE, rows.name, rows.split, version if repo else None)
@@ -152,63 +151,3 @@ def harness_tasks(
         for prompting, asked in ways.items()
         for scoring in scorer.replies(values, prompting, list(asked))
     ]
-
-
-def shipped_scorer(family: Family) -> str:
-    """The text of the family's `score.py`, and within it that of each module of ours that it imports.
-
-    Raises `ValueError` for an import that cannot be replaced with the text: it renames, or imports a module.
-    """
-    source = _Source(family.folder / "score.py")
-    modules: dict[str, _Source] = {}
-    _collect(source, modules)
-    imports = _merged([line for part in (source, *modules.values()) for line in part.imports])
-    texts = [
-        f"# ---- {name.rpartition('.')[2].replace('_', ' ')} ----\n\n{part.body}" for name, part in modules.items()
-    ]
-    return "\n\n".join([f'"""{source.docstring}"""\n\n{imports}', *texts, f"# ---- the scorer ----\n\n{source.body}"])
-
-
-class _Source:
-    """A module's text in parts: its docstring, its imports of the standard library and of our modules, and the rest."""
-
-    def __init__(self, path: Path) -> None:
-        text = path.read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        statements = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-        ours = [node for node in statements if isinstance(node, ast.ImportFrom) and _is_ours(node)]
-        if any(alias.asname for node in ours for alias in node.names):
-            raise ValueError(f"{path}: a module that a scorer ships imports names as they are")
-        self.docstring = ast.get_docstring(tree, clean=False) or ""
-        self.imports = [node for node in statements if node not in ours]
-        self.ours = [str(node.module) for node in ours]
-        last = max((node.end_lineno or 0 for node in statements), default=tree.body[0].end_lineno or 0)
-        self.body = "\n".join(text.splitlines()[last:]).strip() + "\n"
-
-
-def _is_ours(node: ast.ImportFrom) -> bool:
-    return (node.module or "").partition(".")[0] == flows.__name__
-
-
-def _collect(source: _Source, modules: dict[str, _Source]) -> None:
-    """Add the modules of ours that a text needs, each after those that it needs itself."""
-    for name in source.ours:
-        if name not in modules:
-            path = ROOT / f"{name.replace('.', '/')}.py"
-            if not path.is_file():
-                raise ValueError(f"{name}: is no module; a scorer imports the names of one")
-            needed = _Source(path)
-            _collect(needed, modules)
-            modules[name] = needed
-
-
-def _merged(imports: Sequence[ast.Import | ast.ImportFrom]) -> str:
-    """The import statements of several modules, merged."""
-    plain = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
-    names: dict[str, set[str]] = {}
-    for node in imports:
-        if isinstance(node, ast.ImportFrom):
-            names.setdefault(str(node.module), set()).update(alias.name for alias in node.names)
-    lines = [f"import {name}" for name in sorted(plain)]
-    lines += [f"from {module} import {', '.join(sorted(taken))}" for module, taken in sorted(names.items())]
-    return "\n".join(lines) + "\n"
