@@ -1,38 +1,31 @@
 """Evaluates models and estimates evaluations, with output for a terminal."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import Progress
 
 from flows.construct.engine import Family
-from flows.construct.evaluation import DialogueContext
-from flows.construct.progress import ProgressListener
-from flows.construct.stages import Build
+from flows.evaluate.asking import ask_about_rows, calls_in_words, hold_dialogues, load
 from flows.evaluate.attention import attend, turn_tables
 from flows.evaluate.author_versions import author_versions
-from flows.evaluate.dialogues import as_paid, build_with, hold
 from flows.evaluate.estimate import evaluation_lines
 from flows.evaluate.models import file_name, reading_model, weighing_model
-from flows.evaluate.predictions import NothingAnswered, predict, weigh
-from flows.evaluate.records import Written, beside, dialogue_context, rows_in, write_dialogues
+from flows.evaluate.predictions import weigh
 from flows.evaluate.report import show_tables
-from flows.evaluate.rows import EvaluatedRows, GivenRows, evaluated_rows
-from flows.evaluate.score import counted_before, score_answered, score_predictions, tell_left
+from flows.evaluate.rows import EvaluatedRows, GivenRows
+from flows.evaluate.score import counted_before, score_answered, score_predictions
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent, Usage
-from flows.project.console import LogInterval, make_console, money
-from flows.project.evaluated import PREDICTIONS, read_predictions, settings_now, write_note
-from flows.project.locks import building, one_evaluation
+from flows.project.console import make_console, money
+from flows.project.evaluated import PREDICTIONS, read_predictions
 from flows.project.output_files import open_build
 from flows.project.project import Project
 from flows.run.estimate import Estimate, EstimateLine, summed
 from flows.run.summary import print_estimate
-from flows.run.terminal import Terminal
-from schemas.base import counted
+from flows.scoring.tables import ScoreTables
 from schemas.errors import Failed, WrongInput
 
 
@@ -55,12 +48,12 @@ def evaluate_family(
         raise WrongInput(f"--attention: cannot be told of {name} by {model}: {why}")
     reads = None if reader is None else reading_model(project, family, reader)
     if family.evaluation.dialogues is not None:
-        _evaluate_in_dialogues(console, project, family, model, limit, reads)
+        _show_dialogues(console, project, family, model, limit, reads)
     else:
-        _evaluate_rows(console, project, family, model, weighs, limit, attention=attention)
+        _show_rows(console, project, family, model, weighs, limit, attention=attention)
 
 
-def _evaluate_rows(
+def _show_rows(
     console: Console,
     project: Project,
     family: Family,
@@ -70,149 +63,56 @@ def _evaluate_rows(
     *,
     attention: bool,
 ) -> None:
-    """Ask about rows, or have their options weighed by `weighs`; write the predictions and score them."""
-    label = f"{family.name} → {model}"
-    path = project.out / PREDICTIONS / f"{family.name}-{file_name(model)}.jsonl"
-    rows = evaluated_rows(project, family, limit)
-    before = counted_before(path, len(rows), weighs)
-    if family.evaluation.ready is not None:
-        family.evaluation.ready(settings_now(project, family))
-    attention_tables, usage, notes = None, Usage(), list[str]()
-    project.models.tell = notes.append
+    """Ask about rows, or have their options weighed by `weighs`; score the predictions."""
+    attention_tables: ScoreTables | None = None
+
+    def also(rows: EvaluatedRows, show: Callable[[int, int], None]) -> None:
+        nonlocal attention_tables
+        if attention and isinstance(weighs, LocalModel):
+            attention_tables = attend(family, weighs, rows, show)
+
     try:
-        _load(console, weighs)
-        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-            task = progress.add_task(label)
-            log = LogInterval(console)
-
-            def show(done: int, total: int) -> None:
-                progress.update(task, completed=done, total=total)
-                if log.due():
-                    asked = usage.calls + usage.cached
-                    console.print(f"  {label}: {done:,} of {total:,} rows, {counted(asked, 'call')}")
-
-            stopped = _write_predictions(project, family, model, weighs, rows, path, show, usage)
-            if attention and isinstance(weighs, LocalModel):
-                progress.update(task, description="attention", completed=0)
-                attention_tables = attend(family, weighs, rows, show)
+        asked = ask_about_rows(console, project, family, model, weighs, limit, also)
     finally:
         project.close()
-    if not isinstance(stopped, NothingAnswered):
-        write_note(project, family, model, rows, path)
-    messages = [
-        f"{len(rows):,} of {counted(rows.built, 'row')} asked about",
-        f"{path}: {_calls(usage)}, money: {money(usage)}",
-        *map(escape, notes),
-    ]
 
     def score() -> None:
-        output, partial = path.with_suffix(".tables.json"), stopped is not None
+        output, partial = asked.path.with_suffix(".tables.json"), asked.stopped is not None
         score_predictions(
-            console, project, family, rows, path, output, partial=partial, more=attention_tables, messages=messages
-        )
+            console, project, family, asked.rows, asked.path, output,
+            partial=partial, more=attention_tables, messages=asked.messages,
+        )  # fmt: skip
 
-    score_answered(console, project, path, before, stopped, score)
-
-
-def _write_predictions(
-    project: Project,
-    family: Family,
-    model: str,
-    weighs: LikelihoodModel | None,
-    rows: EvaluatedRows,
-    path: Path,
-    show: Callable[[int, int], None],
-    usage: Usage,
-) -> BudgetSpent | None:
-    """Write the predictions of `weighs`, or else of the model called `model`; return the error if money ran out."""
-    try:
-        if weighs is not None:
-            weigh(project, family, weighs, rows, path, show, usage)
-        else:
-            predict(project, family, project.models.model(model, family), rows, path, show, usage)
-    except BudgetSpent as spent:
-        return spent
-    return None
+    score_answered(console, project, asked.path, asked.before, asked.stopped, score)
 
 
-def _load(console: Console, model: LikelihoodModel | None) -> None:
-    """Load the model now if it is a local one."""
-    if isinstance(model, LocalModel):
-        with console.status(f"loading {model.name}"):
-            model.load()
-
-
-def _evaluate_in_dialogues(
+def _show_dialogues(
     console: Console, project: Project, family: Family, model: str, limit: int | None, reads: LocalModel | None
 ) -> None:
-    """Hold dialogues with the model and have them rated; write dialogues, ratings and tables beside the build's own."""
-    held = family.evaluation.held
-    stopped: BudgetSpent | None = None
-    notes: list[str] = []
-    project.models.tell = notes.append
+    """Hold dialogues with the model and have them rated; show their tables."""
     try:
         if reads is not None:
             with console.status(f"loading {reads.name}"):
                 reads.load()
-        stem = project.out / PREDICTIONS / f"{family.name}-{file_name(model)}"
-        with building(project.state), one_evaluation(project.state, stem):
-            build = build_with(project, family, model, limit)
-            asked = Usage()
-            with Terminal(console) as listener:
-                try:
-                    hold(project, family, build, listener, asked)
-                except BudgetSpent as spent:
-                    stopped = spent
-                    build = _held_as_paid(project, family, build, limit, listener, asked)
-            context = dialogue_context(family, build)
-            rated = len(build.accepted(family.name, held.parts[-1]))
-            if stopped is not None and not rated:
-                ratings = beside(stem, held.parts[-1])
-                tell_left(console, ratings, rows_in(ratings), "rated")
-                raise project.over_budget() from stopped
-            written = write_dialogues(family, context, stem)
-            messages = [*_written_in_words(family, build, context, written), *map(escape, notes)]
-            with console.status("scoring"):
-                result = held.tables(context)
-            if reads is not None and held.cases is not None:
-                with console.status(f"{reads.name} reads dialogues"):
-                    result = result.joined(turn_tables(reads, held.cases(context)))
+        held = hold_dialogues(console, project, family, model, limit)
+        with console.status("scoring"):
+            result = family.evaluation.held.tables(held.context)
+        cases = family.evaluation.held.cases
+        if reads is not None and cases is not None:
+            with console.status(f"{reads.name} reads dialogues"):
+                result = result.joined(turn_tables(reads, cases(held.context)))
     finally:
         project.close()
-    if stopped is not None:
-        asked.cost_usd = project.models.budget.spent_usd  # with what was in flight at the stop
-    messages.append(f"{_calls(asked)}, money: {money(asked)}")
-    output = stem.with_name(f"{stem.name}.tables.json")
+    if held.stopped is not None:
+        held.usage.cost_usd = project.models.budget.spent_usd  # with what was in flight at the stop
+    messages = [*held.messages, f"{calls_in_words(held.usage)}, money: {money(held.usage)}"]
+    output = held.stem.with_name(f"{held.stem.name}.tables.json")
     title = f"{project.config.name}: {family.name} on {model}"
     show_tables(console, result, result.notes, output.with_suffix(".html"), title, output, messages)
-    if stopped is not None:
-        raise project.over_budget() from stopped
-    if not rated:
-        raise Failed(f"no rating was kept; {written[-1].path} shows why each was dropped")
-
-
-def _written_in_words(
-    family: Family, build: Build, context: DialogueContext, written: Sequence[Written]
-) -> Iterator[str]:
-    """Yield a line for each file that an evaluation in dialogues wrote."""
-    held = family.evaluation.held
-    for part, file in zip(held.parts, written, strict=False):
-        kept, dropped = len(build.accepted(family.name, part)), sum(1 for _ in context.dropped(part))
-        instead = f", in place of {file.before:,}" if file.before > kept else ""
-        yield f"{file.path}: {kept:,} kept{instead}, {dropped:,} dropped"
-    yield f"{written[-1].path}: what was dropped, and why"
-
-
-def _held_as_paid(
-    project: Project, family: Family, build: Build, limit: int | None, listener: ProgressListener, asked: Usage
-) -> Build:
-    """Finish a stopped build with the answers paid for, and return it; `asked` adds up both attempts."""
-    paid, asked.cached = asked.calls, 0
-    partial_build = as_paid(project, family, build, limit)
-    hold(project, family, partial_build, listener, asked)
-    # Answers that the first attempt paid for come from the cache now, but are reported as paid.
-    asked.cached = max(0, asked.cached - paid)
-    return partial_build
+    if held.stopped is not None:
+        raise project.over_budget() from held.stopped
+    if not held.rated:
+        raise Failed(f"no rating was kept; {held.dropped} shows why each was dropped")
 
 
 def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
@@ -261,7 +161,7 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
     usage = Usage()
     stopped: BudgetSpent | None = None
     try:
-        _load(console, weighs)
+        load(console, weighs)
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             task = progress.add_task(f"{name} by author → {model}")
 
@@ -273,7 +173,7 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
         stopped = spent
     finally:
         project.close()
-    messages = [f"{path}: {_calls(usage)}"]
+    messages = [f"{path}: {calls_in_words(usage)}"]
     title = f"{project.config.name}: {name} by author, on {model}"
 
     def compare() -> None:
@@ -282,7 +182,3 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
         show_tables(console, result, [*notes, *result.notes], path.with_suffix(".html"), title, messages=messages)
 
     score_answered(console, project, path, before, stopped, compare)
-
-
-def _calls(usage: Usage) -> str:
-    return f"{counted(usage.calls, 'call')}, {counted(usage.cached, 'answer')} from the cache"

@@ -1,0 +1,189 @@
+"""One model on one family: asked about its rows, or held in dialogues, with progress in the terminal."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+
+from flows.construct.engine import Family
+from flows.construct.evaluation import DialogueContext
+from flows.construct.progress import ProgressListener
+from flows.construct.stages import Build
+from flows.evaluate.dialogues import as_paid, build_with, hold
+from flows.evaluate.models import file_name
+from flows.evaluate.predictions import NothingAnswered, predict, weigh
+from flows.evaluate.records import Written, beside, dialogue_context, rows_in, write_dialogues
+from flows.evaluate.rows import EvaluatedRows, evaluated_rows
+from flows.evaluate.score import Counted, counted_before, tell_left
+from flows.llm.likelihood import LikelihoodModel
+from flows.llm.local import LocalModel
+from flows.llm.model import BudgetSpent, Usage
+from flows.project.console import LogInterval, money
+from flows.project.evaluated import PREDICTIONS, settings_now, write_note
+from flows.project.locks import building, one_evaluation
+from flows.project.project import Project
+from flows.run.terminal import Terminal
+from schemas.base import counted
+
+
+class Asked(NamedTuple):
+    """A family's rows about which a model was asked."""
+
+    rows: EvaluatedRows
+    path: Path
+    """Of the predictions."""
+    before: Counted
+    usage: Usage
+    messages: Sequence[str]
+    stopped: BudgetSpent | None
+    """Set if the money ran out: the predictions are those made before."""
+
+
+def ask_about_rows(
+    console: Console,
+    project: Project,
+    family: Family,
+    model: str,
+    weighs: LikelihoodModel | None,
+    limit: int | None,
+    also: Callable[[EvaluatedRows, Callable[[int, int], None]], None] | None = None,
+) -> Asked:
+    """Ask about rows, or have their options weighed by `weighs`; write the predictions, and a note on them.
+
+    `also` is done with the rows while the progress is shown.
+    """
+    label = f"{family.name} → {model}"
+    path = project.out / PREDICTIONS / f"{family.name}-{file_name(model)}.jsonl"
+    rows = evaluated_rows(project, family, limit)
+    before = counted_before(path, len(rows), weighs)
+    if family.evaluation.ready is not None:
+        family.evaluation.ready(settings_now(project, family))
+    usage, notes = Usage(), list[str]()
+    project.models.tell = notes.append
+    load(console, weighs)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(label)
+        log = LogInterval(console)
+
+        def show(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+            if log.due():
+                asked = usage.calls + usage.cached
+                console.print(f"  {label}: {done:,} of {total:,} rows, {counted(asked, 'call')}")
+
+        stopped = _write_predictions(project, family, model, weighs, rows, path, show, usage)
+        if also is not None:
+            progress.update(task, completed=0)
+            also(rows, show)
+    if not isinstance(stopped, NothingAnswered):
+        write_note(project, family, model, rows, path)
+    messages = [
+        f"{len(rows):,} of {counted(rows.built, 'row')} asked about",
+        f"{path}: {calls_in_words(usage)}, money: {money(usage)}",
+        *map(escape, notes),
+    ]
+    return Asked(rows, path, before, usage, messages, stopped)
+
+
+def _write_predictions(
+    project: Project,
+    family: Family,
+    model: str,
+    weighs: LikelihoodModel | None,
+    rows: EvaluatedRows,
+    path: Path,
+    show: Callable[[int, int], None],
+    usage: Usage,
+) -> BudgetSpent | None:
+    """Write the predictions of `weighs`, or else of the model called `model`; return the error if money ran out."""
+    try:
+        if weighs is not None:
+            weigh(project, family, weighs, rows, path, show, usage)
+        else:
+            predict(project, family, project.models.model(model, family), rows, path, show, usage)
+    except BudgetSpent as spent:
+        return spent
+    return None
+
+
+def load(console: Console, model: LikelihoodModel | None) -> None:
+    """Load the model now if it is a local one."""
+    if isinstance(model, LocalModel):
+        with console.status(f"loading {model.name}"):
+            model.load()
+
+
+class Held(NamedTuple):
+    """Dialogues that were held with a model, and rated."""
+
+    context: DialogueContext
+    stem: Path
+    """Of the names of their files."""
+    rated: int
+    dropped: Path
+    usage: Usage
+    messages: Sequence[str]
+    stopped: BudgetSpent | None
+    """Set if the money ran out: the dialogues are those paid for before."""
+
+
+def hold_dialogues(console: Console, project: Project, family: Family, model: str, limit: int | None) -> Held:
+    """Hold dialogues with the model and have them rated; write both beside the build's own.
+
+    Raises `BudgetSpent` if the money ran out before the first rating.
+    """
+    held = family.evaluation.held
+    stopped: BudgetSpent | None = None
+    notes: list[str] = []
+    project.models.tell = notes.append
+    stem = project.out / PREDICTIONS / f"{family.name}-{file_name(model)}"
+    with building(project.state), one_evaluation(project.state, stem):
+        build = build_with(project, family, model, limit)
+        asked = Usage()
+        with Terminal(console) as listener:
+            try:
+                hold(project, family, build, listener, asked)
+            except BudgetSpent as spent:
+                stopped = spent
+                build = _held_as_paid(project, family, build, limit, listener, asked)
+        context = dialogue_context(family, build)
+        rated = len(build.accepted(family.name, held.parts[-1]))
+        if stopped is not None and not rated:
+            ratings = beside(stem, held.parts[-1])
+            tell_left(console, ratings, rows_in(ratings), "rated")
+            raise project.over_budget() from stopped
+        written = write_dialogues(family, context, stem)
+    messages = [*_written_in_words(family, build, context, written), *map(escape, notes)]
+    return Held(context, stem, rated, written[-1].path, asked, messages, stopped)
+
+
+def _written_in_words(
+    family: Family, build: Build, context: DialogueContext, written: Sequence[Written]
+) -> Iterator[str]:
+    """Yield a line for each file that an evaluation in dialogues wrote."""
+    held = family.evaluation.held
+    for part, file in zip(held.parts, written, strict=False):
+        kept, dropped = len(build.accepted(family.name, part)), sum(1 for _ in context.dropped(part))
+        instead = f", in place of {file.before:,}" if file.before > kept else ""
+        yield f"{file.path}: {kept:,} kept{instead}, {dropped:,} dropped"
+    yield f"{written[-1].path}: what was dropped, and why"
+
+
+def _held_as_paid(
+    project: Project, family: Family, build: Build, limit: int | None, listener: ProgressListener, asked: Usage
+) -> Build:
+    """Finish a stopped build with the answers paid for, and return it; `asked` adds up both attempts."""
+    paid, asked.cached = asked.calls, 0
+    partial_build = as_paid(project, family, build, limit)
+    hold(project, family, partial_build, listener, asked)
+    # Answers that the first attempt paid for come from the cache now, but are reported as paid.
+    asked.cached = max(0, asked.cached - paid)
+    return partial_build
+
+
+def calls_in_words(usage: Usage) -> str:
+    """Return how many calls were paid for, and how many answers the cache gave."""
+    return f"{counted(usage.calls, 'call')}, {counted(usage.cached, 'answer')} from the cache"
