@@ -12,6 +12,7 @@ import typer
 from flows.annotate.command import annotate, label_studio
 from flows.evaluate.command import estimate, evaluate, metric, score
 from flows.new.command import new
+from flows.profile.command import profile
 from flows.project.command import schema
 from flows.rebuild.command import gc, rebuild
 from flows.release.command import diff, doctor, release, verify
@@ -31,8 +32,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 COMMANDS = (
-    new, run, estimate, show, explain, verify, evaluate, score, metric, release, diff, rebuild, gc, serve, schema,
-    doctor,
+    new, run, estimate, show, explain, verify, evaluate, profile, score, metric, release, diff, rebuild, gc, serve,
+    schema, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)

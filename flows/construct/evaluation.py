@@ -199,6 +199,8 @@ class Measure:
     condition: str
     """What tells its conditions apart, such as "contexts" or "level": the name of an axis."""
     unit: Unit = "share"
+    by_change: bool = True
+    """Whether the change from the first condition to the last answers what it asks, and not the figure itself."""
 
 
 def columns(*names: str) -> Callable[[BaseModel], Row]:

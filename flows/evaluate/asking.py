@@ -1,5 +1,7 @@
 """One model on one family: asked about its rows, or held in dialogues, with progress in the terminal."""
 
+import datetime
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +20,7 @@ from flows.evaluate.predictions import NothingAnswered, predict, weigh
 from flows.evaluate.records import Written, beside, dialogue_context, rows_in, write_dialogues
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows
 from flows.evaluate.score import Counted, counted_before, tell_left
+from flows.evaluate.signature import Signature, signature_of
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent, Usage
@@ -37,9 +40,12 @@ class Asked(NamedTuple):
     """Of the predictions."""
     before: Counted
     usage: Usage
+    seconds: float
     messages: Sequence[str]
     stopped: BudgetSpent | None
     """Set if the money ran out: the predictions are those made before."""
+    signature: Signature | None
+    """None if nothing was answered."""
 
 
 def ask_about_rows(
@@ -64,6 +70,7 @@ def ask_about_rows(
     usage, notes = Usage(), list[str]()
     project.models.tell = notes.append
     load(console, weighs)
+    begun = time.monotonic()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(label)
         log = LogInterval(console)
@@ -75,17 +82,29 @@ def ask_about_rows(
                 console.print(f"  {label}: {done:,} of {total:,} rows, {counted(asked, 'call')}")
 
         stopped = _write_predictions(project, family, model, weighs, rows, path, show, usage)
+        seconds = time.monotonic() - begun
         if also is not None:
             progress.update(task, completed=0)
             also(rows, show)
+    signature = None
     if not isinstance(stopped, NothingAnswered):
-        write_note(project, family, model, rows, path)
+        asked = write_note(project, family, model, rows, path)
+        name, window = named(project, model, weighs)
+        signature = signature_of(project, family, name, window, asked, datetime.date.today())
     messages = [
         f"{len(rows):,} of {counted(rows.built, 'row')} asked about",
         f"{path}: {calls_in_words(usage)}, money: {money(usage)}",
         *map(escape, notes),
     ]
-    return Asked(rows, path, before, usage, messages, stopped)
+    return Asked(rows, path, before, usage, seconds, messages, stopped, signature)
+
+
+def named(project: Project, model: str, weighs: LikelihoodModel | None) -> tuple[str, int | None]:
+    """Return the name by which a model is asked for, and the window that the configuration gives it."""
+    if weighs is not None:
+        return weighs.name, None
+    settings = project.config.model_for(model)
+    return getattr(settings, "name", settings.provider), getattr(settings, "window", None)
 
 
 def _write_predictions(
@@ -125,9 +144,11 @@ class Held(NamedTuple):
     rated: int
     dropped: Path
     usage: Usage
+    seconds: float
     messages: Sequence[str]
     stopped: BudgetSpent | None
     """Set if the money ran out: the dialogues are those paid for before."""
+    signature: Signature
 
 
 def hold_dialogues(console: Console, project: Project, family: Family, model: str, limit: int | None) -> Held:
@@ -140,6 +161,7 @@ def hold_dialogues(console: Console, project: Project, family: Family, model: st
     notes: list[str] = []
     project.models.tell = notes.append
     stem = project.out / PREDICTIONS / f"{family.name}-{file_name(model)}"
+    begun = time.monotonic()
     with building(project.state), one_evaluation(project.state, stem):
         build = build_with(project, family, model, limit)
         asked = Usage()
@@ -156,8 +178,12 @@ def hold_dialogues(console: Console, project: Project, family: Family, model: st
             tell_left(console, ratings, rows_in(ratings), "rated")
             raise project.over_budget() from stopped
         written = write_dialogues(family, context, stem)
+    seconds = time.monotonic() - begun
     messages = [*_written_in_words(family, build, context, written), *map(escape, notes)]
-    return Held(context, stem, rated, written[-1].path, asked, messages, stopped)
+    seeds = {seed.key: seed.id for part in family.evaluation.parts for seed in context.records(part)}
+    name, window = named(project, model, None)
+    signature = signature_of(project, family, name, window, seeds, datetime.date.today())
+    return Held(context, stem, rated, written[-1].path, asked, seconds, messages, stopped, signature)
 
 
 def _written_in_words(

@@ -125,8 +125,8 @@ def _write(
 
 
 def remove_tables(stem: Path) -> None:
-    """Remove the tables, pages and note of predictions that are about to be replaced."""
-    for end in (".html", ".tables.html", ".tables.json", ENDING):
+    """Remove the tables, figures, pages and note of predictions that are about to be replaced."""
+    for end in (".html", ".tables.html", ".tables.json", ".tables.csv", ".scores.json", ENDING):
         stem.with_name(f"{stem.name}{end}").unlink(missing_ok=True)
 
 

@@ -7,9 +7,9 @@ one sequence a heatmap. A table of many lines (fact recall by depth) is drawn as
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import compress
 from pathlib import Path
 from typing import Any, Literal
@@ -21,8 +21,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from data.whole_file import whole_file
+from flows.construct.evaluation import Measure
+from flows.evaluate.failures import Failure
+from flows.evaluate.headline import figure_rows, measure_views
+from flows.evaluate.scores_file import EarlierLine, EvaluationScores, Spent, scores_path, write_cells, write_scores
+from flows.evaluate.signature import Signature
 from flows.report.svg import drawing, grid, grid_line, heat, stack, text
 from flows.report.template import style, template
+from flows.scoring.intervals import Measured, by_measure
 from flows.scoring.tables import ALL_LEVELS, ScoreTables, Unit, in_words, measured
 from schemas.base import counted
 
@@ -48,7 +54,8 @@ class TableView:
 
     name: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[str, ...]], ...]
+    rows: tuple[tuple[str, tuple[str, ...], str], ...]
+    """Name, cells, and over how many items they are taken."""
     chart: Markup | None
     folded: bool
     """True if it has too many lines to be read as a table."""
@@ -60,11 +67,44 @@ class TableView:
     """A heading for its lines."""
 
 
-def write_evaluation(path: Path, title: str, result: ScoreTables, notes: Sequence[str]) -> None:
-    """Write the page of the tables, with notes for their reader."""
+@dataclass(frozen=True)
+class Shown:
+    """An evaluation as a page and the terminal show it."""
+
+    title: str
+    result: ScoreTables
+    notes: Sequence[str]
+    measures: Sequence[Measure] = ()
+    failures: Sequence[Failure] = ()
+    signature: Signature | None = None
+    """None for predictions that somebody else made: what they depend on is not known."""
+    spent: Spent | None = None
+    earlier: Sequence[EarlierLine] = ()
+    """Of models that were evaluated before."""
+
+    @cached_property
+    def measured(self) -> Mapping[str, Measured]:
+        """The values by measure."""
+        return by_measure(self.result.values)
+
+
+def write_evaluation(path: Path, shown: Shown, files: Sequence[str] = ()) -> None:
+    """Write the page: the figures with their intervals, examples of what went wrong, and all tables.
+
+    `files` are the names of files beside it, for links.
+    """
+    result = shown.result
+    numbers: dict[str, dict[str, list[int]]] = {name: {} for name in result.frames}
+    for cell in result.tables:
+        numbers[cell.table].setdefault(cell.row, []).append(cell.n)
     page = template(TEMPLATE).render(
-        title=title,
+        title=shown.title,
         style=style(),
+        measures=measure_views(shown.measures, shown.measured),
+        failures=shown.failures,
+        signature=str(shown.signature) if shown.signature else "",
+        earlier=shown.earlier,
+        files=files,
         tables=[
             table_view(
                 name,
@@ -74,10 +114,11 @@ def write_evaluation(path: Path, title: str, result: ScoreTables, notes: Sequenc
                 unit=result.unit(name),
                 about=result.about(name),
                 lines=result.lines(name),
+                numbers=numbers[name],
             )
             for name, frame in result.frames.items()
         ],
-        notes=notes,
+        notes=shown.notes,
     )
     with whole_file(path) as file:
         file.write(page)
@@ -92,6 +133,7 @@ def table_view(
     unit: Unit = "share",
     about: str = "",
     lines: str = "",
+    numbers: Mapping[str, Sequence[int]] | None = None,
 ) -> TableView:
     """Return a frame as the page shows it; with curves if it has two or more columns of whole numbers (or "16k").
 
@@ -121,8 +163,16 @@ def table_view(
     keyed: Literal["rows", "columns"] | None = None
     if chart is not None and not folded and not heated:
         keyed = "columns" if stacked else "rows"
-    cells_of_rows = tuple((str(row), tuple(cells)) for row, *cells in shown.itertuples())
+    cells_of_rows = tuple(
+        (str(row), tuple(cells), _range((numbers or {}).get(str(row), ()))) for row, *cells in shown.itertuples()
+    )
     return TableView(name, tuple(shown.columns), cells_of_rows, chart, folded, keyed, about, lines)
+
+
+def _range(numbers: Sequence[int]) -> str:
+    """Return the one number of the cells of a line, or the least and the most: `12`, `8–12`."""
+    present = sorted({number for number in numbers if number})
+    return "–".join(f"{number:,}" for number in dict.fromkeys([*present[:1], *present[-1:]]))
 
 
 def heatmaps(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], unit: Unit = "share") -> Markup:
@@ -203,52 +253,61 @@ def _shown(value: float, unit: Unit) -> str:
     return f"{value:.3f}" if 0 <= value <= 1 else f"{value:,.0f}"
 
 
-def _write_cells(result: ScoreTables, output: Path) -> int:
+def _write_cells(result: ScoreTables, output: Path) -> None:
     cells = [cell.model_dump() for cell in result.tables]
     with whole_file(output) as file:
         file.write(json.dumps(cells, ensure_ascii=False, indent=1) + "\n")
-    return len(cells)
 
 
 def show_tables(
-    console: Console,
-    result: ScoreTables,
-    notes: Iterable[str],
-    page: Path,
-    title: str,
-    output: Path | None = None,
-    messages: Iterable[str] = (),
+    console: Console, shown: Shown, page: Path, output: Path | None = None, messages: Iterable[str] = ()
 ) -> None:
-    """Write the tables' page and their cells to `output`; print the `messages`, then the tables.
+    """Write the page and, at `output`, the cells of its tables; print the `messages`, the figures and the tables.
 
-    Tables that only a drawing can show are not printed.
+    Beside `output` are the cells as CSV. Tables that only a drawing can show are not printed.
     """
-    notes = list(notes)
-    write_evaluation(page, title, result, notes)
-    written = _write_cells(result, output) if output is not None else 0
+    result, files = shown.result, []
+    if output is not None:
+        files = [output, output.with_suffix(".csv")]
+        _write_cells(result, output)
+        write_cells(files[1], result.tables)
+        if shown.signature is not None and shown.spent is not None:
+            scores = scores_path(output)
+            rows = tuple(figure_rows(shown.measures, shown.measured))
+            write_scores(scores, EvaluationScores(signature=shown.signature, figures=rows, spent=shown.spent))
+            files.insert(0, scores)
+    write_evaluation(page, shown, [file.name for file in files])
     for message in messages:
         console.print(message, soft_wrap=True)
     for name, frame in result.frames.items():
-        if name in result.grids:
-            continue
-        unit = result.unit(name)
-        console.print(f"\n[bold]{escape(name)}[/]\n[dim]{escape(result.about(name))}[/]", soft_wrap=True)
-        table = Table()
-        shown = in_words(frame.head(LINES_SHOWN), partial(_terminal_cell, unit=unit))
-        table.add_column(escape(result.lines(name)), overflow="fold", ratio=1)
-        for column in shown.columns:
-            table.add_column(column, overflow="fold")
-        for row, *cells in shown.itertuples():
-            table.add_row(escape(str(row)), *cells)
-        console.print(table)
-        if len(frame) > LINES_SHOWN:
-            console.print(f"and {counted(len(frame) - LINES_SHOWN, 'more line')}; the page has all of them")
-    for note in notes:
+        if name not in result.grids:
+            _print_table(console, result, name, frame)
+    for view in measure_views(shown.measures, shown.measured):
+        console.print(f"\n[bold]{escape(view.name)}[/]: {escape(view.what)}", soft_wrap=True)
+        for sentence in view.sentences:
+            console.print(f"  {escape(sentence)}", soft_wrap=True)
+    for note in shown.notes:
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
-    grids = f", and {len(result.grids)} heatmaps" if result.grids else ""
-    console.print(f"{page}: the tables with their curves{grids}", soft_wrap=True)
-    if output is not None:
-        console.print(f"{output}: {written} values", soft_wrap=True)
+    console.print(
+        f"{page}: the figures with their intervals, examples, and the tables with their curves", soft_wrap=True
+    )
+    for file in files:
+        console.print(f"{file}", soft_wrap=True)
+
+
+def _print_table(console: Console, result: ScoreTables, name: str, frame: pd.DataFrame) -> None:
+    unit = result.unit(name)
+    console.print(f"\n[bold]{escape(name)}[/]\n[dim]{escape(result.about(name))}[/]", soft_wrap=True)
+    table = Table()
+    shown = in_words(frame.head(LINES_SHOWN), partial(_terminal_cell, unit=unit))
+    table.add_column(escape(result.lines(name)), overflow="fold", ratio=1)
+    for column in shown.columns:
+        table.add_column(column, overflow="fold")
+    for row, *cells in shown.itertuples():
+        table.add_row(escape(str(row)), *cells)
+    console.print(table)
+    if len(frame) > LINES_SHOWN:
+        console.print(f"and {counted(len(frame) - LINES_SHOWN, 'more line')}; the page has all of them")
 
 
 def _terminal_cell(value: Any, unit: Unit) -> str:

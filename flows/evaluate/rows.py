@@ -65,6 +65,15 @@ class EvaluatedRows:
         for stage, start, stop in self._pieces:
             yield from stage.slice(start, stop)
 
+    def at(self, place: int) -> Any:
+        """Return the row at a place, counted from 0."""
+        for stage, start, stop in self._pieces:
+            if place < stop - start:
+                [row] = stage.slice(start + place, start + place + 1)
+                return row
+            place -= stop - start
+        raise IndexError(place)
+
     def sampled(self, long: int) -> Iterator[tuple[Any, float]]:
         """Yield rows, each with the number of rows that it represents: `long` rows of each file of long texts."""
         for stage, start, stop in self._pieces:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,10 +17,13 @@ from rich.markup import escape
 from data.sources.files import json_lines
 from data.whole_file import whole_file
 from flows.construct.engine import Family
+from flows.evaluate.failures import Failure, failed_values, failures
 from flows.evaluate.predictions import NothingAnswered
 from flows.evaluate.records import dialogue_context, given_context
-from flows.evaluate.report import show_tables
+from flows.evaluate.report import Shown, show_tables
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows
+from flows.evaluate.scores_file import EarlierLine, Spent, earlier_lines, earlier_scores, scores_path
+from flows.evaluate.signature import Signature
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent
@@ -67,7 +70,8 @@ def _score_built(console: Console, project: Project, family: Family, output: Pat
     page = page_of(None, output)
     with console.status("scoring"):
         result = held.tables(dialogue_context(family, project.build))
-    show_tables(console, result, result.notes, page, f"{project.config.name}: {family.name} as it was built", output)
+    title = f"{project.config.name}: {family.name} as it was built"
+    show_tables(console, Shown(title, result, result.notes, family.evaluation.measures), page, output)
 
 
 def _score_dialogues(
@@ -82,7 +86,36 @@ def _score_dialogues(
     with partly(path) as left_out:
         result = held.tables(held.select(context, partial))
     title = f"{project.config.name}: {family.name} on {path.stem}"
-    show_tables(console, result, [*map(str, left_out), *result.notes], page, title, output)
+    notes = [*map(str, left_out), *result.notes]
+    show_tables(console, Shown(title, result, notes, family.evaluation.measures), page, output)
+
+
+class Scored(NamedTuple):
+    """A file of predictions, scored."""
+
+    result: ScoreTables
+    notes: Sequence[str]
+    failures: Sequence[Failure]
+    """Examples of what went wrong."""
+
+
+def scores_of(project: Project, family: Family, rows: EvaluatedRows, path: Path, *, partial: bool) -> Scored:
+    """Score a file of predictions. Raises `ScoreError` for those that do not fit the rows."""
+    evaluation, settings = family.evaluation, settings_now(project, family)
+    predictions: list[Prediction] = []
+    places: dict[str, int] = {}
+
+    def scored() -> Iterator[Any]:
+        for place, row in enumerate(rows):
+            places.setdefault(row.id, place)
+            yield evaluation.scored(row)
+
+    with partly(path) as left_out:
+        result = evaluation.score(scored(), tally(read_predictions(path, family), predictions), partial, settings)
+    result = result.joined(told_beside(predictions, [id_ for scores in left_out for id_ in scores.left_out]))
+    chosen = failed_values(evaluation.measures, result.values)
+    examples = failures(family, rows, places, read_predictions(path, family), chosen)
+    return Scored(result, [*rows.notes, *map(str, left_out), *result.notes], examples)
 
 
 def score_predictions(
@@ -95,21 +128,34 @@ def score_predictions(
     *,
     partial: bool,
     more: ScoreTables | None = None,
+    signature: Signature | None = None,
+    spent: Spent | None = None,
     messages: Sequence[str] = (),
 ) -> None:
-    """Score a file of predictions; print the `messages`, then its tables and those of `more`."""
-    settings = settings_now(project, family)
+    """Score a file of predictions; print the `messages`, then its tables and those of `more`, and its figures."""
     page = page_of(path, output)
-    predictions: list[Prediction] = []
-    with console.status(f"scoring {path}"), partly(path) as left_out:
-        result = family.evaluation.score(
-            map(family.evaluation.scored, rows), tally(read_predictions(path, family), predictions), partial, settings
-        )
-    result = result.joined(told_beside(predictions, [id_ for scores in left_out for id_ in scores.left_out]))
-    if more is not None:
-        result = result.joined(more)
-    title = f"{project.config.name}: {family.name} on {path.stem}"
-    show_tables(console, result, [*rows.notes, *map(str, left_out), *result.notes], page, title, output, messages)
+    with console.status(f"scoring {path}"):
+        scored = scores_of(project, family, rows, path, partial=partial)
+    result = scored.result if more is None else scored.result.joined(more)
+    shown = Shown(
+        f"{project.config.name}: {family.name} on {path.stem.removeprefix(f'{family.name}-')}",
+        result,
+        scored.notes,
+        family.evaluation.measures,
+        scored.failures,
+        signature,
+        spent,
+        earlier_of(family, signature, output),
+    )
+    show_tables(console, shown, page, output, messages)
+
+
+def earlier_of(family: Family, signature: Signature | None, tables: Path | None) -> Sequence[EarlierLine]:
+    """Return the figures of models that were evaluated before, whose files lie beside the tables of this one."""
+    if signature is None or tables is None:
+        return ()
+    units = {measure.name: measure.unit for measure in family.evaluation.measures}
+    return list(earlier_lines(earlier_scores(scores_path(tables), family.name), signature, units))
 
 
 @contextmanager

@@ -5,15 +5,14 @@ As sacreBLEU's (Post, "A Call for Clarity in Reporting BLEU Scores", 2018): shor
 
 import datetime
 import importlib.metadata
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Mapping
 
 from pydantic import Field
 
 from flows.construct.engine import Family
-from flows.project.evaluated import asked_of, dialogue_fingerprints, settings_now
+from flows.project.evaluated import dialogue_fingerprints, settings_now
 from flows.project.project import Project
-from flows.scoring.shipped import scorer_fingerprint, shipped_scorer
+from flows.scoring.shipped import SCORER, scorer_fingerprint, shipped_scorer
 from schemas.base import Frozen, content_hash
 
 SHORT = 8
@@ -25,7 +24,7 @@ class Signature(Frozen):
 
     dataset: str
     family: str
-    rows: int = Field(description="Asked about, or dialogues rated")
+    rows: int = Field(description="Asked about; of dialogues, their seeds")
     asked: str = Field(description="Of the rows, and of all that a model is asked about each: texts, shots, options")
     prompts: tuple[str, ...] = Field(description="Name, version and template, temperature, most tokens of a reply")
     window: str = Field(description="Tokens to which prompts are cut, if the configuration says so")
@@ -56,30 +55,28 @@ class Signature(Frozen):
 
 
 def signature_of(
-    project: Project, family: Family, model: str, window: int | None, rows: Iterable[Any], today: datetime.date
+    project: Project, family: Family, model: str, window: int | None, asked: Mapping[str, str], today: datetime.date
 ) -> Signature:
-    """Return the signature of scores of a model, by its own name, on `rows`: those asked about, or rated dialogues."""
+    """Return the signature of the scores of a model, which is given by the name that it is asked for.
+
+    `asked` has the rows that were asked about, each with a fingerprint of what was asked; or the dialogues' seeds.
+    """
     built, evaluation = project.build.families[family.name], family.evaluation
     prompts = [built.prompts[prompt.name] for prompt in evaluation.prompts]
     shown = [f"{prompt.name}:{prompt.fingerprint}:t{prompt.temperature:g}:m{prompt.max_tokens}" for prompt in prompts]
-    if evaluation.dialogues is None:
-        asked = asked_of(project, family)
-        fingerprints = sorted((row.id, asked(row)) for row in rows)
-        scorer = scorer_fingerprint(shipped_scorer(family.folder)) if evaluation.scorer else ""
-    else:
-        fingerprints = sorted((row.key, "") for row in rows)
-        held = dialogue_fingerprints(family, built.prompts)
-        scorer, shown = content_hash((family.folder).read_text(encoding="utf-8")), [_short(held)]
+    source = shipped_scorer(family.folder) if evaluation.scorer else (family.folder / SCORER).read_text("utf-8")
+    if held := dialogue_fingerprints(family, built.prompts):
+        shown.append(_short(held))
     settings = settings_now(project, family)
-    scored_by = {name: getattr(settings, name) for name in evaluation.settings}
+    scored_by = {name: str(getattr(settings, name)) for name in evaluation.settings}
     return Signature(
         dataset=project.config.name,
         family=family.name,
-        rows=len(fingerprints),
-        asked=_short(fingerprints),
+        rows=len(asked),
+        asked=_short(sorted(asked.items())),
         prompts=tuple(shown),
         window="none" if window is None else str(window),
-        scorer=_short(scorer, {name: str(value) for name, value in scored_by.items()}),
+        scorer=_short(scorer_fingerprint(source), scored_by),
         touchstone=importlib.metadata.version("touchstone"),
         model=model,
         date=today,

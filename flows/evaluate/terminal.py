@@ -13,9 +13,10 @@ from flows.evaluate.author_versions import author_versions
 from flows.evaluate.estimate import evaluation_lines
 from flows.evaluate.models import file_name, reading_model, weighing_model
 from flows.evaluate.predictions import weigh
-from flows.evaluate.report import show_tables
+from flows.evaluate.report import Shown, show_tables
 from flows.evaluate.rows import EvaluatedRows, GivenRows
-from flows.evaluate.score import counted_before, score_answered, score_predictions
+from flows.evaluate.score import counted_before, earlier_of, score_answered, score_predictions
+from flows.evaluate.scores_file import Spent
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent, Usage
@@ -80,7 +81,8 @@ def _show_rows(
         output, partial = asked.path.with_suffix(".tables.json"), asked.stopped is not None
         score_predictions(
             console, project, family, asked.rows, asked.path, output,
-            partial=partial, more=attention_tables, messages=asked.messages,
+            partial=partial, more=attention_tables, signature=asked.signature,
+            spent=Spent.of(asked.usage, asked.seconds), messages=asked.messages,
         )  # fmt: skip
 
     score_answered(console, project, asked.path, asked.before, asked.stopped, score)
@@ -108,7 +110,17 @@ def _show_dialogues(
     messages = [*held.messages, f"{calls_in_words(held.usage)}, money: {money(held.usage)}"]
     output = held.stem.with_name(f"{held.stem.name}.tables.json")
     title = f"{project.config.name}: {family.name} on {model}"
-    show_tables(console, result, result.notes, output.with_suffix(".html"), title, output, messages)
+    shown = Shown(
+        title,
+        result,
+        result.notes,
+        family.evaluation.measures,
+        (),
+        held.signature,
+        Spent.of(held.usage, held.seconds),
+        earlier_of(family, held.signature, output),
+    )
+    show_tables(console, shown, output.with_suffix(".html"), output, messages)
     if held.stopped is not None:
         raise project.over_budget() from held.stopped
     if not held.rated:
@@ -179,6 +191,7 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
     def compare() -> None:
         scored = [version._replace(row=family.evaluation.scored(version.row)) for version in versions]
         result = authors.compare(scored, read_predictions(path, family))
-        show_tables(console, result, [*notes, *result.notes], path.with_suffix(".html"), title, messages=messages)
+        page = path.with_suffix(".html")
+        show_tables(console, Shown(title, result, [*notes, *result.notes]), page, messages=messages)
 
     score_answered(console, project, path, before, stopped, compare)

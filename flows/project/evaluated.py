@@ -35,13 +35,14 @@ class Evaluated(Frozen):
     rows: Mapping[str, str] = Field(description="Id of a row -> fingerprint of what was asked about it")
 
 
-def write_note(project: Project, family: Family, model: str, rows: Iterable[Any], path: Path) -> None:
-    """Write the note on the predictions in `path`, which are on some of the rows, or all."""
+def write_note(project: Project, family: Family, model: str, rows: Iterable[Any], path: Path) -> Mapping[str, str]:
+    """Write the note on the predictions in `path`, which are on some of the rows, or all; return its fingerprints."""
     asked = asked_of(project, family)
     predicted = {str(row.values.get("id")) for row in json_lines(str(path))}
     fingerprints = {row.id: asked(row) for row in rows if row.id in predicted}
     note = Evaluated(family=family.name, model=model, predictions=checksum(path), rows=fingerprints)
     write_whole(note_of(path), note.model_dump_json().encode())
+    return fingerprints
 
 
 def note_of(predictions: Path) -> Path:

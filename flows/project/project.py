@@ -89,6 +89,11 @@ class Project:
         paths = self.config_path.resolve(), self.out.resolve()
         return _reopened, (self.run_id, *paths, self.limit)
 
+    def spend_at_most(self, budget_usd: float) -> None:
+        """Replace the configuration's `budget_usd`, before a model is asked."""
+        self.config = self.config.model_copy(update={"budget_usd": budget_usd})
+        self.models = Models(self.config_path, self.config)
+
     @property
     def manifest(self) -> BuildManifest:
         """The manifest of the finished build that was opened."""

@@ -14,13 +14,14 @@ def style() -> Markup:
 
 
 def template(path: Path) -> jinja2.Template:
-    """Return the template in this file."""
+    """Return the template in this file; it may include those of this folder."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(path.parent),
+        loader=jinja2.FileSystemLoader([path.parent, HERE]),
         undefined=jinja2.StrictUndefined,
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["thousands"] = "{:,}".format
+    environment.filters["capitalize_first"] = lambda words: f"{words[:1].upper()}{words[1:]}"
     return environment.get_template(path.name)

@@ -101,10 +101,10 @@ class Measured:
         columns: dict[tuple[Side | None, Side], Sequence[tuple[int, float]]] = {}
         apart: list[tuple[Side, Side]] = []
         for side, items in self._of.items():
-            columns[None, side] = list(items.values())
+            columns[None, side] = [items[item] for item in sorted(items)]
         for first, last in self._pairs():
             ours, theirs = self._of[first], self._of[last]
-            if both := [item for item in ours if item in theirs]:
+            if both := sorted(ours.keys() & theirs.keys()):
                 columns[first, last] = [(theirs[item][0], theirs[item][1] - ours[item][1]) for item in both]
             else:
                 apart.append((first, last))
@@ -157,7 +157,7 @@ def _figure(value: float, drawn: Floats, things: int, items: int) -> Figure:
     return Figure(round(float(value), DIGITS) + 0.0, low, high, items)
 
 
-def measured(values: Sequence[Value]) -> Mapping[str, Measured]:
+def by_measure(values: Sequence[Value]) -> Mapping[str, Measured]:
     """Return the values by measure."""
     of_measure: dict[str, list[Value]] = {}
     for value in values:

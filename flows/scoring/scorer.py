@@ -176,6 +176,10 @@ class Value(NamedTuple):
     shared: str
     """What it has in common with other items, such as their source: an interval draws these."""
     value: float
+    row: str = ""
+    """Id of the row, if it is not that of the item."""
+    variant: str = ""
+    """Under which it was asked; empty if the value is of several."""
 
 
 class Scores(NamedTuple):

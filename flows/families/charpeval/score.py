@@ -56,6 +56,7 @@ FORM = {
 class Ranking(NamedTuple):
     """Each kind's share of the first place in an item."""
 
+    row: str
     group: str
     subset: str
     dialogue: str
@@ -115,8 +116,9 @@ def _ranking(row: Row, prediction: Row) -> Ranking:
         raise CannotScore(f"predictions: {prediction['id']} {prediction['variant']}: {error}") from error
     dialogue = row.get("dialogue_id", row["id"])
     return Ranking(
-        group_of(prediction), row["subset"], dialogue, row.get("knowledge", dialogue), prediction["variant"], shares
-    )
+        row["id"], group_of(prediction), row["subset"], dialogue, row.get("knowledge", dialogue), prediction["variant"],
+        shares,
+    )  # fmt: skip
 
 
 def _values(rankings: Iterable[Ranking]) -> Iterator[Value]:
@@ -124,7 +126,8 @@ def _values(rankings: Iterable[Ranking]) -> Iterator[Value]:
     for subset, at in LAST_UTTERANCES.items():
         for one in rankings:
             if (one.subset, one.variant) == (subset, SCORES[0]):
-                yield Value(one.group, "accuracy", at, one.dialogue, one.knowledge, one.shares["GTRS"])
+                right = one.shares["GTRS"]
+                yield Value(one.group, "accuracy", at, one.dialogue, one.knowledge, right, one.row, one.variant)
 
 
 # ---- for lm-evaluation-harness (the YAML files beside this one) ----

@@ -190,14 +190,16 @@ def _values(asked: Iterable[Reply], released: Sequence[Reply]) -> Iterator[Value
     """
     for reply in sorted(released, key=lambda reply: words_of(reply.level)):
         item = reply.pair if reply.depth is None else f"{reply.pair} {reply.depth}"
-        yield Value(reply.group, "score", reply.level, item, reply.pair, reply.score)
+        yield Value(reply.group, "score", reply.level, item, reply.pair, reply.score, reply.row, "context")
     for change, ablation in CHANGES.items():
         without = [reply for reply in asked if reply.ablation == ablation]
         rows = {(reply.base, reply.row) for reply in without}
         changed = [reply for reply in released if (reply.base, reply.row) in rows]
         for at, replies in ((f"without {change}", without), (f"with {change}", changed)):
             for reply in replies:
-                yield Value(reply.base, f"score, {change}", at, reply.row, reply.pair, reply.score)
+                yield Value(
+                    reply.base, f"score, {change}", at, reply.row, reply.pair, reply.score, reply.row, "context"
+                )
 
 
 def _metric_ablation(replies: Iterable[Reply]) -> list[Cell]:

@@ -154,7 +154,7 @@ FAMILY = Family(
             "people rated, this card says how far they agree with the ratings.",
         ),
         headline={"overall": "mean rating from 1 to 5 over refutations and seeds, with its 95 % interval"},
-        measures=(Measure(FOLLOWING, "instruction", "ratings of how it is followed", "turn", "rating"),),
+        measures=(Measure(FOLLOWING, "instruction", "how the first refutation is followed", "turn", "rating"),),
         dialogues=DialogueEvaluation(
             parts=("dialogues", "ratings"), models="evaluated", tables=tables, select=select_ratings, cases=cases
         ),

@@ -76,7 +76,7 @@ def tables(ctx: DialogueContext) -> ScoreTables:
     accounts = accounts_of(ctx, settings, ratings, dialogues, seeds)
     conditions = {Condition.of(record) for record in [*ratings, *dialogues]} | set(accounts)
     named = line_names(conditions, {rating.evaluator for rating in ratings})
-    rated = by_line(ratings)
+    rated, ids = by_line(ratings), {seed.query: seed.id for seed in seeds}
     rounds = settings.rounds
     turns = "turn 1", f"turn {rounds}"
     curves: dict[str, Measure] = {
@@ -111,16 +111,19 @@ def tables(ctx: DialogueContext) -> ScoreTables:
     layouts = {name: Layout(LINES.get(name, "model / task"), what) for name, what in COLUMNS.items()}
     return ScoreTables.of(
         {name: frame for name, frame in frames.items() if len(frame)}, notes, units=units, layouts=layouts,
-        values=[] if rounds == 1 else list(_values(rated, means["memory"], turns, named)),
+        values=[] if rounds == 1 else list(_values(rated, means["memory"], turns, named, ids)),
     )  # fmt: skip
 
 
-def _values(rated: Dialogues, memory: Measure, turns: Iterable[str], named: LineName) -> Iterator[Value]:
+def _values(
+    rated: Dialogues, memory: Measure, turns: Iterable[str], named: LineName, seeds: Mapping[str, str]
+) -> Iterator[Value]:
     """How each model's answers follow the first refutation, at the first turn and at the last, in all its seeds."""
     for line, dialogues in rated.items():
         for query, ratings in memory(dialogues).items():
             for turn in turns:
-                yield Value(named(line.condition, line.evaluator), FOLLOWING, turn, query, query, ratings[turn])
+                model, seed = named(line.condition, line.evaluator), seeds.get(query, "")
+                yield Value(model, FOLLOWING, turn, query, query, ratings[turn], seed)
 
 
 def _with_intervals(table: str, compared: Mapping[Line, Compared], named: LineName, seed: int) -> "pd.DataFrame":

@@ -87,11 +87,21 @@ EVALUATION = Evaluation(
             for need in NEEDS
         ),
         *(
-            Measure(f"conflict, {need}", "evidence", "replies that follow the contexts, against memory", CONTEXTS)
+            Measure(
+                f"conflict, {need}",
+                "evidence",
+                "replies that follow the contexts, against memory",
+                CONTEXTS,
+                by_change=False,
+            )
             for need in ("context-first", "context-exclusive")
         ),
         Measure(
-            "irrelevant, context-exclusive", "absence", "replies that say that the contexts have no answer", CONTEXTS
+            "irrelevant, context-exclusive",
+            "absence",
+            "replies that say that the contexts have no answer",
+            CONTEXTS,
+            by_change=False,
         ),
     ),
 )

@@ -112,6 +112,8 @@ def is_right(answer: str, expected: str, answer_type: str) -> bool:
 class Reply(NamedTuple):
     """How a reply counts."""
 
+    row: str
+    """Id of its row."""
     right: bool
     refused: bool
     negative: bool
@@ -129,7 +131,7 @@ def graded(row: Row, need: str, text: str) -> Reply:
     """A reply to a row under a user need."""
     answer, tagged = read_reply(text)
     right = tagged and is_right(answer, row["expected"][need], row["answer_type"])
-    return Reply(right, is_refusal(answer), normal_form(answer) in SINGLE_NEGATIVES, tagged)
+    return Reply(row["id"], right, is_refusal(answer), normal_form(answer) in SINGLE_NEGATIVES, tagged)
 
 
 def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False) -> Scores:
@@ -220,9 +222,9 @@ def _values(replies: Replies) -> Iterator[Value]:
         at = f"{contexts} context{'s' * (contexts != 1)}"
         for (need, setting), reply in replies_of_item.items():
             right = float(reply.right)
-            yield Value(model, f"accuracy, {need}", at, f"{item} {setting}", item, right)
+            yield Value(model, f"accuracy, {need}", at, f"{item} {setting}", item, right, reply.row, need)
             if (need, setting) in AGAINST_MEMORY:
-                yield Value(model, f"{setting}, {need}", at, item, item, right)
+                yield Value(model, f"{setting}, {need}", at, item, item, right, reply.row, need)
 
 
 def _refusals(replies: Replies) -> list[Cell]:

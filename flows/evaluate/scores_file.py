@@ -1,0 +1,116 @@
+"""`FAMILY-MODEL.scores.json`: the figures of an evaluation with their signature, for programs and for later pages."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from data.whole_file import write_whole
+from flows.evaluate.headline import FigureRow, written
+from flows.evaluate.signature import Signature
+from flows.llm.model import Usage
+from flows.scoring.intervals import Figure
+from flows.scoring.tables import Unit
+from schemas.base import Frozen
+from schemas.manifest import added
+from schemas.prediction import TableCell
+
+ENDING = ".scores.json"
+
+
+class Spent(Frozen):
+    """What the replies took, whether they were paid for now or before."""
+
+    calls: int
+    cached: int = Field(description="Of the calls, those whose answers the cache had")
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None = Field(description="When they were paid; null if a price is not known")
+    seconds: float = Field(description="Of asking, from the first question to the last answer")
+
+    @classmethod
+    def of(cls, usage: Usage, seconds: float) -> "Spent":
+        """Return what an evaluation took."""
+        return cls(
+            calls=usage.calls + usage.cached,
+            cached=usage.cached,
+            input_tokens=usage.input_tokens + usage.cached_input_tokens,
+            output_tokens=usage.output_tokens + usage.cached_output_tokens,
+            cost_usd=added(usage.cost_usd, usage.cached_cost_usd),
+            seconds=round(seconds, 2),
+        )
+
+
+class EvaluationScores(Frozen):
+    """What an evaluation found."""
+
+    signature: Signature
+    figures: tuple[FigureRow, ...]
+    spent: Spent
+
+
+@dataclass(frozen=True)
+class EarlierLine:
+    """A model's figures under a measure, as another evaluation found them."""
+
+    model: str
+    date: str
+    measure: str
+    figures: str
+    differs_in: str
+    """By what it is not comparable; empty if it is."""
+
+
+def scores_path(tables: Path) -> Path:
+    """Return the path of the figures beside `FAMILY-MODEL.tables.json`."""
+    return tables.with_name(f"{tables.name.removesuffix('.tables.json')}{ENDING}")
+
+
+def write_scores(path: Path, scores: EvaluationScores) -> None:
+    """Write the figures."""
+    write_whole(path, scores.model_dump_json(indent=1).encode() + b"\n")
+
+
+def earlier_scores(path: Path, family: str) -> list[EvaluationScores]:
+    """Return what the other evaluations of a family found whose files lie beside `path`; damaged files are left out."""
+    others = (read_scores(other) for other in sorted(path.parent.glob(f"{family}-*{ENDING}")) if other != path)
+    return [scores for scores in others if scores is not None and scores.signature.family == family]
+
+
+def read_scores(path: Path) -> EvaluationScores | None:
+    """Return the figures in a file; None if there are none, or they are damaged."""
+    try:
+        return EvaluationScores.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def earlier_lines(
+    earlier: Sequence[EvaluationScores], signature: Signature | None, units: Mapping[str, Unit]
+) -> Iterator[EarlierLine]:
+    """Yield the figures of other evaluations, and by what they are not comparable with those of this signature."""
+    for scores in earlier:
+        differs = signature.differences(scores.signature) if signature is not None else []
+        for measure, unit in units.items():
+            rows = [row for row in scores.figures if row.measure == measure and row.against is None]
+            for model in dict.fromkeys(row.model for row in rows):
+                told = [
+                    f"{row.at} {written(Figure(row.value, row.low, row.high, row.items), unit)}"
+                    for row in rows
+                    if row.model == model
+                ]
+                yield EarlierLine(
+                    model, scores.signature.date.isoformat(), measure, "; ".join(told), ", ".join(differs)
+                )  # fmt: skip
+
+
+def write_cells(path: Path, cells: Sequence[TableCell]) -> None:
+    """Write the cells of all tables as CSV."""
+    text = io.StringIO(newline="")
+    table = csv.writer(text)
+    table.writerow(TableCell.model_fields)
+    table.writerows(cell.model_dump().values() for cell in cells)
+    write_whole(path, text.getvalue().encode())

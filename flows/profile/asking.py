@@ -1,0 +1,114 @@
+"""Evaluates models on every family of a build; what was answered before is read, and not asked for again."""
+
+import datetime
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from data.checksum import checksum
+from flows.construct.engine import Family
+from flows.evaluate.asking import Asked, ask_about_rows, hold_dialogues, named
+from flows.evaluate.headline import figure_rows
+from flows.evaluate.models import file_name, weighing_model
+from flows.evaluate.rows import evaluated_rows
+from flows.evaluate.score import Counted, scores_of
+from flows.evaluate.scores_file import ENDING, EvaluationScores, Spent, read_scores, write_scores
+from flows.evaluate.signature import signature_of
+from flows.llm.model import BudgetSpent, Usage
+from flows.profile.results import FamilyResult, Outcome, beside_scores, of_first_way
+from flows.project.evaluated import PREDICTIONS, asked_of, note_of, read_note
+from flows.project.project import Project
+from flows.scoring.intervals import by_measure
+from schemas.errors import Failed, WrongInput
+
+
+def profile_families(
+    console: Console, project: Project, models: Sequence[str], limit: int | None
+) -> tuple[list[FamilyResult], BudgetSpent | None]:
+    """Evaluate the models on each family that has measures and rows; stop with what is there if the money runs out."""
+    results: list[FamilyResult] = []
+    stopped: BudgetSpent | None = None
+    for configured in project.build.families.values():
+        family = configured.family
+        if not family.evaluation.measures:
+            continue
+        result = FamilyResult(family)
+        results.append(result)
+        for model in models:
+            if stopped is not None:
+                result.refused[model] = "the budget was spent before"
+                continue
+            console.print(f"{family.name} → {escape(model)}", soft_wrap=True)
+            try:
+                stopped = _evaluate(console, project, result, model, limit)
+            except (WrongInput, Failed) as error:
+                result.refused[model] = str(error)
+                console.print(f"  [yellow]not evaluated: {escape(str(error))}[/]", soft_wrap=True)
+    return results, stopped
+
+
+def _evaluate(
+    console: Console, project: Project, result: FamilyResult, model: str, limit: int | None
+) -> BudgetSpent | None:
+    """Add the outcome of a model on a family; return the error if the money ran out."""
+    family = result.family
+    if family.evaluation.dialogues is not None:
+        held = hold_dialogues(console, project, family, model, limit)
+        tables = family.evaluation.held.tables(held.context)
+        rows: Iterable[Any] = (row for part in family.evaluation.parts for row in held.context.records(part))
+        values, way = of_first_way(tables.values, model, model)
+        spent = Spent.of(held.usage, held.seconds)
+        outcome = Outcome(
+            model, values, way, held.signature, spent, beside_scores(tables), (), held.stopped is not None
+        )
+        stopped, path = held.stopped, held.stem.with_name(f"{held.stem.name}{ENDING}")
+    else:
+        asked, spent_before = _answered_before(project, family, model, limit)
+        if asked is None:
+            asked = ask_about_rows(console, project, family, model, weighing_model(project, family, model), limit)
+        if asked.signature is None:
+            result.refused[model] = "the budget was spent before its first answer"
+            return asked.stopped
+        scored = scores_of(project, family, asked.rows, asked.path, partial=asked.stopped is not None)
+        values, way = of_first_way(scored.result.values, asked.signature.model, model)
+        spent_now = Spent.of(asked.usage, asked.seconds)
+        outcome = Outcome(
+            model, values, way, asked.signature, spent_before or spent_now, beside_scores(scored.result),
+            scored.failures, asked.stopped is not None,
+        )  # fmt: skip
+        rows, stopped, path = asked.rows, asked.stopped, asked.path.with_suffix(ENDING)
+    result.outcomes[model] = outcome
+    figures = tuple(figure_rows(family.evaluation.measures, by_measure(outcome.values)))
+    write_scores(path, EvaluationScores(signature=outcome.signature, figures=figures, spent=outcome.spent))
+    if not result.sources:
+        result.sources = {
+            row.id: tuple((source.source, source.id) for source in row.provenance.sources) for row in rows
+        }  # fmt: skip
+    return stopped
+
+
+def _answered_before(
+    project: Project, family: Family, model: str, limit: int | None
+) -> tuple[Asked | None, Spent | None]:
+    """Return the predictions that are there, if they are on these rows and would be asked for in the same way now.
+
+    And what they took, if that was written down.
+    """
+    path = project.out / PREDICTIONS / f"{family.name}-{file_name(model)}.jsonl"
+    if not (path.is_file() and note_of(path).is_file()):
+        return None, None
+    note = read_note(note_of(path))
+    if note.predictions != checksum(path):
+        return None, None
+    rows = evaluated_rows(project, family, limit)
+    fingerprint = asked_of(project, family)
+    if {row.id: fingerprint(row) for row in rows} != note.rows:
+        return None, None
+    scores = read_scores(path.with_suffix(ENDING))
+    day = scores.signature.date if scores else datetime.date.fromtimestamp(path.stat().st_mtime)
+    weighs = weighing_model(project, family, model)
+    signature = signature_of(project, family, *named(project, model, weighs), note.rows, day)
+    asked = Asked(rows, path, Counted(0, 0), Usage(), 0.0, (), None, signature)
+    return asked, scores.spent if scores else None

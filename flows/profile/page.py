@@ -1,0 +1,221 @@
+"""The page of a profile, and its figures as JSON."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from data.whole_file import whole_file, write_whole
+from flows.construct.evaluation import Measure, Question
+from flows.evaluate.headline import IN_PER_CENT, MeasureView, figure_rows, in_words, measure_view, number, written
+from flows.profile.questions import QUESTIONS
+from flows.profile.results import Alike, Fact, FamilyResult, alike, facts, ranks
+from flows.report.template import style, template
+from flows.scoring.intervals import Figure, Measured
+from schemas.base import counted
+
+TEMPLATE = Path(__file__).parent / "page.html.j2"
+PAGE, FIGURES = "profile.html", "profile.json"
+SHOWN_ITEMS = 10
+"""Of the items that all or none of the models have right."""
+SHOWN_FACTS = 20
+
+
+@dataclass(frozen=True)
+class Glance:
+    """A model's answer to a question by a measure, in a cell."""
+
+    figures: str
+    says: str
+    measure: str
+    way: str
+    """A class of the style sheet: `falls`, `holds`, `open`, or nothing."""
+
+
+@dataclass(frozen=True)
+class QuestionView:
+    """A question, each model's answer at a glance, and the measures that it rests on."""
+
+    name: Question
+    asks: str
+    glances: Sequence[Sequence[Glance]]
+    """Of each model, one a family."""
+    measures: Sequence[tuple[str, MeasureView]]
+    """(family, measure)."""
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Models under a measure's last condition: their ranks, and the differences of each two."""
+
+    family: str
+    measure: str
+    at: str
+    ranks: Sequence[tuple[str, str, str]]
+    """(model, rank, figure)."""
+    differences: Sequence[str]
+
+
+def questions(results: Sequence[FamilyResult], models: Sequence[str]) -> list[QuestionView]:
+    """Return the questions that the results can answer."""
+    views = []
+    for name, asks in QUESTIONS.items():
+        answering = [
+            (result, measure, measured)
+            for result in results
+            for measure, measured in result.measures
+            if measure.asks == name
+        ]
+        if answering:
+            glances = [list(_glances(answering, model)) for model in models]
+            views.append(
+                QuestionView(
+                    name,
+                    asks,
+                    glances,
+                    [(result.family.name, measure_view(measure, measured)) for result, measure, measured in answering],
+                )
+            )
+    return views
+
+
+def _glances(answering: Sequence[tuple[FamilyResult, Measure, Measured]], model: str) -> Iterator[Glance]:
+    """Yield a model's answer by the first measure of each family that it was asked under."""
+    told: set[str] = set()
+    for result, measure, measured in answering:
+        asked = [(at, figure) for at in measured.conditions if (figure := measured.of(model, at)) is not None]
+        if not asked or result.family.name in told:
+            continue
+        told.add(result.family.name)
+        (first, begun), (last, ended) = asked[0], asked[-1]
+        what, unit = f"{result.family.name}: {measure.name}", " %" if measure.unit in IN_PER_CENT else ""
+        change = measured.change(model, first, last) if measure.by_change else None
+        if change is None:
+            yield Glance(f"{written(ended, measure.unit)}{unit}", f"at {last}", what, "")
+            continue
+        way = "open" if not change.differs else "holds" if change.value > 0 else "falls"
+        figures = f"{number(begun.value, measure.unit)} → {number(ended.value, measure.unit)}{unit}"
+        yield Glance(figures, f"{first} → {last}: {in_words(change, measure.unit)}", what, way)
+
+
+def side_by_side(results: Sequence[FamilyResult]) -> Iterator[SideBySide]:
+    """Yield each measure's comparison of two models or more, under its last condition."""
+    for result in results:
+        for measure, measured in result.measures:
+            at = measured.conditions[-1]
+            places = ranks(measured, at)
+            if len(places) < 2:
+                continue
+            rows = [
+                (model, str(best) if best == worst else f"{best} to {worst}", written(figure, measure.unit))
+                for model, (best, worst) in sorted(places.items(), key=lambda place: place[1])
+                if (figure := measured.of(model, at)) is not None
+            ]
+            yield SideBySide(
+                result.family.name, measure.name, at, rows, list(_differences(measure, measured, list(places), at))
+            )
+
+
+def _differences(measure: Measure, measured: Measured, models: Sequence[str], at: str) -> Iterator[str]:
+    for place, model in enumerate(models):
+        for other in models[place + 1 :]:
+            if (figure := measured.between(model, other, at)) is not None:
+                yield f"{other} beside {model}: {in_words(figure, measure.unit)}, {counted(figure.items, 'item')}"
+
+
+def alike_items(results: Sequence[FamilyResult]) -> list[tuple[str, Alike]]:
+    """Return by family the items of its first measure that tell no model from another."""
+    found = []
+    for result in results:
+        first = next(result.measures, None)
+        same = alike(*first) if first is not None else None
+        if same is not None and (same.all_right or same.none_right):
+            found.append((result.family.name, same))
+    return found
+
+
+def fact_rows(results: Sequence[FamilyResult], models: Sequence[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return the families' names, and for each source on which several stand a cell for each model and family."""
+    found: list[Fact] = facts(results)
+    families = [
+        result.family.name for result in results if any((result.family.name, model) in fact.shares
+                                                        for fact in found for model in models)
+    ]  # fmt: skip
+    rows = []
+    for fact in found[:SHOWN_FACTS]:
+        cells = [
+            f"{number(share.value, 'share')} of {share.items}" if (share := _share(fact, family, model)) else "–"
+            for model in models
+            for family in families
+        ]
+        rows.append((" · ".join(fact.source), cells))
+    return families, rows
+
+
+def _share(fact: Fact, family: str, model: str) -> Figure | None:
+    return fact.shares.get((family, model))
+
+
+def write_profile(folder: Path, name: str, models: Sequence[str], results: Sequence[FamilyResult]) -> tuple[Path, Path]:
+    """Write the page and the figures; return their paths."""
+    page, figures = folder / PAGE, folder / FIGURES
+    families, fact_lines = fact_rows(results, models)
+    rendered = template(TEMPLATE).render(
+        title=f"{name}: which model uses its context?",
+        style=style(),
+        models=models,
+        questions=questions(results, models),
+        side_by_side=list(side_by_side(results)),
+        alike=alike_items(results),
+        shown_items=SHOWN_ITEMS,
+        families=families,
+        facts=fact_lines,
+        outcomes=[(result.family.name, outcome) for result in results for outcome in result.outcomes.values()],
+        refused=[(result.family.name, model, why) for result in results for model, why in result.refused.items()],
+        figures=FIGURES,
+    )
+    with whole_file(page) as file:
+        file.write(rendered)
+    write_whole(figures, json.dumps(as_json(name, models, results), ensure_ascii=False, indent=1).encode() + b"\n")
+    return page, figures
+
+
+def as_json(name: str, models: Sequence[str], results: Sequence[FamilyResult]) -> Mapping[str, Any]:
+    """Return all figures of a profile, each family's with its signatures and what stands beside its scores."""
+    return {
+        "dataset": name,
+        "models": list(models),
+        "families": [
+            {
+                "family": result.family.name,
+                "refused": result.refused,
+                "models": [
+                    {
+                        "model": outcome.model,
+                        "way": outcome.way,
+                        "signature": str(outcome.signature),
+                        "partial": outcome.stopped,
+                        "spent": outcome.spent.model_dump(mode="json"),
+                        "beside": dict(outcome.beside),
+                    }
+                    for outcome in result.outcomes.values()
+                ],
+                "figures": [
+                    row.model_dump(mode="json")
+                    for row in figure_rows(result.family.evaluation.measures, result.measured)
+                ],
+                "differences": list(_json_differences(result)),
+            }
+            for result in results
+        ],
+    }
+
+
+def _json_differences(result: FamilyResult) -> Iterator[Mapping[str, Any]]:
+    for measure, measured in result.measures:
+        for at in measured.conditions:
+            for place, model in enumerate(measured.groups):
+                for other in measured.groups[place + 1 :]:
+                    if (figure := measured.between(model, other, at)) is not None:
+                        yield {"measure": measure.name, "at": at, "model": other, "against": model, **figure._asdict()}

@@ -1,0 +1,14 @@
+"""The five questions that a profile answers of a model."""
+
+from collections.abc import Mapping
+
+from flows.construct.evaluation import Question
+
+QUESTIONS: Mapping[Question, str] = {
+    "evidence": "Does it use the evidence against its memory?",
+    "absence": "Does it notice that there is no evidence?",
+    "length": "Does it hold over length?",
+    "near facts": "Is it misled by near facts?",
+    "instruction": "Does it do as it is told, and remember it?",
+}
+"""In the order of the page."""

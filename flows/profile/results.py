@@ -1,0 +1,164 @@
+"""What a profile finds: each family's values for all models, and what stands beside the scores."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from flows.construct.engine import Family
+from flows.construct.evaluation import Measure
+from flows.evaluate.failures import Failure
+from flows.evaluate.scores_file import Spent
+from flows.evaluate.signature import Signature
+from flows.scoring.intervals import Figure, Measured, by_measure
+from flows.scoring.scorer import Value
+from flows.scoring.tables import BESIDE, ScoreTables
+
+Source = tuple[str, str]
+"""A source and the id of what stands there."""
+
+
+@dataclass
+class Outcome:
+    """A model on a family."""
+
+    model: str
+    values: Sequence[Value]
+    """Of one way of asking, with the model's key as their group."""
+    way: str
+    """Prompting and shots, if there are several: the first of the configuration."""
+    signature: Signature
+    spent: Spent
+    beside: Mapping[str, int]
+    """What stands beside the scores -> number of replies: failures, empty ones, those that were cut off."""
+    failures: Sequence[Failure]
+    stopped: bool
+    """The money ran out: the scores are of what was answered before."""
+
+
+@dataclass
+class FamilyResult:
+    """A family's outcomes, by model; a model that could not be asked has a reason instead."""
+
+    family: Family
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, tuple[Source, ...]] = field(default_factory=dict)
+    """By row, what it stands on."""
+
+    @cached_property
+    def measured(self) -> Mapping[str, Measured]:
+        """The values of all models, by measure."""
+        return by_measure([value for outcome in self.outcomes.values() for value in outcome.values])
+
+    @property
+    def measures(self) -> Iterator[tuple[Measure, Measured]]:
+        """The family's measures that have values, the first of all first."""
+        yield from (
+            (measure, self.measured[measure.name])
+            for measure in self.family.evaluation.measures
+            if measure.name in self.measured
+        )
+
+
+def of_first_way(values: Iterable[Value], name: str, model: str) -> tuple[list[Value], str]:
+    """Return the values of the first way of asking, with `model` as their group, and that way.
+
+    `name` is the model's own, with which its groups begin; what follows it are prompting, shots, or a style.
+    """
+    values = list(values)
+    if not values:
+        return [], ""
+    first = values[0].group
+    of_first = [value._replace(group=model) for value in values if value.group == first]
+    return of_first, first.removeprefix(name).lstrip(", ")
+
+
+def beside_scores(result: ScoreTables) -> Mapping[str, int]:
+    """Return what the tables count beside the scores, over all ways of asking."""
+    counts: Counter[str] = Counter()
+    for cell in result.tables:
+        if cell.table == BESIDE:
+            counts[cell.row.rpartition(" / ")[2]] += cell.n
+    return counts
+
+
+def ranks(measured: Measured, at: str) -> Mapping[str, tuple[int, int]]:
+    """Return the best and the worst rank of each model that the intervals of its differences leave open."""
+    groups = [group for group in measured.groups if measured.of(group, at) is not None]
+    places: dict[str, tuple[int, int]] = {}
+    for group in groups:
+        differences = [measured.between(group, other, at) for other in groups if other != group]
+        better = sum(1 for figure in differences if figure is not None and figure.differs and figure.value > 0)
+        worse = sum(1 for figure in differences if figure is not None and figure.differs and figure.value < 0)
+        places[group] = (1 + better, len(groups) - worse)
+    return places
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Items that tell no model from another."""
+
+    measure: str
+    at: str
+    all_right: tuple[str, ...]
+    none_right: tuple[str, ...]
+    items: int
+    """That all models answered."""
+
+
+def alike(measure: Measure, measured: Measured) -> Alike | None:
+    """Return the items that all models have right, and those that none has, under the last condition.
+
+    None for a single model, and for ratings.
+    """
+    at = measured.conditions[-1]
+    of_models = [measured.items(group, at) for group in measured.groups]
+    if len(of_models) < 2 or measure.unit == "rating":
+        return None
+    common = sorted(set.intersection(*(set(items) for items in of_models)))
+    return Alike(
+        measure.name,
+        at,
+        tuple(item for item in common if all(items[item] == 1 for items in of_models)),
+        tuple(item for item in common if all(items[item] == 0 for items in of_models)),
+        len(common),
+    )
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A source on which items of several families stand, and how the models did on each."""
+
+    source: Source
+    shares: Mapping[tuple[str, str], Figure]
+    """By family and model: its first measure over the family's items that stand on it, under all conditions."""
+
+
+def facts(results: Sequence[FamilyResult]) -> list[Fact]:
+    """Return the sources on which items of two families or more stand, those of most families first."""
+    sums: dict[Source, dict[tuple[str, str], list[float]]] = {}
+    for result in results:
+        first = next((measure for measure, _ in result.measures), None)
+        if first is None:
+            continue
+        rated = first.unit == "rating"
+        for outcome in result.outcomes.values():
+            for value in outcome.values:
+                for source in result.sources.get(value.row or value.item, ()) if value.measure == first.name else ():
+                    of_source = sums.setdefault(source, {})
+                    of_source.setdefault((result.family.name, outcome.model), []).append(
+                        (value.value - 1) / 4 if rated else value.value
+                    )
+    several = {source: found for source, found in sums.items() if len({family for family, _ in found}) > 1}
+    order = sorted(several, key=lambda source: (-len({family for family, _ in several[source]}), source))
+    return [
+        Fact(
+            source,
+            {
+                key: Figure(sum(values) / len(values), None, None, len(values))
+                for key, values in several[source].items()
+            },
+        )
+        for source in order
+    ]

@@ -1,0 +1,52 @@
+"""`touchstone profile`, with output for a terminal."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from flows.profile.asking import profile_families
+from flows.profile.page import questions, write_profile
+from flows.profile.results import FamilyResult
+from flows.project.console import make_console
+from flows.project.output_files import open_build
+from schemas.errors import Failed, WrongInput
+
+FOLDER = "profile"
+
+
+def profile_models(
+    out: Path | None, models: Sequence[str], limit: int | None, budget_usd: float | None, to: Path | None
+) -> None:
+    """Evaluate the models on every family of the build in `out`; write the page and print the five answers."""
+    console = make_console()
+    if twice := sorted({model for model in models if models.count(model) > 1}):
+        raise WrongInput(f"--model {twice[0]}: stands twice; name each model once")
+    project = open_build(out, console)
+    if budget_usd is not None:
+        project.spend_at_most(budget_usd)
+    try:
+        results, stopped = profile_families(console, project, models, limit)
+    finally:
+        project.close()
+    if not any(result.outcomes for result in results):
+        if stopped is not None:
+            raise project.over_budget() from stopped
+        reasons = {why for result in results for why in result.refused.values()}
+        raise Failed("; ".join(sorted(reasons)) or "this build has no rows that a model can be asked about")
+    page, figures = write_profile(to or project.out / FOLDER, project.config.name, models, results)
+    print_answers(console, results, models)
+    console.print(f"\n{page}: the page\n{figures}: all figures", soft_wrap=True)
+    if stopped is not None:
+        raise project.over_budget() from stopped
+
+
+def print_answers(console: Console, results: Sequence[FamilyResult], models: Sequence[str]) -> None:
+    """Print each question with each model's answer at a glance."""
+    for question in questions(results, models):
+        console.print(f"\n[bold]{question.asks}[/]", soft_wrap=True)
+        for model, glances in zip(models, question.glances, strict=True):
+            told = [f"{glance.figures}, {glance.says} ({glance.measure})" for glance in glances] or ["not asked"]
+            for line in told:
+                console.print(f"  {escape(model)}: {escape(line)}", soft_wrap=True)
