@@ -141,10 +141,10 @@ class Measured:
         drawn = np.empty((DRAWS, sums.shape[1]))
         for start in range(0, DRAWS, DRAWS_AT_ONCE):
             number = min(DRAWS_AT_ONCE, DRAWS - start)
-            times = np.stack([
-                np.bincount(random.integers(0, self._things, self._things), minlength=self._things)
-                for _ in range(number)
-            ]).astype(np.float64)  # fmt: skip
+            drawn_things = random.integers(0, self._things, (number, self._things))
+            drawn_things += self._things * np.arange(number)[:, None]
+            times = np.bincount(drawn_things.ravel(), minlength=number * self._things).astype(np.float64)
+            times = times.reshape(number, self._things)
             with np.errstate(invalid="ignore"):
                 drawn[start : start + number] = (times @ sums) / (times @ counts)
         return drawn
