@@ -16,8 +16,8 @@ from flows.families.lveval.evaluation import requests, scored
 from flows.families.lveval.score import process_results
 from flows.families.lveval.settings import DatasetSettings, LVEvalSettings, problems
 from flows.project.project import Project
+from flows.project.release_as_build import record_of
 from flows.project.settings import ConfigError, load_config
-from flows.release.rows import record_of
 from schemas.lveval import Features, LongContext
 from tests.builds import touchstone, write_config
 from tests.released import long_contexts, write_lines

@@ -8,7 +8,8 @@ import typer
 
 def profile(
     build: Annotated[
-        Path | None, typer.Argument(help="Output folder of a build; by default that of the last one")
+        Path | None,
+        typer.Argument(help="Output folder of a build, by default the last one; or the folder of a released version"),
     ] = None,
     model: Annotated[
         list[str] | None,
@@ -24,7 +25,16 @@ def profile(
             min=0, metavar="USD", help="The most to spend, in place of `budget_usd`: it then stops with what it has"
         ),
     ] = None,
-    to: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the page; OUT/profile by default")] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="For a released version: the configuration with the models; ./touchstone.yaml by default"),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder of the page, OUT/profile by default; of a released version NAME-VERSION-profile"
+        ),
+    ] = None,
 ) -> None:
     """Evaluate models on every family of a build, and compare them on one page.
 
@@ -35,4 +45,4 @@ def profile(
     """
     from flows.profile.terminal import profile_models
 
-    profile_models(build, model or ["evaluated"], limit, budget, to)
+    profile_models(build, model or ["evaluated"], limit, budget, config, to)

@@ -11,19 +11,33 @@ from flows.profile.page import questions, write_profile
 from flows.profile.results import FamilyResult
 from flows.project.console import make_console
 from flows.project.output_files import open_build
+from flows.project.release_as_build import open_release, read_release
+from flows.project.settings import default_config
 from schemas.errors import Failed, WrongInput
 
 FOLDER = "profile"
 
 
 def profile_models(
-    out: Path | None, models: Sequence[str], limit: int | None, budget_usd: float | None, to: Path | None
+    build: Path | None,
+    models: Sequence[str],
+    limit: int | None,
+    budget_usd: float | None,
+    config: Path | None,
+    to: Path | None,
 ) -> None:
-    """Evaluate the models on every family of the build in `out`; write the page and print the five answers."""
+    """Evaluate the models on every family of a build or a release; write the page and print the five answers."""
     console = make_console()
     if twice := sorted({model for model in models if models.count(model) > 1}):
         raise WrongInput(f"--model {twice[0]}: stands twice; name each model once")
-    project = open_build(out, console)
+    released = read_release(build) if build is not None else None
+    if build is not None and released is not None:
+        to = to or Path(f"{released.name}-{released.version}-profile")
+        project = open_release(build, released, config or default_config(), to, console)
+    elif config is not None:
+        raise WrongInput("--config: is for a released version; a build has its own")
+    else:
+        project = open_build(build, console)
     if budget_usd is not None:
         project.spend_at_most(budget_usd)
     try:

@@ -16,7 +16,8 @@ from flows.construct.engine import Family
 from flows.construct.evaluation import DialogueContext
 from flows.project.evaluated import Evaluated, asked_of, notes_in, predictions_of, read_note, read_predictions
 from flows.project.project import Project
-from flows.release.rows import GatheredConfig, record_of
+from flows.project.release_as_build import record_of
+from flows.release.rows import GatheredConfig
 from flows.scoring.scorer import CannotScore
 from flows.scoring.tables import ScoreError
 from schemas.prediction import TableCell

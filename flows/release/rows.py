@@ -210,11 +210,6 @@ def line_sources(project: Project, family: Family, part: Part) -> list[SourceSpe
     return [spec for maker in makers for spec in original_sources(project.build, family, maker)]
 
 
-def record_of(part: Part, row: Mapping[str, Any]) -> Any:
-    """Return the record in a released row."""
-    return part.item.model_validate({name: row[name] for name in part.item.model_fields if name in row})
-
-
 def write_verification_inputs(
     project: Project, folder: Path, private: Path, configs: Sequence[GatheredConfig], canary: str,
     sources: PrivateSources, *, allow_unreviewed: bool,

@@ -27,8 +27,9 @@ from flows.llm.likelihood import SCORES
 from flows.llm.model import Prompt
 from flows.project.evaluated import dialogue_fingerprints
 from flows.project.project import Project
+from flows.project.release_as_build import record_of
 from flows.release.fingerprints import task_fingerprint
-from flows.release.rows import GatheredConfig, record_of
+from flows.release.rows import GatheredConfig
 from flows.scoring.shipped import scorer_fingerprint, shipped_scorer
 from schemas.base import Record
 

@@ -12,7 +12,7 @@ from flows.construct.embed import Embedder
 from flows.construct.engine import Family, Part
 from flows.construct.verification import Fault, VerifyContext
 from flows.families import family_names, load_family
-from flows.release.rows import record_of
+from flows.project.release_as_build import record_of
 from schemas.errors import first_problem
 from schemas.release import ReleasedConfig
 

@@ -1,0 +1,126 @@
+"""A released version opened as a build: whatever reads a build's rows, asks models about them or scores, reads its."""
+
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from rich.console import Console
+
+from data.checksum import checksum
+from data.publish.reading import read_released
+from data.stage_files import LongTextShardWriter, ShardWriter, StageFiles
+from data.store import Store
+from flows.construct.engine import Part
+from flows.construct.files_step import FilesStep
+from flows.families import family_names, load_family
+from flows.project.output_files import MANIFEST, NOTE, BuildNote, last_manifest, open_build
+from flows.project.project import Project
+from schemas.errors import Failed, WrongInput, first_problem
+from schemas.manifest import BuildManifest, PartManifest, ShardManifest, StageManifest
+from schemas.release import ReleasedConfig, ReleaseManifest
+
+STORE = ".stages"
+SHORT = 16
+"""Digits of the version's checksum that its stages are known by."""
+
+
+def read_release(folder: Path) -> ReleaseManifest | None:
+    """Return the manifest of the released version in a folder; None if there is none."""
+    try:
+        return ReleaseManifest.model_validate_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def open_release(folder: Path, released: ReleaseManifest, config: Path, out: Path, console: Console) -> Project:
+    """Return the released version in `folder` as a build in `out`, with the models of a configuration.
+
+    Its rows are written there once; the folder of the release stays as it is. Raises `Failed` for a row that is not
+    such a record, and `WrongInput` for an output folder that holds something else.
+    """
+    fingerprint = checksum(folder / MANIFEST)[:SHORT]
+    before = last_manifest(out)
+    if before is None or {stage.fingerprint for part in before.parts for stage in part.stages} != {fingerprint}:
+        if before is not None or (out.is_dir() and any(out.iterdir())):
+            raise WrongInput(
+                f"{out}: holds something else than {released.name} {released.version}; name another by --to"
+            )
+        with console.status(f"reading {released.name} {released.version}"):
+            _write(folder, released, config, out, fingerprint)
+    else:
+        _note(config, out)
+    return open_build(out, console)
+
+
+def _write(folder: Path, released: ReleaseManifest, config: Path, out: Path, fingerprint: str) -> None:
+    store = Store(str(out / STORE))
+    by_part: dict[tuple[str, str], list[ReleasedConfig]] = {}
+    for released_config in released.configs:
+        if released_config.family in family_names():
+            by_part.setdefault((released_config.family, released_config.part), []).append(released_config)
+    parts = [
+        _written(store, folder, name, load_family(name).part(part), configs, fingerprint)
+        for (name, part), configs in by_part.items()
+    ]
+    manifest = BuildManifest(
+        name=f"{released.name} {released.version}",
+        seed=released.seed,
+        limit=None,
+        config={"name": released.name, "seed": released.seed, "families": released.settings.get("families", {})},
+        versions={"python": platform.python_version()},
+        models=released.models,
+        prompts=released.prompts,
+        parts=tuple(parts),
+    )
+    _note(config, out)
+    Store(str(out)).write(f"{out.resolve()}/{MANIFEST}", manifest.model_dump_json(indent=1).encode())
+
+
+def _note(config: Path, out: Path) -> None:
+    note = BuildNote(config=str(config.resolve()), limit=None, store=str((out / STORE).resolve()))
+    Store(str(out)).write(f"{out.resolve()}/{NOTE}", note.model_dump_json().encode())
+
+
+def _written(
+    store: Store, folder: Path, family: str, part: Part, configs: Sequence[ReleasedConfig], fingerprint: str
+) -> PartManifest:
+    """Write the rows of a part as its last stage."""
+    step = part.steps[-1]
+    files = StageFiles(store, family, part.name, step.name, fingerprint)
+    shards: list[ShardManifest] = []
+    for index, config in enumerate(configs):
+        if isinstance(step, FilesStep):
+            with LongTextShardWriter(files, index, config.name, part.item, step.long) as long_texts:
+                for row in _records(folder, config, part):
+                    values = row.model_dump(mode="json")
+                    long_texts.write(values, values.pop(step.long).encode())
+            shards.append(long_texts.finish(config.rows))
+        else:
+            with ShardWriter(files, index) as records:
+                for row in _records(folder, config, part):
+                    records.keep(row)
+            shards.append(records.finish(config.rows, {}))
+    kept = sum(shard.kept for shard in shards)
+    stage = StageManifest(
+        family=family, part=part.name, step=step.name, version=step.version, fingerprint=fingerprint,
+        record=part.item.__name__, inputs=(), planned=kept, kept=kept, dropped={}, shards=tuple(shards),
+    )  # fmt: skip
+    files.finish(stage)
+    return PartManifest(family=family, part=part.name, planned=kept, kept=kept, dropped={}, stages=(stage,), files=())
+
+
+def _records(folder: Path, config: ReleasedConfig, part: Part) -> Iterator[Any]:
+    for row in read_released(folder, config.files):
+        try:
+            yield record_of(part, row)
+        except ValidationError as error:
+            problem = first_problem(error, "the row")
+            advice = "a release of another version of Touchstone is evaluated by that version"
+            raise Failed(f"{folder}: {config.name}: row {row.get('id')}: {problem}; {advice}") from error
+
+
+def record_of(part: Part, row: Mapping[str, Any]) -> Any:
+    """Return the record in a released row."""
+    return part.item.model_validate({name: row[name] for name in part.item.model_fields if name in row})
