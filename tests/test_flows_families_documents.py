@@ -236,7 +236,9 @@ def test_what_is_known_without_the_passage_or_read_otherwise_is_dropped(tmp_path
     project = built(tmp_path, Staff(recalls={ALLOWANCE: "30 euros"}, reads={LUNCH: "six euros"}), rivals=0)
     assert set(pairs(project)) == {LEAVE}, "with no rivals, no passage contradicts"
     assert [one.reason for one in dropped(project, "check_answer")] == ["a reader answers otherwise"]
-    assert [one.reason for one in dropped(project, "prescreen")] == ["known to checker without the passage"]
+    assert [one.reason for one in dropped(project, "prescreen")] == [
+        "known to checker without the passage (families.documents.prescreen: [] keeps such questions)"
+    ]
 
 
 def test_a_question_that_nobody_would_ask_is_dropped(tmp_path: Path) -> None:

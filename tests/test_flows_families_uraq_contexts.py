@@ -90,6 +90,43 @@ def test_a_question_that_does_not_need_it_may_stand_beside_it(embedder: Embedder
     assert BASTILLE.manipulated in left(asked, [OWN, BASTILLE, *FAR], embedder)
 
 
+MANUAL = [
+    pair(f"{what[0]} Orlo {what[1]}.", f"{what[0]} Orlo never {what[1]}.")
+    for what in (
+        ("The drill made by", "turns at four speeds"), ("Children under six ride free on the ferry that", "runs"),
+        ("Every autumn the choir of", "sings in the old church"), ("Tea from the gardens of", "is sold in tins"),
+        ("The chess club that meets at", "plays on Mondays"), ("Snow on the roofs around", "melts in March"),
+        ("Invoices are sent by post if", "owes money"), ("The painter who portrayed", "lived in Antwerp"),
+        ("Goats on the hill behind", "eat thistles"), ("A lawyer from the firm of", "signs contracts"),
+    )
+]  # fmt: skip
+HAS_SPEEDS = item(
+    "Does the drill of Orlo turn at more speeds than a bicycle has wheels?",
+    [Step(kind="recall", text="The speeds of the drill by Orlo", original="4", manipulated="0"), COMPARED],
+    original=MANUAL[0].original, manipulated=MANUAL[0].manipulated,
+)  # fmt: skip
+
+
+def test_the_name_that_all_of_a_manual_has_makes_no_context_related(embedder: Embedder) -> None:
+    orlo = [text for one in FAR for text in (one.original, one.manipulated)]
+    few = [*MANUAL[:2], *FAR]
+    assert left(HAS_SPEEDS, few, embedder) == set(orlo), "of a few statements, each that has the name may be meant"
+    texts = left(HAS_SPEEDS, [*MANUAL, *FAR], embedder)
+    assert len(texts - set(orlo)) >= 4
+    assert not {MANUAL[0].original, MANUAL[0].manipulated} & texts
+
+
+def test_the_verifier_agrees_on_names_that_all_have(embedder: Embedder) -> None:
+    pool = [*MANUAL, *FAR]
+    texts = sorted(left(HAS_SPEEDS, pool, embedder))
+    held: dict[str, list[Any]] = {"statements": pool, "items": [HAS_SPEEDS], "conflicts": []}
+    context = VerifyContext(UraqSettings(), embedder, lambda part: held[part])
+    verify = FAMILY.part("evaluation").verify
+    assert list(verify(rows(HAS_SPEEDS, texts), context)) == []
+    held["statements"] = [*MANUAL[:2], *FAR]
+    assert [fault for fault in verify(rows(HAS_SPEEDS, [MANUAL[1].original]), context) if "bear on" in fault.problem]
+
+
 def test_what_a_question_rests_on_is_told_by_its_steps() -> None:
     basis = Basis.of(NEEDS_BASTILLE)
     assert "The year of the storming of the Bastille: 1789" in basis.texts
@@ -182,14 +219,18 @@ def test_neither_questions_nor_statements_are_in_memory(monkeypatch: pytest.Monk
 
 def test_the_verifier_holds_neither_statements_nor_questions() -> None:
     statements = Passing(many_pairs, 100)
-    items = Passing(lambda number: item(f"Does the town {number} have a mill?", [FIRST], key=f"{number}"), 20)
+    items = Passing(
+        lambda number: item(f"Does the town {number} have a mill as the town 1 has?", [FIRST], key=f"{number}"), 20
+    )
     contexts_of = [
         side for number in range(4) for side in (many_pairs(number).original, many_pairs(number).manipulated)
     ]
     parts: dict[str, Any] = {"statements": statements, "items": items, "conflicts": ()}
     context = VerifyContext(UraqSettings(related_above=0.99), ByHash(), parts.__getitem__)
     asked = (
-        row for number in range(20) for row in rows(item(f"Does the town {number} have a mill?", [FIRST]), contexts_of)
+        row
+        for number in range(20)
+        for row in rows(item(f"Does the town {number} have a mill as the town 1 has?", [FIRST]), contexts_of)
     )
     faults = sum("bear on the question" in fault.problem for fault in FAMILY.part("evaluation").verify(asked, context))
     assert faults == 3 * 20, "a word of a context is one of the question's"

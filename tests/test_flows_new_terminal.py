@@ -1,6 +1,7 @@
 """`touchstone new`: what it prints, what it writes, and that it runs."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,24 @@ def test_documents_give_the_families_that_read_their_questions(here: Path) -> No
     assert written["lveval"]["datasets"]["handbook"]["distractors"] == [{"part": "documents-passages"}]
     assert written["refutebench"]["sources"] == {"summarisation": [{"format": "documents", "path": "handbook"}]}
     assert "uraq: wants a model" in printed
+    text = Path("touchstone.yaml").read_text()
+    assert re.search(r"# questions; about [\d,]+ words that none of them asks about are left to hide the answers", text)
     assert Project(Path("touchstone.yaml"), here / "out").build
+
+
+def test_contexts_are_as_many_as_the_questions_on_the_documents_can_give(here: Path) -> None:
+    folder = here / "handbook"
+    folder.mkdir()
+    pages = (SAMPLES / "pages.jsonl").read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(pages[:30]):
+        (folder / f"{number}.md").write_text(json.loads(line)["text"])
+    new("handbook", "--model", "m", "--base-url", "http://localhost:8000/v1")
+    written = families()
+    wanted, counts = written["documents"]["pairs"], written["uraq"]["context_counts"]
+    assert counts[0] == 1 < counts[-1] <= wanted / 2
+    text = Path("touchstone.yaml").read_text()
+    assert f"# statements in a row: {wanted} questions give about {int(wanted * 0.4)} that have nothing" in text
+    assert "prescreen: [checker]  # drops what the model knows without the documents: public ones mostly" in text
 
 
 def test_the_questions_on_chinese_documents_are_read_in_chinese(here: Path) -> None:

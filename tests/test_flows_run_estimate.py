@@ -271,6 +271,15 @@ def test_of_a_pilot_that_kept_nothing_nothing_follows(tmp_path: Path) -> None:
     assert f"hold dialogue kept none of {held.planned} in the pilot" in note
     assert calls(bound)["rate_refutation"] == calls(before)["rate_refutation"]
     assert calls(bound)["respond"] == calls(told)["respond"]
+    # One that kept few, for a reason.
+    few = held.model_copy(update={"kept": 1, "dropped": {"known (SETTING: [] keeps it)": held.planned - 1}})
+    parts = [
+        part.model_copy(update={"stages": (*part.stages[:-1], few)}) if part.part == "dialogues" else part
+        for part in pilot.parts
+    ]
+    write_manifest(tmp_path / "out", pilot.model_copy(update={"parts": tuple(parts)}))
+    [note] = estimate(project(tmp_path, **wanted)).notes
+    assert f"hold dialogue kept 1 of {held.planned} in the pilot; {held.planned - 1} dropped: known (SETTING" in note
     # A pilot that kept nothing at all.
     empty = tuple(part.model_copy(update={"kept": 0, "waiting": 0}) for part in pilot.parts)
     write_manifest(tmp_path / "out", pilot.model_copy(update={"parts": empty}))

@@ -63,6 +63,8 @@ class Proposal:
     """The part whose rows are worth a look, if the one that a person reads first will have none."""
     gives: Mapping[type, Mapping[str, str]] = field(default_factory=dict)
     """Type of record -> the part that others may read it from, as a source: `{part: documents-pairs}`."""
+    wanted: int = 0
+    """How many rows are asked for, which give at most as many records to others."""
 
 
 @dataclass(frozen=True)

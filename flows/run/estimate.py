@@ -31,6 +31,9 @@ from schemas.manifest import BuildManifest, StageManifest, UsageOfPrompt
 TYPICAL_INPUT_TOKENS = 60
 """Tokens for the text filled into a template, while nothing is measured: a few sentences."""
 
+POOR = 1 / 3
+"""Share of its records below which what a stage kept in a pilot is worth a word."""
+
 
 @dataclass(frozen=True)
 class EstimateLine:
@@ -73,7 +76,7 @@ def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: T
     for family, part in project.build.parts():
         _make_what_is_free(project, family, part)
         lines += part_lines(project.build, family, part, pilot, records, asked)
-        notes += _unknown_yields(project.build, family, part, pilot)
+        notes += _poor_yields(project.build, family, part, pilot)
     total = summed(lines)
     models = [model for configured in project.build.families.values() for model in configured.models.values()]
     unknown = sorted({model.name for model in models if isinstance(model, Served) and not model.price.is_known})
@@ -219,7 +222,7 @@ def _kept(step: Step, tried: int, pilot: _Measured, settings: Any) -> int:
         return stage.kept
     kept = step.expected.kept
     count = tried
-    if stage is None or not stage.kept:  # the yield is unknown, and `_unknown_yields` reports it
+    if stage is None or not stage.kept:  # the yield is unknown, and `_poor_yields` reports it
         pass
     elif _writes(step) and pilot.arrived:
         count = round(tried * stage.kept / pilot.arrived)
@@ -228,14 +231,24 @@ def _kept(step: Step, tried: int, pilot: _Measured, settings: Any) -> int:
     return count if kept is None else min(count, kept(settings))
 
 
-def _unknown_yields(build: Build, family: Family, part: Part, pilot: BuildManifest | None) -> Iterator[str]:
-    """Yield a note on the first stage that kept nothing in the pilot: the stages after it could not be measured."""
+def _poor_yields(build: Build, family: Family, part: Part, pilot: BuildManifest | None) -> Iterator[str]:
+    """Yield a note on each stage that kept little in the pilot and might keep more by another setting, with the reason.
+
+    The last is on the first that kept nothing: the stages after it could not be measured.
+    """
+    chooses = {step.name for step in part.steps if step.expected.kept is not None}
     for stage in _stages(pilot, family, part).values():
         ref = StageRef(family.name, part.name, stage.step)
-        if stage.planned and not stage.kept and stage.step not in (SOURCE, PEOPLE):
-            if stage.fingerprint != build.fingerprint(ref):
-                yield f"{ref} kept none of {stage.planned:,} in the pilot: all are taken to pass it, which is a bound"
-            return
+        if stage.kept >= POOR * stage.planned or stage.step in (SOURCE, PEOPLE, *chooses):
+            continue
+        dropped = max(stage.dropped.items(), key=lambda reason: (reason[1], reason[0]), default=None)
+        why = f"; {dropped[1]:,} dropped: {dropped[0]}" if dropped else ""
+        if stage.kept:
+            yield f"{ref} kept {stage.kept:,} of {stage.planned:,} in the pilot{why}"
+            continue
+        if stage.fingerprint != build.fingerprint(ref):
+            yield f"{ref} kept none of {stage.planned:,} in the pilot: all are taken to pass it, which is a bound{why}"
+        return
 
 
 def _writes(step: Step) -> bool:

@@ -19,6 +19,7 @@ from schemas.base import key_of
 from schemas.documents import DERIVED, DocumentPair, DocumentStatement, Span
 from schemas.source import Passage, Place
 
+KEPT_BY = "(families.documents.prescreen: [] keeps such questions)"
 LEAST_WORDS = {"en": 25, "zh": 40}
 """Words of a passage, or characters in Chinese, below which it is a heading with little under it."""
 
@@ -102,7 +103,7 @@ async def prescreen(pair: DocumentPair, ctx: Context[DocumentsSettings]) -> Docu
         asked = prompts.ToRecall(question=pair.question, language=pair.language)
         reply = _answer_in((await ctx.ask(prompts.RECALL_ANSWER, asked, model=name)).text)
         if reply is not None and await _same(pair, reply, ctx):
-            raise Drop(f"known to {name} without the passage", evidence=f"{pair.question} {reply}")
+            raise Drop(f"known to {name} without the passage {KEPT_BY}", evidence=f"{pair.question} {reply}")
     return pair.revised(provenance=ctx.asked_of(pair.provenance))
 
 

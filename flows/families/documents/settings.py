@@ -35,7 +35,9 @@ class DocumentsSettings(FamilySettings):
         "left, more are asked for",
     )
     prescreen: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
-        ("checker",), description="Roles or models that must not know the answer without the passage"
+        ("checker",),
+        description="Roles or models that must not know the answer without the passage; public documents are known to "
+        "most: `[]` keeps such questions",
     )
     rivals: Annotated[int, Field(strict=True, ge=0, le=20)] = Field(
         3, description="Other passages, the nearest to the question, that must not give another answer"

@@ -32,7 +32,9 @@ def propose(found: Found) -> Proposal:
         levels = tuple(level for level in levels if int(level[:-1]) * 1000 <= words)
         unit = "characters" if language == "zh" else "words"
         comments[f"datasets.{name}.task"] = "without confusing facts: single-hop-qa"
-        comments[f"datasets.{name}.pairs"] = f"their passages are in no other's context; about {words:,} {unit} are"
+        comments[f"datasets.{name}.pairs"] = (
+            f"questions; about {words:,} {unit} that none of them asks about are left to hide the answers in"
+        )
         comments |= other_columns(f"datasets.{name}.sources", asked)
     if not datasets or not levels:
         raise Lacking("wants more text to hide the answers in: at least 1,000 words that no chosen question is about")

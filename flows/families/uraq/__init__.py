@@ -90,7 +90,7 @@ FAMILY = Family(
             steps=(
                 expand(
                     method.arrange_contexts,
-                    version=3,
+                    version=4,
                     slots=method.context_slots,
                     expected=Expected(slots=lambda settings: len(SETTINGS) * len(settings.context_counts)),
                     prepare=contexts.draw_contexts,

@@ -35,10 +35,14 @@ EMBEDDED_AT_ONCE = 256
 NEARBY = 0.3
 """Above this cosine a statement is related to a question that it shares a word with (our choice; by the packaged
 model, unrelated statements mostly stay below it)."""
+COMMON_ABOVE, COMMON_FROM = 0.5, 10
+"""A word that more than this share of so many pairs or more have tells no fact from another (our choice): all that is
+said in the manual of a product has the product's name, and of such a pool no context would be left."""
 DIGITS_OF_A_NAME = 3
 """A number with this many digits (a year, say) identifies a fact like a name."""
 URAQ = "uraq"
 """The data set of URAQ's own items; a conflict's data set is its source."""
+MORE = "more statements fill them, or lower families.uraq.context_counts"
 
 
 def dataset_of(record: UraqItem | Conflict) -> str:
@@ -116,7 +120,7 @@ def _draw(dataset: str, step: StepContext[UraqSettings, UraqItem | Conflict]) ->
     left_out = ", ".join(str(count) for count in wanted if count > most)
     note = (
         f"context counts left out for {dataset}: {left_out} (of the pool of {len(candidates.texts)}, at most {most} "
-        "contexts are unrelated to a question)"
+        f"contexts are unrelated to a question): {MORE if dataset == URAQ else 'more questions of it fill them'}"
     )
     counts = tuple(count for count in wanted if count <= most)
     return _Drawn(candidates.texts, counts, places, note if left_out else "")
@@ -225,11 +229,16 @@ class ContextCandidates:
         cosines = np.round((self._vectors @ vectors.T).max(axis=1), 5)[self._sides].max(axis=1)
         related = cosines > self._related_above
         for word in basis.names:
-            related[self._by_word.places(word)] = True
+            related[self._telling(self._by_word.places(word))] = True
         near = cosines > NEARBY
         for word in basis.words:
-            places = self._by_content_word.places(word)
+            places = self._telling(self._by_content_word.places(word))
             related[places] |= near[places]
         left = np.ones(len(self.texts), bool)
         left[self._sides[related].ravel()] = False
         return np.flatnonzero(left).astype(np.int32)
+
+    def _telling(self, places: IntArray) -> IntArray:
+        """The pairs that have a word; none if it is common."""
+        pairs = len(self._sides)
+        return places[:0] if pairs >= COMMON_FROM and len(places) > COMMON_ABOVE * pairs else places

@@ -9,6 +9,11 @@ from schemas.base import counted
 from schemas.source import QASource, Statement
 
 LEAST_STATEMENTS = 2
+UNRELATED = 0.4
+"""Contexts that are unrelated to a question, for each question that documents are asked: about as many texts are there,
+since a statement gives two, but some are near-duplicates; and at least four in ten are on other things."""
+SMALL_COUNTS = (1, 2, 4)
+"""Contexts in a row if statements are too few for the paper's."""
 
 
 def propose(found: Found) -> Proposal:
@@ -32,6 +37,14 @@ def propose(found: Found) -> Proposal:
     elif parts:
         settings["statements_from"] = parts[0]
         built.append("statements of the documents")
+        (wanted,) = (some.wanted for some in found.proposed if some.gives.get(Statement) == parts[0])
+        unrelated = int(UNRELATED * wanted)
+        counts = CONTEXT_COUNTS if unrelated >= CONTEXT_COUNTS[1] else SMALL_COUNTS
+        settings["context_counts"] = [number for number in counts if number <= unrelated] or [1]
+        comments["context_counts"] = (
+            f"statements in a row: {counted(wanted, 'question')} give about {unrelated} that have nothing to do with "
+            f"one; more pairs fill the paper's, up to {CONTEXT_COUNTS[-1]:,}"
+        )
     if opposed:
         settings["qa_sources"] = [source(some) for some in opposed]
         built.append("questions with two sides")

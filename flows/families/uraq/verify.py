@@ -5,6 +5,7 @@ code.
 """
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +25,9 @@ BLOCK = 2048
 """Rows and columns of the similarity matrix that are in memory at once."""
 NEARBY = 0.3
 """The cosine above which a statement may not share a word with the question or its steps."""
+FEW, HALF = 10, 0.5
+"""Of so many pairs or more, a word that more than half of them have tells none from another."""
+CONTENT = "content:"
 TOLERANCE = 1e-4
 """Cosines are single-precision sums: the last digits depend on the order of the terms."""
 
@@ -179,15 +183,29 @@ class _Pool:
     - is closer than `related_above` to the question, to either side of it, or to a step with its result;
     - has a name that occurs there (for other data: in question and answers), or a long number;
     - is closer than `NEARBY` and has a word in common.
+
+    Names and words that most pairs have do not count.
     """
 
     def __init__(self, ctx: VerifyContext) -> None:
         self._above = ctx.settings.related_above + TOLERANCE
         texts = SequenceOnDisk[str]()
+        having: dict[str, Counter[str]] = defaultdict(Counter)
+        pairs: Counter[str] = Counter()
         for part in ("statements", "conflicts"):
             for pair in ctx.rows(part):
                 texts.append(pair.original)
                 texts.append(pair.manipulated)
+                pairs[_dataset(pair)] += 1
+                having[_dataset(pair)].update({*en.words(pair.original), *en.words(pair.manipulated)})
+                content = {*en.content_words(pair.original), *en.content_words(pair.manipulated)}
+                having[_dataset(pair)].update(f"{CONTENT}{word}" for word in content)
+        self._common = {
+            dataset: {
+                word for word, number in words.items() if pairs[dataset] >= FEW and number > HALF * pairs[dataset]
+            }
+            for dataset, words in having.items()
+        }
         sides = len(texts)
         hashes = np.fromiter(map(_hash_of, texts), np.uint64, sides)
         self._order = np.argsort(hashes, kind="stable")
@@ -212,7 +230,10 @@ class _Pool:
                 return None
             item, start = found
             vectors = self._vectors[start : start + len(_texts_of(item))]
-            self._last = _Question(item, vectors, _names_in(item), _words_in(item), {})
+            common = self._common.get(_dataset(item), set())
+            names = _names_in(item) - common
+            words = frozenset(word for word in _words_in(item) if f"{CONTENT}{word}" not in common)
+            self._last = _Question(item, vectors, names, words, {})
         return self._last
 
     def is_related(self, text: str, question: _Question) -> bool | None:
@@ -232,6 +253,10 @@ class _Pool:
             or not question.names.isdisjoint(en.words(text))
             or (near > NEARBY + TOLERANCE and not question.words.isdisjoint(en.content_words(text)))
         )
+
+
+def _dataset(row: StatementPair | UraqItem | Conflict) -> str:
+    return row.source if isinstance(row, Conflict) else ""
 
 
 def _hash_of(text: str) -> int:
