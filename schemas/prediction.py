@@ -21,6 +21,9 @@ class Prediction(Frozen):
         None, min_length=1, description="Why the server did not take the prompt; the prediction is empty, not scored"
     )
     cut_off: Literal[True] | None = Field(None, description="Whether the reply ended at its limit of tokens")
+    refused: Literal[True] | None = Field(
+        None, description="Whether the server marked the reply as the model's refusal to answer"
+    )
     prompt_cut: Literal[True] | None = Field(
         None, description="Whether the prompt was cut in its middle to fit into the model's window"
     )

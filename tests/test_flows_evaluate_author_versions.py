@@ -107,7 +107,8 @@ def test_table_3_worked_by_hand(written: Project, monkeypatch: pytest.MonkeyPatc
         scoring, "show_tables", lambda console, *rest, **more: (told.append(rest), real(console, *rest, **more))
     )
     scoring.evaluate_authors("charpeval", "default", None, None)
-    ((result, notes, page, _),) = told
+    ((shown, page),) = told
+    result, notes = shown.result, shown.notes
     ranked = result.frames["ranked first, by author"]
     for subset in SUBSETS:
         assert ranked.loc[f"planted, 0 shots / {subset} / a1, beside a2"].tolist() == [0.25, 0.75, 0, 0, 0, 0]

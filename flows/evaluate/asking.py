@@ -21,6 +21,7 @@ from flows.evaluate.records import Written, beside, dialogue_context, rows_in, w
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows
 from flows.evaluate.score import Counted, counted_before, tell_left
 from flows.evaluate.signature import Signature, signature_of
+from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent, Usage
@@ -41,6 +42,8 @@ class Asked(NamedTuple):
     before: Counted
     usage: Usage
     seconds: float
+    waits: Sequence[float]
+    """How long the model's server took for each answer that was asked for."""
     messages: Sequence[str]
     stopped: BudgetSpent | None
     """Set if the money ran out: the predictions are those made before."""
@@ -70,7 +73,7 @@ def ask_about_rows(
     usage, notes = Usage(), list[str]()
     project.models.tell = notes.append
     load(console, weighs)
-    begun = time.monotonic()
+    begun, waits = time.monotonic(), waits_of(project, model)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(label)
         log = LogInterval(console)
@@ -96,7 +99,17 @@ def ask_about_rows(
         f"{path}: {calls_in_words(usage)}, money: {money(usage)}",
         *map(escape, notes),
     ]
-    return Asked(rows, path, before, usage, seconds, messages, stopped, signature)
+    return Asked(rows, path, before, usage, seconds, waits(), messages, stopped, signature)
+
+
+def waits_of(project: Project, model: str) -> Callable[[], Sequence[float]]:
+    """Return a function that gives how long the model's server took for each answer from now on."""
+    settings = project.config.model_for(model)
+    if not isinstance(settings, EndpointSettings):
+        return tuple
+    endpoint = project.models.endpoint(settings)
+    before = len(endpoint.waits)
+    return lambda: endpoint.waits[before:]
 
 
 def named(project: Project, model: str, weighs: LikelihoodModel | None) -> tuple[str, int | None]:
@@ -145,6 +158,7 @@ class Held(NamedTuple):
     dropped: Path
     usage: Usage
     seconds: float
+    waits: Sequence[float]
     messages: Sequence[str]
     stopped: BudgetSpent | None
     """Set if the money ran out: the dialogues are those paid for before."""
@@ -161,7 +175,7 @@ def hold_dialogues(console: Console, project: Project, family: Family, model: st
     notes: list[str] = []
     project.models.tell = notes.append
     stem = project.out / PREDICTIONS / f"{family.name}-{file_name(model)}"
-    begun = time.monotonic()
+    begun, waits = time.monotonic(), waits_of(project, model)
     with building(project.state), one_evaluation(project.state, stem):
         build = build_with(project, family, model, limit)
         asked = Usage()
@@ -183,7 +197,7 @@ def hold_dialogues(console: Console, project: Project, family: Family, model: st
     seeds = {seed.key: seed.id for part in family.evaluation.parts for seed in context.records(part)}
     name, window = named(project, model, None)
     signature = signature_of(project, family, name, window, seeds, datetime.date.today())
-    return Held(context, stem, rated, written[-1].path, asked, seconds, messages, stopped, signature)
+    return Held(context, stem, rated, written[-1].path, asked, seconds, waits(), messages, stopped, signature)
 
 
 def _written_in_words(

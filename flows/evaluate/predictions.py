@@ -12,7 +12,7 @@ from flows.construct.engine import Family
 from flows.construct.evaluation import Choice, Request
 from flows.evaluate.rows import EvaluatedRows, Rows
 from flows.llm.likelihood import SCORES, Likelihood, LikelihoodModel, Options, TooLong
-from flows.llm.model import CUT_OFF, TOO_LONG, BudgetSpent, InvalidAnswer, Model, NoAnswer, Prompt, Usage
+from flows.llm.model import CUT_OFF, REFUSED, TOO_LONG, BudgetSpent, InvalidAnswer, Model, NoAnswer, Prompt, Usage
 from flows.project.evaluated import ENDING, settings_now
 from flows.project.locks import one_evaluation
 from flows.project.project import Project
@@ -144,7 +144,7 @@ class _Asking:
 
     async def _predict(self, row: Record, request: Request) -> Prediction | BudgetSpent:
         prompt = self._prompts[request.prompt.name]
-        text, failure, cut_off = "", None, False
+        text, failure, cut_off, is_refusal = "", None, False, False
         try:
             answer = await self._model.complete(prompt, request.inputs, usage=self._usage)
             text, cut_off, prompt_cut = answer.text, answer.cut_off, answer.prompt_cut
@@ -152,6 +152,7 @@ class _Asking:
             failure, prompt_cut = refused.reason, refused.prompt_cut
         except InvalidAnswer as invalid:
             text, cut_off, prompt_cut = invalid.answer, invalid.reason == CUT_OFF, invalid.prompt_cut
+            is_refusal = invalid.reason == REFUSED
         except BudgetSpent as spent:
             return spent
         return Prediction(
@@ -160,6 +161,7 @@ class _Asking:
             prediction=text,
             failure=failure,
             cut_off=cut_off or None,
+            refused=is_refusal or None,
             prompt_cut=prompt_cut or None,
             model=self._model.name,
             prompting=request.prompting,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from pydantic import Field, ValidationError
 
 from data.whole_file import write_whole
@@ -30,10 +31,13 @@ class Spent(Frozen):
     output_tokens: int
     cost_usd: float | None = Field(description="When they were paid; null if a price is not known")
     seconds: float = Field(description="Of asking, from the first question to the last answer")
+    median_s: float | None = Field(None, description="How long a server took for an answer; null if none was asked for")
+    slow_s: float | None = Field(None, description="The same, of the slowest in twenty")
 
     @classmethod
-    def of(cls, usage: Usage, seconds: float) -> "Spent":
-        """Return what an evaluation took."""
+    def of(cls, usage: Usage, seconds: float, waits: Sequence[float]) -> "Spent":
+        """Return what an evaluation took; `waits` are how long a server took for each answer."""
+        median, slow = np.percentile(waits, [50, 95]).round(3).tolist() if waits else (None, None)
         return cls(
             calls=usage.calls + usage.cached,
             cached=usage.cached,
@@ -41,6 +45,8 @@ class Spent(Frozen):
             output_tokens=usage.output_tokens + usage.cached_output_tokens,
             cost_usd=added(usage.cost_usd, usage.cached_cost_usd),
             seconds=round(seconds, 2),
+            median_s=median,
+            slow_s=slow,
         )
 
 

@@ -82,7 +82,7 @@ def _show_rows(
         score_predictions(
             console, project, family, asked.rows, asked.path, output,
             partial=partial, more=attention_tables, signature=asked.signature,
-            spent=Spent.of(asked.usage, asked.seconds), messages=asked.messages,
+            spent=Spent.of(asked.usage, asked.seconds, asked.waits), messages=asked.messages,
         )  # fmt: skip
 
     score_answered(console, project, asked.path, asked.before, asked.stopped, score)
@@ -117,7 +117,7 @@ def _show_dialogues(
         family.evaluation.measures,
         (),
         held.signature,
-        Spent.of(held.usage, held.seconds),
+        Spent.of(held.usage, held.seconds, held.waits),
         earlier_of(family, held.signature, output),
     )
     show_tables(console, shown, output.with_suffix(".html"), output, messages)

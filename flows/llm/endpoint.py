@@ -22,6 +22,7 @@ from flows.llm.model import (
     CUT_OFF,
     MAX_REASKS,
     NO_ROOM,
+    REFUSED,
     Invalid,
     InvalidAnswer,
     Message,
@@ -137,10 +138,10 @@ class Endpoint:
                     raise
                 break  # the first answers are at fault, and their error is reported
             if completion.kind == "filtered":
-                raise NoAnswer("refused", completion.answer)
+                raise NoAnswer(REFUSED, completion.answer)
             answer, cut_off = without_thought(completion.answer), completion.kind == "cut off"
             if completion.kind == "refusal":
-                raise InvalidAnswer("refused", answer)
+                raise InvalidAnswer(REFUSED, answer)
             usage.cut_off += cut_off
             try:
                 if completion.kind == "no text":
@@ -169,6 +170,11 @@ class Endpoint:
         tokens when an option follows, they are counted as they come.
         """
         return list(await asyncio.gather(*(self._log_probabilities.weigh(options.split, usage) for options in asked)))
+
+    @property
+    def waits(self) -> Sequence[float]:
+        """How long the server took for each answer so far, in seconds, with the client's own retries."""
+        return self._paid.waits
 
     async def aclose(self) -> None:
         """Let what is in flight reach the cache, then close the connections."""

@@ -98,6 +98,8 @@ CUT_OFF = "answer cut off"
 """The reason for an answer that reached its limit of tokens and cannot be used."""
 NO_ROOM = "an answer's tokens fill the model's window"
 """The reason if a prompt of any length would be refused: its `max_tokens` should be less."""
+REFUSED = "refused"
+"""The reason if the server withheld an answer, or marked it as the model's refusal."""
 TOO_LONG = "prompt longer than the model's window"
 """The reason if a prompt does not fit."""
 

@@ -1,6 +1,7 @@
 """Completions from the cache, or asked for within the limits and the budget and then cached: none is paid for twice."""
 
 import asyncio
+import time
 from collections.abc import Awaitable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
@@ -67,6 +68,8 @@ class PaidCompletions:
         self._asked: dict[str, asyncio.Future[Completion]] = {}
         """The calls in flight, by cache key."""
         self._calls: set[asyncio.Task[Completion]] = set()
+        self.waits: list[float] = []
+        """How long the server took for each answer, in seconds."""
 
     def is_cached(self, question: Question) -> bool:
         """Whether the answer is in the cache."""
@@ -148,7 +151,9 @@ class PaidCompletions:
         """Ask the server, then release the place in the limits and the `reserved` money."""
         cost = 0.0
         try:
+            sent = time.monotonic()
             reply = await question.ask()
+            self.waits.append(time.monotonic() - sent)
             input_tokens, output_tokens = reply.input_tokens, reply.output_tokens
             if input_tokens is None or output_tokens is None:
                 input_tokens = question.input_tokens()

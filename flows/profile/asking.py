@@ -59,7 +59,7 @@ def _evaluate(
         tables = family.evaluation.held.tables(held.context)
         rows: Iterable[Any] = (row for part in family.evaluation.parts for row in held.context.records(part))
         values, way = of_first_way(tables.values, model, model)
-        spent = Spent.of(held.usage, held.seconds)
+        spent = Spent.of(held.usage, held.seconds, held.waits)
         outcome = Outcome(
             model, values, way, held.signature, spent, beside_scores(tables), (), held.stopped is not None
         )
@@ -73,7 +73,7 @@ def _evaluate(
             return asked.stopped
         scored = scores_of(project, family, asked.rows, asked.path, partial=asked.stopped is not None)
         values, way = of_first_way(scored.result.values, asked.signature.model, model)
-        spent_now = Spent.of(asked.usage, asked.seconds)
+        spent_now = Spent.of(asked.usage, asked.seconds, asked.waits)
         outcome = Outcome(
             model, values, way, asked.signature, spent_before or spent_now, beside_scores(scored.result),
             scored.failures, asked.stopped is not None,
@@ -110,5 +110,5 @@ def _answered_before(
     day = scores.signature.date if scores else datetime.date.fromtimestamp(path.stat().st_mtime)
     weighs = weighing_model(project, family, model)
     signature = signature_of(project, family, *named(project, model, weighs), note.rows, day)
-    asked = Asked(rows, path, Counted(0, 0), Usage(), 0.0, (), None, signature)
+    asked = Asked(rows, path, Counted(0, 0), Usage(), 0.0, (), (), None, signature)
     return asked, scores.spent if scores else None

@@ -19,7 +19,10 @@ Line = TypeVar("Line")
 
 SHOWN = 60
 """The most characters of a wrong value that a message shows."""
-FIELDS = {"id", "variant", "prediction", "scores", "model", "prompting", "shots", "failure", "cut_off", "prompt_cut"}
+FIELDS = {
+    "id", "variant", "prediction", "scores", "model", "prompting", "shots", "failure", "cut_off", "refused",
+    "prompt_cut",
+}  # fmt: skip
 
 
 class CannotScore(Exception):  # noqa: N818 - names what happened

@@ -29,7 +29,8 @@ ALL_LEVELS = "all levels"
 
 BESIDE = "beside the scores"
 """The table of failures, of replies that say nothing, and of what was cut."""
-FAILED, EMPTY, CUT, PROMPT_CUT = "failed: ", "empty reply", "reply cut off at its tokens", "prompt cut in its middle"
+FAILED, EMPTY, CUT, REFUSED = "failed: ", "empty reply", "reply cut off at its tokens", "refused to answer"
+PROMPT_CUT = "prompt cut in its middle"
 """The names of its lines; a failure's name continues with its reason."""
 
 
@@ -176,6 +177,7 @@ def _remarks(prediction: Prediction) -> Mapping[str, bool]:
         f"{FAILED}{prediction.failure}": prediction.failure is not None,
         EMPTY: says_nothing(dict(prediction)),
         CUT: prediction.cut_off is not None,
+        REFUSED: prediction.refused is not None,
         PROMPT_CUT: prediction.prompt_cut is not None,
     }
 
@@ -204,6 +206,7 @@ def told_beside(seen: Sequence[Prediction], left_out: Sequence[Prediction] = ())
         FAILED: failed_note(sums[FAILED]),
         EMPTY: empty_note(sums[EMPTY]),
         CUT: f"{sums[CUT]:,} replies were cut off at their limit of tokens, and are scored as they are (max_tokens)",
+        REFUSED: f"{sums[REFUSED]:,} replies are refusals, as the server marks them, and are scored as they are",
         PROMPT_CUT: f"{sums[PROMPT_CUT]:,} prompts were cut in their middle to fit into the model's window",
     }
     return ScoreTables.of(
