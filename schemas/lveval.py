@@ -60,6 +60,9 @@ class Pair(Record):
     question: str
     answers: tuple[str, ...] = Field(min_length=1)
     documents: tuple[Document, ...] = Field(min_length=1)
+    sentences: tuple[str, ...] = Field(
+        (), description="Those of the documents that the answer rests on; empty: the source does not say"
+    )
     language: str
     source: str = Field(description="Format and name of the source: `squad:dev.json`")
     row: str = Field(description="The source's own id of its row")

@@ -43,6 +43,10 @@ class QASource(Record):
     documents: tuple[SupportingDocument, ...] = Field(
         (), description="The supporting documents one by one, where the source has several; empty: the evidence is it"
     )
+    sentences: tuple[str, ...] = Field(
+        (), exclude_if=lambda value: not value, description="Those of the evidence that the answer rests on, word for "
+        "word; empty: the source does not say"
+    )  # fmt: skip
     title: str | None = Field(None, description="Title of the page that the evidence is of")
     sides: tuple[tuple[str, str], ...] = Field(
         (), description="(answer, evidence) of each side of a conflict, as the source brings them"

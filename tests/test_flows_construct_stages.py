@@ -270,6 +270,27 @@ def test_a_verdict_that_cannot_count_is_refused(more: dict[str, Any], said: str)
     assert said in str(people.refusal(given))
 
 
+async def test_that_people_left_fewer_than_are_wanted_is_told(tmp_path: Path) -> None:
+    def wanting(number: int, **more: Any) -> Build:
+        build = toy_build(tmp_path, WORDS, **more)
+        words, *others = FAMILY.parts
+        steps = tuple(replace(step, expected=Expected(kept=lambda settings: number)) for step in words.steps)
+        family = replace(FAMILY, parts=(replace(words, steps=steps), *others))
+        build.families["toy"] = replace(build.families["toy"], family=family)
+        return build
+
+    plain = wanting(3)
+    await run_all(plain)
+    ant, *_ = plain.accepted("toy", "words")
+    verdict = Verdict(key=ant.key, view_hash=ant.view_hash, rubric="toy-words", decision="reject")
+    for number, told in ((3, ("2 of 3 wanted are left: people rejected 1",)), (2, ())):
+        build = wanting(number, verdicts={ant.key: verdict}, store=f"store-{number}")
+        await run_all(build)
+        manifest = build.manifest(StageRef("toy", "words", "people"))
+        assert manifest is not None
+        assert manifest.notes == told
+
+
 async def test_verdicts_that_match_no_record_are_told_with_file_and_remedy(tmp_path: Path) -> None:
     plain = toy_build(tmp_path, WORDS)
     await run_all(plain)

@@ -11,7 +11,7 @@ from schemas.source import Assignment, Passage, QASource, Statement
 _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
 _COLUMNS = (
     "key", "text", "original", "manipulated", "topic",
-    "question", "answers", "evidence", "sides", "answer_original", "answer_manipulated",
+    "question", "answers", "evidence", "sentences", "sides", "answer_original", "answer_manipulated",
     "single_hop_question", "single_hop_answer",
     "answer", "aliases", "original_answer", "evidence_question_focused", "title",
     "task", "kind", "reference", "language", "place",
@@ -42,7 +42,7 @@ def questions(spec: SourceSpec) -> Iterator[Entry]:
     single-hop question gives two entries: its own question of several steps, whose answer follows from the statement
     but is hardly ever in it, and then the single-hop question, whose answer is in the statement, without sides.
     A row with one answer gives it with its aliases; those of a row whose answer was swapped belong to the answer
-    before, and are left out. Question-focused evidence takes precedence.
+    before, and are left out. Question-focused evidence takes precedence. Sentences that the answer rests on are kept.
     """
     for row in rows(spec):
         id_ = row.text("key")
@@ -58,6 +58,8 @@ def questions(spec: SourceSpec) -> Iterator[Entry]:
             has_aliases = "aliases" in row.values and "original_answer" not in row.values
             values["answers"] = (row.text("answer"), *(row.texts("aliases") if has_aliases else ()))
             values["title"] = row.title()
+            if row.values.get("sentences"):
+                values["sentences"] = tuple(sentence.text("text") for sentence in row.rows("sentences"))
         else:
             values["answers"] = row.texts("answers")
             if row.values.get("sides"):

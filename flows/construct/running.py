@@ -313,6 +313,7 @@ def run_people(build: Build, ref: StageRef) -> StageManifest:
     stale = 0
     strangers = set(verdicts)
     problems: list[str] = []
+    rejected = 0
     with writer:
         for record in inputs:
             verdict = verdicts.get(record.key)
@@ -322,6 +323,7 @@ def run_people(build: Build, ref: StageRef) -> StageManifest:
             if verdict is None or verdict.decision == "accept":
                 writer.keep(record)
             elif verdict.decision == "reject":
+                rejected += 1
                 writer.drop(Drop("rejected by people", verdict.comment).of(record, PEOPLE))
             else:
                 try:
@@ -335,8 +337,16 @@ def run_people(build: Build, ref: StageRef) -> StageManifest:
         ref,
         writer.finish({}),
         planned=len(inputs),
-        notes=_on_no_record(ref, len(verdicts), stale, len(strangers)),
+        notes=[*_on_no_record(ref, len(verdicts), stale, len(strangers)), *_fewer(build, ref, len(inputs), rejected)],
     )
+
+
+def _fewer(build: Build, ref: StageRef, given: int, rejected: int) -> Iterator[str]:
+    """Yield a line if people rejected some of a part's records and fewer are left than the settings want."""
+    steps, settings = build.part(ref).steps, build.families[ref.family].settings
+    wanted = next((step.expected.kept(settings) for step in reversed(steps) if step.expected.kept is not None), 0)
+    if rejected and build.limit is None and given - rejected < wanted:
+        yield f"{given - rejected:,} of {wanted:,} wanted are left: people rejected {rejected:,}"
 
 
 def _on_no_record(ref: StageRef, verdicts: int, stale: int, strangers: int) -> Iterator[str]:

@@ -68,6 +68,7 @@ FAMILY = Family(
             steps=(
                 expand(
                     method.to_pair,
+                    version=2,
                     slots=selection.datasets_of_question,
                     expected=Expected(slots=lambda settings: len(settings.datasets)),
                     prepare=selection.uses_of_questions,
@@ -75,13 +76,14 @@ FAMILY = Family(
                 ),
                 each(
                     method.prescreen,
+                    version=2,
                     prompts=[prompts.ANSWER_UNAIDED],
                     chosen=method.prescreen_prompts,
                     settings=["datasets", "prescreen"],
                     asks={"builder": "prescreen"},
                 ),
                 all_(
-                    method.select_pairs, version=2, settings=["datasets"], creates=True, expected=Expected(kept=_wanted)
+                    method.select_pairs, version=3, settings=["datasets"], creates=True, expected=Expected(kept=_wanted)
                 ),
             ),
         ),
@@ -118,7 +120,7 @@ FAMILY = Family(
                     method.confuse,
                     slots=method.pairs_with("confusing_facts"),
                     expected=Expected(slots=_share_with("confusing_facts")),
-                    version=6,
+                    version=7,
                     prepare=dataset_texts,
                     settings=["datasets"],
                     prompts=[prompts.CONFUSING_FACTS],

@@ -9,7 +9,7 @@ from flows.language import language_of
 from flows.language.boundaries import boundaries
 from flows.language.choices import is_yes_or_no
 from schemas.base import Frozen, Line
-from schemas.lveval import LONGEST_FACT, Pair, Rule
+from schemas.lveval import LONGEST_FACT, Document, Pair, Rule
 
 EXCERPTS = 16  # the most sentences of the supporting documents shown to whoever writes rules
 _OPENING = 80  # characters of a document's first line that show what it is about
@@ -83,8 +83,9 @@ class ToAnswer(Frozen):
 def supporting_sentence(pair: Pair) -> tuple[str, str]:
     """Return the sentence that supports the answer, without a title before it, and the first line of its document.
 
-    Of the sentences that contain an answer, it is the one that shares the most words with question and answers. If none
-    does, or the answer is yes or no, all sentences are compared.
+    It is one of those that the source says the answer rests on, if it does. Of the sentences that contain an answer, it
+    is the one that shares the most words with question and answers. If none does, or the answer is yes or no, all
+    sentences are compared.
     """
     language = language_of(pair.language)
     answers = () if all(map(is_yes_or_no, pair.answers)) else pair.answers
@@ -95,11 +96,20 @@ def supporting_sentence(pair: Pair) -> tuple[str, str]:
         return holds, len(wanted & language.content_words(sentence))
 
     sentences = [
-        (sentence.rpartition("\n")[2], document.text.lstrip().partition("\n")[0][:_OPENING])
+        (" ".join(sentence.split()), _opening(document))
+        for document in pair.documents
+        for sentence in pair.sentences
+        if sentence in document.text
+    ] or [
+        (sentence.rpartition("\n")[2], _opening(document))
         for document in pair.documents
         for sentence in language.sentences(document.text)
     ]
     return max(sentences, key=lambda sentence: likeness(sentence[0]))
+
+
+def _opening(document: Document) -> str:
+    return document.text.lstrip().partition("\n")[0][:_OPENING]
 
 
 def excerpts(pair: Pair) -> tuple[str, ...]:

@@ -61,6 +61,7 @@ async def to_pair(source: QASource, slot: Slot, ctx: Context[LVEvalSettings]) ->
         question=source.question,
         answers=answers,
         documents=documents,
+        sentences=source.sentences,
         language=dataset.language,
         source=f"{source.format}:{source.source.source.removesuffix('.gz')}",
         row=source.source.id,

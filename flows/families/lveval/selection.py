@@ -57,7 +57,8 @@ def pair_texts(
 ) -> tuple[tuple[str, ...], tuple[Document, ...]]:
     """Return the answers and the documents of a pair. Raises `Drop` if the question can be none.
 
-    The answer must occur in the documents (unless it is yes or no), and be no longer than the dataset allows.
+    The answer must occur in the documents, and be no longer than the dataset allows. A yes or no need not occur, and
+    is no answer to a single-hop question: it has no keyword to score by, and half of all guesses are right.
     """
     language = language_of(dataset.language)
     documents = supporting_documents(source, dataset)
@@ -66,6 +67,8 @@ def pair_texts(
         raise Drop("another language", f"{source.language}, and the dataset is in {dataset.language}")
     if not documents:
         raise Drop("no supporting document", source.question)
+    if dataset.hops == "single-hop" and all(map(is_yes_or_no, answers)):
+        raise Drop("answered by yes or no", answers[0])
     if settings.datasets[dataset.name].several_answers:
         if len(answers) < 2:
             raise Drop("one answer", answers[0])
