@@ -297,15 +297,18 @@ async def test_verdicts_that_match_no_record_are_told_with_file_and_remedy(tmp_p
     ant = next(iter(plain.accepted("toy", "words")))
     stale = Verdict(key=ant.key, view_hash="0" * 16, rubric="toy-words", decision="reject")
     strange = {key: stale.model_copy(update={"key": key}) for key in ("1" * 16, "2" * 16)}
-    build = toy_build(tmp_path, WORDS, verdicts={ant.key: stale, **strange})
+    gone = stale.model_copy(update={"key": "3" * 16, "at": "2026-01-01T00:00:00Z"})
+    build = toy_build(tmp_path, WORDS, verdicts={ant.key: stale, **strange, gone.key: gone})
     await run_all(build)
     assert len(build.accepted("toy", "words")) == 3
     manifest = build.manifest(StageRef("toy", "words", "people"))
     assert manifest is not None
     assert manifest.notes == (
-        "verdicts/toy-words.jsonl: 1 of 3 verdicts do not count, as their `view_hash` is not that of the record, which "
+        "verdicts/toy-words.jsonl: 1 of 4 verdicts rest: what they judged is no longer made, since a text that it was "
+        "made from was rejected, dropped or changed",
+        "verdicts/toy-words.jsonl: 1 of 4 verdicts do not count, as their `view_hash` is not that of the record, which "
         "has changed: decide again; sifted/toy-words.parquet has the records' names",
-        "verdicts/toy-words.jsonl: 2 of 3 verdicts do not count, as their `key` is that of no record: correct it, "
+        "verdicts/toy-words.jsonl: 2 of 4 verdicts do not count, as their `key` is that of no record: correct it, "
         "unless what they judged was dropped since; sifted/toy-words.parquet has the records' names",
     )
 

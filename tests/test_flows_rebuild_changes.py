@@ -8,6 +8,7 @@ import pytest
 
 from flows.project.settings import Config, ScheduleSettings
 from flows.rebuild.changes import (
+    NO_BUILD,
     REBUILT,
     REBUILT_BEFORE,
     Incomplete,
@@ -90,7 +91,7 @@ def test_the_rows_that_an_earlier_version_noted_are_read(tmp_path: Path) -> None
 
 def test_what_could_not_be_done_is_said_at_the_end_with_what_was() -> None:
     built = BuildManifest(name="a", seed=1, limit=None, config={}, versions={}, models={}, prompts={}, parts=())
-    error = Incomplete(Rebuilt(built, None, missed=["nothing was pulled: it is down"]))
+    error = Incomplete(Rebuilt(built, (), NO_BUILD, missed=["nothing was pulled: it is down"]))
     assert str(error) == "nothing was pulled: it is down; all else is done: see to that, then rebuild again"
     assert pickle.loads(pickle.dumps(error)).rebuilt == error.rebuilt
 

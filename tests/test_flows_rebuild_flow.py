@@ -113,7 +113,12 @@ def test_what_is_finished_is_rebuilt_as_it_is_with_prefect(tmp_path: Path) -> No
     with no_build(tmp_path / ".touchstone"):
         fails(rebuild(tmp_path, **ALONE), "`touchstone gc` is running here")
     assert not versions(tmp_path)
-    assert "version 1.0.0 is new" in succeeds(rebuild(tmp_path, **ALONE))
+    first = succeeds(rebuild(tmp_path, **ALONE))
+    assert "version 1.0.0 is new" in first
+    assert "rows: none differs from the last build" in first
+    (tmp_path / "touchstone.yaml").write_text(config.read_text())
+    assert "no stage would run" in succeeds(touchstone("rebuild", "--preview", folder=tmp_path)), "the folder's own"
+    (tmp_path / "touchstone.yaml").unlink()
     shutil.copytree(tmp_path, tmp_path / "copy")
     assert "to start the engine" in succeeds(rebuild(tmp_path / "copy")), "a server is named: the run is seen there"
     (tmp_path / "facts.jsonl").write_bytes(facts(ANOTHER))

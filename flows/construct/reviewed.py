@@ -1,8 +1,11 @@
-"""The records of a finished part that people have accepted, and a check that the build has the present verdicts."""
+"""The records of a finished part that people have accepted, and which verdicts count."""
+
+from collections.abc import Collection, Iterator
 
 from flows.construct.engine import Family, Part
-from flows.construct.stages import PEOPLE, Build
-from schemas.base import content_hash
+from flows.construct.stages import PEOPLE, Build, StageRef
+from schemas.base import content_hash, counted
+from schemas.verdict import Verdict
 
 
 def reviewed_keys(build: Build, family: Family, part: Part) -> frozenset[str]:
@@ -36,6 +39,38 @@ def is_current(build: Build, family: Family, part: Part) -> bool:
     if last.step != PEOPLE or not verdicts:
         return (last.step == PEOPLE) == verdicts
     return content_hash(build.dependencies(last)) == build.fingerprint(last)
+
+
+def verdicts_on_no_record(ref: StageRef, verdicts: int, stale: int, strangers: Collection[Verdict]) -> Iterator[str]:
+    """Yield a line for each reason why some of a part's verdicts do not count.
+
+    A verdict that was pulled was on a record: if that is gone, nothing is wrong. One that was written by hand may have
+    a wrong key.
+    """
+    name = f"{ref.family}-{ref.part}"
+    pulled = sum(bool(verdict.at) for verdict in strangers)
+    if pulled:
+        yield (
+            f"verdicts/{name}.jsonl: {pulled:,} of {counted(verdicts, 'verdict')} rest: what they judged is no longer "
+            "made, since a text that it was made from was rejected, dropped or changed"
+        )
+    for number, why in (
+        (stale, "`view_hash` is not that of the record, which has changed: decide again"),
+        (len(strangers) - pulled, "`key` is that of no record: correct it, unless what they judged was dropped since"),
+    ):
+        if number:
+            yield (
+                f"verdicts/{name}.jsonl: {number:,} of {verdicts:,} verdicts do not count, as their {why}; "
+                f"sifted/{name}.parquet has the records' names"
+            )
+
+
+def fewer_than_wanted(build: Build, ref: StageRef, given: int, rejected: int) -> Iterator[str]:
+    """Yield a line if people rejected some of a part's records and fewer are left than the settings want."""
+    steps, settings = build.part(ref).steps, build.families[ref.family].settings
+    wanted = next((step.expected.kept(settings) for step in reversed(steps) if step.expected.kept is not None), 0)
+    if rejected and build.limit is None and given - rejected < wanted:
+        yield f"{given - rejected:,} of {wanted:,} wanted are left: people rejected {rejected:,}"
 
 
 def _inherited(build: Build, family: Family, part: Part) -> frozenset[str]:

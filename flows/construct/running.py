@@ -23,6 +23,7 @@ from flows.construct.files_step import FilesContext, FilesStep, RowFile
 from flows.construct.part_sources import opened
 from flows.construct.people import People
 from flows.construct.preparing import prepared_step, step_context
+from flows.construct.reviewed import fewer_than_wanted, verdicts_on_no_record
 from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
 from flows.llm.model import InvalidAnswer, Usage
 from schemas.base import Dropped, Record, key_of
@@ -311,7 +312,7 @@ def run_people(build: Build, ref: StageRef) -> StageManifest:
     writer = SetWriter(build.files(ref))
     inputs = build.inputs(ref)
     stale = 0
-    strangers = set(verdicts)
+    strangers = dict(verdicts)
     problems: list[str] = []
     rejected = 0
     with writer:
@@ -330,37 +331,18 @@ def run_people(build: Build, ref: StageRef) -> StageManifest:
                     writer.keep(_fixed(record, verdict, people))
                 except WrongInput as error:
                     problems.append(f"verdicts/{ref.family}-{ref.part}.jsonl: {error}")
-            strangers.discard(record.key)
+            strangers.pop(record.key, None)
         raise_all(problems)
     return finish(
         build,
         ref,
         writer.finish({}),
         planned=len(inputs),
-        notes=[*_on_no_record(ref, len(verdicts), stale, len(strangers)), *_fewer(build, ref, len(inputs), rejected)],
+        notes=[
+            *verdicts_on_no_record(ref, len(verdicts), stale, strangers.values()),
+            *fewer_than_wanted(build, ref, len(inputs), rejected),
+        ],
     )
-
-
-def _fewer(build: Build, ref: StageRef, given: int, rejected: int) -> Iterator[str]:
-    """Yield a line if people rejected some of a part's records and fewer are left than the settings want."""
-    steps, settings = build.part(ref).steps, build.families[ref.family].settings
-    wanted = next((step.expected.kept(settings) for step in reversed(steps) if step.expected.kept is not None), 0)
-    if rejected and build.limit is None and given - rejected < wanted:
-        yield f"{given - rejected:,} of {wanted:,} wanted are left: people rejected {rejected:,}"
-
-
-def _on_no_record(ref: StageRef, verdicts: int, stale: int, strangers: int) -> Iterator[str]:
-    """Yield a line for each reason why some of a part's verdicts do not count."""
-    name = f"{ref.family}-{ref.part}"
-    for number, why in (
-        (stale, "`view_hash` is not that of the record, which has changed: decide again"),
-        (strangers, "`key` is that of no record: correct it, unless what they judged was dropped since"),
-    ):
-        if number:
-            yield (
-                f"verdicts/{name}.jsonl: {number:,} of {verdicts:,} verdicts do not count, as their {why}; "
-                f"sifted/{name}.parquet has the records' names"
-            )
 
 
 def _fixed(record: Record, verdict: Verdict, people: People) -> Record:

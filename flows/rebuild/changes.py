@@ -3,7 +3,8 @@
 Rows are compared by their identity (`id`) and by the part that people see (`view_hash`), before verdicts are applied:
 people need not look again at their own changes. Only the rows of parts that ask people or are released count. The rows
 of the last complete rebuild are in `.rebuilt.parquet` beside the build, 16 bytes for each, with the names of its
-stages, which tell why rows changed. The first rebuild of an output folder has nothing to compare with, and no limit.
+stages, which tell why rows changed. The first rebuild of an output folder is compared with the build there, and has no
+limit.
 """
 
 from array import array
@@ -22,6 +23,8 @@ from data.whole_file import whole_bytes
 from flows.annotate.server import server_folder
 from flows.construct.engine import Part
 from flows.project.annotation_settings import LOCAL
+from flows.project.gc import stages_of_build
+from flows.project.output_files import last_manifest
 from flows.project.project import Project
 from flows.project.settings import Config
 from flows.release.version import Prepared
@@ -89,13 +92,18 @@ class Drift:
         return f"{self.part}: " + ", ".join(f"{len(keys):,} {change}" for change, keys in counts.items() if len(keys))
 
 
+NO_BUILD = "nothing: there is no build yet"
+
+
 @dataclass
 class Rebuilt:
     """The result of a rebuild."""
 
     built: BuildManifest
-    drift: tuple[Drift, ...] | None
-    """One for each part whose rows differ from the last rebuild's; None if this was the first rebuild."""
+    drift: tuple[Drift, ...]
+    """One for each part whose rows differ from those of the build that they are compared with."""
+    since: str
+    """A description of that build."""
     moved: tuple[str, ...] = ()
     """Sources whose pins moved."""
     told: list[str] = field(default_factory=list)
@@ -148,6 +156,19 @@ def _read(path: Path) -> Iterator[tuple[str, str]]:
         for batch in file.iter_batches(columns=names):
             for row in batch.to_pylist():
                 yield row["key"], row_state(row["id"], row.get("view_hash"))
+
+
+def compared_with(project: Project) -> tuple[Rows, Sequence[str] | None, str]:
+    """Return the rows to compare a rebuild with, the stages that they are of, and their origin.
+
+    This is the last rebuild, else the last build, else none. Raises `Failed`.
+    """
+    if (rows := rows_before(project.out)) is not None:
+        return rows, stages_before(project.out), "the last rebuild"
+    built = last_manifest(project.out)
+    if built is not None and all((project.out / file.path).is_file() for part in built.parts for file in part.files):
+        return rows_of(project, built), stages_of_build(built), "the last build"
+    return {}, (), NO_BUILD
 
 
 def rows_before(out: Path) -> Rows | None:
@@ -210,8 +231,8 @@ def too_many(config: Config, differing: tuple[Drift, ...]) -> str | None:
 
 
 def refuse_too_many(project: Project, differing: tuple[Drift, ...]) -> None:
-    """Raise `Stopped` if more rows differ than the configuration allows."""
-    if (problem := too_many(project.config, differing)) is not None:
+    """Raise `Stopped` if more rows differ from the last rebuild than the configuration allows."""
+    if rows_before(project.out) is not None and (problem := too_many(project.config, differing)) is not None:
         raise Stopped(
             f"{project.out}: {problem}: it is built, nothing went to people and nothing is released; look at it "
             f"(`touchstone rebuild {project.config_path} --preview`), then raise max_changed_items for one rebuild"

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from flows.project.command import BuildOption
+from flows.project.command import BuildOption, ConfigArgument
 
 
 def rebuild(
-    config: Annotated[Path, typer.Argument(help="Configuration file")],
+    config: ConfigArgument = None,
     out: Annotated[Path, typer.Option("--out", help="Output folder")] = Path("out"),
     to: Annotated[Path | None, typer.Option(help="Folder of the versions; OUT/releases by default")] = None,
     hub: Annotated[
@@ -29,8 +29,10 @@ def rebuild(
 
     Example: `touchstone rebuild my.yaml --preview`
     """
+    from flows.project.settings import default_config
     from flows.rebuild.terminal import print_preview, rebuild_in_terminal
 
+    config = config or default_config()
     if preview:
         print_preview(config, out, to, hub, refresh=refresh)
     else:

@@ -15,7 +15,7 @@ from flows.project.locks import one_rebuild
 from flows.project.output_files import last_manifest
 from flows.project.project import Project
 from flows.project.settings import load_config
-from flows.rebuild.changes import Rebuilt, asks_people, drift, note_rows, refuse_too_many, rows_before, rows_of
+from flows.rebuild.changes import Rebuilt, asks_people, compared_with, drift, note_rows, refuse_too_many, rows_of
 from flows.release.outcome import Outcome, release_built
 from flows.release.ready import check_rebuild
 from flows.release.version import AS_BEFORE, RELEASES, NothingToRelease
@@ -44,20 +44,13 @@ def rebuild_finished(
             project.close()
         if built is None:
             return None
+        rows, _, since = compared_with(project)
         report_if_new(project, built, before)
-        done = Rebuilt(built, None, began=began)
-        compare_rows(project, done)
+        done = Rebuilt(built, drift(rows, rows_of(project, built)), since, began=began)
+        refuse_too_many(project, done.drift)
         release_rows(release_built, out, str(to) if to else None, hub, done)
         note_rows(out, rows_of(project, built), stages_of_build(built))
     return done
-
-
-def compare_rows(project: Project, done: Rebuilt) -> None:
-    """Compare the rows with those of the last rebuild. Raises `Stopped` if more changed than is allowed."""
-    before, now = rows_before(project.out), rows_of(project, done.built)
-    if before is not None:
-        done.drift = drift(before, now)
-        refuse_too_many(project, done.drift)
 
 
 def release_rows(release: Callable[..., Outcome], out: Path, to: str | None, hub: str | None, done: Rebuilt) -> None:

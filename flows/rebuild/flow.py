@@ -27,8 +27,17 @@ from flows.project.locks import one_rebuild
 from flows.project.output_files import last_manifest, open_built
 from flows.project.project import COPIES, Project
 from flows.project.settings import load_config
-from flows.rebuild.changes import Incomplete, Rebuilt, asks_people, note_rows, rows_of
-from flows.rebuild.finished import compare_rows, release_rows
+from flows.rebuild.changes import (
+    Incomplete,
+    Rebuilt,
+    asks_people,
+    compared_with,
+    drift,
+    note_rows,
+    refuse_too_many,
+    rows_of,
+)
+from flows.rebuild.finished import release_rows
 from flows.release.flow import release
 from flows.release.ready import check_rebuild
 from flows.release.version import RELEASES
@@ -61,9 +70,11 @@ def rebuild(
         pins = Pins(lock_of(path), settings.state / COPIES, refresh=refresh)
         project = Project(path, folder, pins=pins)
         check_rebuild(project, hub or settings.release.repo, Path(to) if to else folder / RELEASES)
+        rows, _, since = compared_with(project)
         built = _build(project, listener)
-        done = Rebuilt(built, None, tuple(f"{pin.source}: {pin.before} → {pin.now}" for pin in pins.moved), began=began)
-        compare_rows(project, done)
+        moved = tuple(f"{pin.source}: {pin.before} → {pin.now}" for pin in pins.moved)
+        done = Rebuilt(built, drift(rows, rows_of(project, built)), since, moved, began=began)
+        refuse_too_many(project, done.drift)
         if asks_people(project):
             done.built = _people(project, built, listener, done)
         release_rows(release, folder, to, hub, done)

@@ -10,7 +10,7 @@ import sqlite3
 import statistics
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,7 +30,6 @@ from flows.construct.records import Records
 from flows.construct.reviewed import judged_keys
 from flows.construct.stages import SOURCE, StageRef
 from flows.llm.rules import Rules
-from flows.project.gc import stages_of_build
 from flows.project.output_files import last_manifest, write_output_files
 from flows.project.project import COPIES, EMBEDDINGS, Project
 from flows.project.released import released_stages
@@ -40,12 +39,11 @@ from flows.rebuild.changes import (
     Drift,
     Rows,
     RowStates,
+    compared_with,
     drift,
     matters,
     row_state,
     rows_before,
-    rows_of,
-    stages_before,
     too_many,
 )
 from flows.rebuild.reasons import Reason, why_changed
@@ -136,7 +134,7 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview
     models = [model for configured in project.build.families.values() for model in configured.models.values()]
     exact = not missing or all(isinstance(model, Rules) for model in models)
     money = estimate(project, lambda ref: ref in missing)
-    before, stages, since = _before(project)
+    before, stages, since = compared_with(project)
     if exact:
         _borrow_embeddings(project, state)
         runner_here(project, project.build).run(missing)
@@ -230,19 +228,6 @@ def _rows(project: Project) -> Rows:
                 for record in project.build.sifted(family, part)
             )
     return states
-
-
-def _before(project: Project) -> tuple[Rows, Sequence[str] | None, str]:
-    """Return the rows to compare with, the stages that they are of, and their origin.
-
-    This is the last rebuild, else the last build, else none.
-    """
-    if (rows := rows_before(project.out)) is not None:
-        return rows, stages_before(project.out), "the last rebuild"
-    built = last_manifest(project.out)
-    if built is not None:
-        return rows_of(project, built), stages_of_build(built), "the last build"
-    return {}, (), "nothing: there is no build yet"
 
 
 def _source_drift(project: Project, store: Store, missing: tuple[StageRef, ...]) -> Iterator[Drift]:

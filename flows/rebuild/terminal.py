@@ -21,7 +21,7 @@ from flows.project.gc import look, remove
 from flows.project.locks import no_build
 from flows.project.output_files import LAST, open_built
 from flows.project.settings import load_config
-from flows.rebuild.changes import Drift, Incomplete, Rebuilt
+from flows.rebuild.changes import NO_BUILD, Drift, Incomplete, Rebuilt
 from flows.rebuild.finished import rebuild_finished
 from flows.release.version import AS_BEFORE, Prepared, withdrawn_in_words
 from flows.run.summary import print_estimate
@@ -67,10 +67,10 @@ def rebuild_in_terminal(config: Path, out: Path, to: Path | None, hub: str | Non
 def _print_rebuilt(console: Console, done: Rebuilt) -> None:
     for moved in done.moved:
         console.print(f"pin moved: {escape(moved)}", soft_wrap=True)
-    if done.drift is None:
-        console.print("rows: the first rebuild here, nothing to compare with")
+    if done.since == NO_BUILD:
+        console.print("rows: the first build here, nothing to compare with")
     else:
-        _print_drift(console, done.drift, "the last rebuild")
+        _print_drift(console, done.drift, done.since)
     for line in done.told:
         console.print(f"- {escape(line)}", soft_wrap=True)
     if done.released is not None:
