@@ -288,9 +288,8 @@ def show_tables(
             console.print(f"  {escape(sentence)}", soft_wrap=True)
     for note in shown.notes:
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
-    console.print(
-        f"{page}: the figures with their intervals, examples, and the tables with their curves", soft_wrap=True
-    )
+    grids = f", and {len(result.grids)} heatmaps" if result.grids else ""
+    console.print(f"{page}: the figures with their intervals, examples, all tables with curves{grids}", soft_wrap=True)
     for file in files:
         console.print(f"{file}", soft_wrap=True)
 
