@@ -171,6 +171,14 @@ def test_the_table_can_be_read_at_100_columns(tmp_path: Path) -> None:
     assert [one.partition(" ")[0] for one in of_people[::2]] == ["practice", "work", "revision", "deciding"]
     assert of_people[1] == "a2 1234 1 1.2 25% of 4 90% of 10 75% 2 suspended, changed", "a line each"
     assert any("Cohen's kappa 0.50" in one for one in lines)
+    empty = line(collected, by="a1", done=0, left=0, changed=False)
+    plain = line(collected, by="a2", done=0, left=3, changed=False, suspended=False, unchanged=0)
+    console = Console(width=100, record=True)
+    _print_progress(console, [collected], [empty, plain])
+    (of_person,) = [one.split() for one in console.export_text().splitlines() if re.search(r"\ba[12] +\d", one)]
+    assert of_person[:4] == ["work", "a2", "0", "3"], "who has nothing to do, and did nothing, has no line"
+    _print_progress(console, [collected], [empty])
+    assert NAMED not in console.export_text(), "nor has a rubric with no line a table"
     told = " ".join(" ".join(lines).split())
     assert "as suggested: a program's suggestions that were submitted unchanged" in told
 

@@ -25,6 +25,7 @@ from flows.run.terminal import Terminal
 from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest, PartManifest, ShardManifest, StageManifest, UsageOfPrompt, sum_usage
 from tests.builds import write_config
+from tests.chat_server import ChatServer
 from tests.toy import run_all
 
 
@@ -632,3 +633,23 @@ def test_the_doctor_refuses_a_full_disk_alone(
     outcome = Outcome("doctor")
     assert said in outcome.output
     assert outcome.code == code
+
+
+def test_the_doctor_asks_the_servers_that_the_configuration_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with ChatServer(lambda messages: "hello") as server:
+        named = {"provider": "endpoint", "name": "mine", "base_url": server.url}
+        write_config(tmp_path, "touchstone.yaml", families={"uraq": {}}, model=named)
+        told = Outcome("doctor")
+        assert told.code == 0, told.output
+        assert f"✓ {server.url} answers, for mine" in told.output
+        assert "no OpenAI-compatible server" not in told.output
+    told = Outcome("doctor")
+    assert told.code == 1
+    assert f"✗ {server.url}: no answer (" in told.output
+    assert "start it, or correct base_url in touchstone.yaml" in told.output
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    write_config(tmp_path, "touchstone.yaml", families={"uraq": {}}, model={**named, "api_key_env": "NO_SUCH_KEY"})
+    assert f"✗ {server.url}: NO_SUCH_KEY is not set" in Outcome("doctor").output

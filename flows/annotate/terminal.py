@@ -27,6 +27,8 @@ from flows.project.project import Project
 from schemas.base import counted
 from schemas.errors import Failed
 
+NOTHING_TO_SAY = ("", 0, report.NOTHING)
+"""Values of a column of progress that is left out if it has no other."""
 SHOWN = 20
 """The most questions to the engineer that are printed."""
 
@@ -80,7 +82,8 @@ def pull_work(out: Path | None) -> None:
     with console.status("pulling ..."):
         collected, lines = run_pull(project.out, partial(console.print, soft_wrap=True))
     for work in collected:
-        _print_collected(console, work)
+        if work.settlement.outcomes or work.excluded or work.questions or report.notes_of(work):
+            _print_collected(console, work)
     _print_progress(console, collected, lines)
     console.print(f"{project.out / PEOPLE_REPORT}: all of it on a page, agreement with intervals", soft_wrap=True)
     written = [project.out / name for name in ("annotations", "verdicts") if (project.out / name).is_dir()]
@@ -121,13 +124,19 @@ def print_status(out: Path | None) -> None:
 
 
 def _print_progress(console: Console, collected: Sequence[Collected], lines: Sequence[QueueProgress]) -> None:
-    """Print a table of people for each rubric, and their agreement under it."""
+    """Print a table of people for each rubric, and their agreement under it: only what has something in it."""
     for work in collected:
         rows = [report.progress_row(line) for line in lines if line.work == work.rubric]
+        rows = [row for row in rows if row["done"] or row["left"] or row["note"]]
         if not rows:
             continue
         table = Table(title=f"\n{work.rubric}", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), **LEFT)
-        columns = [name for name in rows[0] if name != "rubric"]
+        columns = [
+            name
+            for name in rows[0]
+            if name in ("form", "person", "done", "left") or any(row[name] not in NOTHING_TO_SAY for row in rows)
+        ]
+        columns.remove("rubric")
         for name in columns:
             table.add_column(
                 name.replace(" ", "\n", 1), justify="left" if name in ("form", "person", "note") else "right"

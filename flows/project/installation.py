@@ -2,16 +2,21 @@
 
 import importlib.metadata
 import json
+import os
 import shutil
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterable
+from http import HTTPStatus
 from pathlib import Path
 
 from packaging.version import Version
 from pydantic import BaseModel
 
 from flows.families import family_names, load_family
+from flows.llm.endpoint_settings import EndpointSettings
+from flows.project.settings import load_config
 from schemas.base import Dropped
 from schemas.errors import Failed, WrongInput, nearest
 from schemas.manifest import BuildManifest
@@ -31,6 +36,8 @@ LOCAL_SERVERS = {
     "LM Studio": "http://127.0.0.1:1234/v1",
 }
 """Default addresses of servers that speak the OpenAI protocol."""
+LISTED = 5
+"""Models of a server that are named."""
 
 
 def print_schema(name: str) -> None:
@@ -52,8 +59,8 @@ def print_schema(name: str) -> None:
     print(json.dumps(records[name].model_json_schema(), indent=2, ensure_ascii=False))
 
 
-def run_doctor(problems: int = 0) -> None:
-    """Check what a build needs and print a line for each check.
+def run_doctor(problems: int = 0, config: Path | None = None) -> None:
+    """Check what a build needs, and whether the servers that a configuration names answer; print a line for each check.
 
     Raises `Failed` if something is missing, or if checks before these showed `problems`.
     """
@@ -79,10 +86,22 @@ def run_doctor(problems: int = 0) -> None:
     report(free >= LEAST_FREE, f"{free / GIGABYTE:.1f} GB free on this disk", "a build of the sample needs 0.1 GB")
     if LEAST_FREE <= free < LARGEST_BUILD:
         console.print("- enough for a small build; the largest needs 5 GB")
-    servers = list(local_servers())
+    named = {} if config is None else _named_servers(config)
+    for url, (key_env, wanted) in named.items():
+        if key_env and not os.environ.get(key_env):
+            report(False, f"{url}: {key_env} is not set", f"export it, or correct api_key_env in {config}")
+            continue
+        here, why = served(url, os.environ.get(key_env) if key_env else None, timeout_s=5)
+        models = ", ".join(dict.fromkeys(wanted))
+        advice = f"start it, or correct base_url in {config}"
+        report(here is not None, f"{url} answers, for {models}" if here is not None else f"{url}: {why}", advice)
+        for model in dict.fromkeys(wanted):
+            if here and model not in here:
+                console.print(f"- it does not list {model}; it has {', '.join(here[:LISTED])}", soft_wrap=True)
+    servers = [server for server in local_servers() if server[1] not in named]
     for name, url, model in servers:
         report(True, f"{name} answers: model: {{provider: endpoint, name: {model}, base_url: {url}}}")
-    if not servers:
+    if not servers and not named:
         console.print("- no OpenAI-compatible server answers on the usual local ports; the rules model needs none")
     if problems:
         raise Failed(f"{problems} of the checks above failed")
@@ -91,10 +110,31 @@ def run_doctor(problems: int = 0) -> None:
 def local_servers() -> Iterable[tuple[str, str, str]]:
     """Yield (name, base URL, a model) of each OpenAI-compatible server that answers on this machine."""
     for name, url in LOCAL_SERVERS.items():
-        try:
-            with urllib.request.urlopen(f"{url}/models", timeout=0.3) as reply:  # noqa: S310 - a fixed loopback address
-                models = json.load(reply)["data"]
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
+        models, _ = served(url, None, timeout_s=0.3)
         if models:
-            yield name, url, str(models[0].get("id"))
+            yield name, url, models[0]
+
+
+def served(url: str, key: str | None, *, timeout_s: float) -> tuple[list[str] | None, str]:
+    """Return the models that a server of the OpenAI protocol lists; None, and why, if it does not answer."""
+    request = urllib.request.Request(  # noqa: S310 - the user's own address
+        f"{url.rstrip('/')}/models", headers={"Authorization": f"Bearer {key}"} if key else {}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=timeout_s) as reply:  # noqa: S310 - as above
+            return [str(model["id"]) for model in json.load(reply)["data"]], ""
+    except urllib.error.HTTPError as error:
+        # It is there: some list no models, and a wrong key is told by the first call.
+        return ([], "") if error.code == HTTPStatus.NOT_FOUND else (None, f"it answers {error.code} {error.reason}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return None, f"no answer ({getattr(error, 'reason', error)})"
+
+
+def _named_servers(config: Path) -> dict[str, tuple[str | None, list[str]]]:
+    """Return, by address, the servers that a configuration names: the variable with the key, and the models."""
+    named: dict[str, tuple[str | None, list[str]]] = {}
+    settings = load_config(config)
+    for model in (settings.model, *settings.models.values()):
+        if isinstance(model, EndpointSettings):
+            named.setdefault(model.base_url, (model.api_key_env, []))[1].append(model.name)
+    return named

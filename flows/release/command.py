@@ -91,14 +91,18 @@ def doctor(
     ] = None,
     out: OutOption = Path("out"),
 ) -> None:
-    """Check the installation and look for a model server on this machine.
+    """Check the installation, and whether the model servers answer: those of the configuration, and on this machine.
 
-    With a configuration, also check licences, the secret of a private share, and, if the configuration names a
-    repository on the Hub, the token and its right to write there.
+    Without a configuration, ./touchstone.yaml says which servers. Of one that is named, also check licences, the secret
+    of a private share, and, if it names a repository on the Hub, the token and its right to write there.
 
     Example: `touchstone doctor my.yaml`
     """
     from flows.project.installation import run_doctor
+    from flows.project.settings import DEFAULT
     from flows.release.terminal import print_readiness
 
-    run_doctor(0 if config is None else print_readiness(config, out))
+    problems = 0 if config is None else print_readiness(config, out)
+    if config is None and Path(DEFAULT).is_file():
+        config = Path(DEFAULT)
+    run_doctor(problems, config)

@@ -10,12 +10,13 @@ from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt, total_u
 
 
 def lede(families: Iterable[Family]) -> tuple[str, ...]:
-    """Return a sentence on each family."""
-    return tuple(
-        f"{family.paper.short} asks whether a language model uses the context it is given, by the method of "
-        f"“{family.paper.title}” ({family.paper.authors}, {family.paper.year})."
-        for family in families
-    )
+    """Return what the build asks, and by which methods."""
+    papers = [family.paper for family in families]
+    *others, last = (paper.short for paper in papers)
+    names = f"{', '.join(others)} and {last}" if others else last
+    methods = "; ".join(f"“{paper.title}” ({paper.authors}, {paper.year})" for paper in papers)
+    verb, method = ("asks", "method") if len(papers) == 1 else ("ask", "methods")
+    return f"{names} {verb} whether a language model uses the context it is given.", f"By the {method} of {methods}."
 
 
 def facts(manifest: BuildManifest, makers: Sequence[str]) -> tuple[str, ...]:
@@ -51,8 +52,8 @@ def notes(
     for family, name in asks:
         part = manifest.part(family, name)
         if part is not None and part.sifted > part.reviewed:
-            reviewed = f"{part.reviewed:,} of {part.sifted:,}" if part.reviewed else f"none of {part.sifted:,}"
-            first.append((f"{family} {name}", f"people have reviewed {reviewed} records"))
+            reviewed = f"{part.reviewed:,}" if part.reviewed else "none"
+            first.append((f"{family} {name}", f"people have reviewed {reviewed} of {counted(part.sifted, 'record')}"))
     for name, rows in private.items():
         first.append(
             (name.replace("-", " ", 1), f"{counted(rows, 'row')} of private sources: no release publishes them")

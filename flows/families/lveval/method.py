@@ -32,7 +32,7 @@ from flows.families.lveval.settings import MOST_RULES, LVEvalSettings
 from flows.language.keywords import occurs
 from flows.llm.model import InvalidAnswer, Prompt
 from flows.scoring.qa import exact_match
-from schemas.base import content_hash
+from schemas.base import content_hash, counted
 from schemas.lveval import (
     AnswerKeywords,
     Conflict,
@@ -122,7 +122,7 @@ async def select_pairs(pairs: Records[Pair], ctx: SetContext[LVEvalSettings]) ->
         wanted = block.pairs or dataset.pairs
         chosen.update(key for *_, key in heapq.nsmallest(wanted, ranks[name]))
         if not dataset.recalls_fact and len(ranks[name]) < wanted:
-            ctx.note(f"{name}: {len(ranks[name]):,} pairs of {wanted:,}; its sources have no more that pass")
+            ctx.note(f"{name}: {len(ranks[name]):,} of {counted(wanted, 'pair')}; its sources have no more that pass")
     for pair in pairs:
         if pair.key in firsts:
             ctx.drop(pair, Drop("duplicate question", pair.question, related_id=firsts[pair.key]))
