@@ -54,8 +54,9 @@ KEYS = (
     Motions("lveval-blacklist", ("2",), 1, {"informative": "no"}),
     Motions("reeval-support", ("1", "w"), 2, {"readable": "yes", "supports": "no"}),
     Motions(
-        "uraq-check", ("1", "q", "a", "x"), 4,
-        {"original_true": "yes", "manipulated_false": "yes", "follows_original": "yes", "follows_manipulated": "no"},
+        "uraq-check", ("1", "4", "7", "9", "w"), 5,
+        {"original_true": "yes", "manipulated_false": "yes", "understandable": "yes", "follows_original": "yes",
+         "follows_manipulated": "no"},
     ),
     Motions("refute-rating", ("5", "t", "a"), 3, {"human_likeness": "5", "appropriateness": "5", "following": "1"}),
     Motions(

@@ -9,6 +9,7 @@ from schemas.uraq import UraqItem
 
 YES, NO, UNSURE = "yes", "no", "cannot tell"
 ITEMS = "items"
+BY_A_MODEL = "a model wrote it"
 
 
 def _yes(name: str, question: str, options: tuple[str, ...] = (YES, NO)) -> Choice:
@@ -19,10 +20,11 @@ def _yes(name: str, question: str, options: tuple[str, ...] = (YES, NO)) -> Choi
 CHECK = Rubric(
     name="uraq-check",
     title="Are both statements and both answers what they claim to be?",
-    version=2,
+    version=3,
     guideline="guideline.md",
     shows=(
         Shown(name="original", title="Original statement, which should be true"),
+        Shown(name="source", title="Where it comes from"),
         Shown(name="manipulated", title="Manipulated statement, which should be false"),
         Shown(name="question", title="Question"),
         Shown(name="answer_original", title="First answer, from the original statement"),
@@ -31,8 +33,9 @@ CHECK = Rubric(
     ),
     listed="question",
     asks=(
-        _yes("original_true", "Is the original statement true?", (YES, NO, UNSURE)),
-        _yes("manipulated_false", "Is the manipulated statement false?", (YES, NO, UNSURE)),
+        _yes("original_true", "Is the original statement true, according to where it comes from?", (YES, NO, UNSURE)),
+        _yes("manipulated_false", "Is the manipulated statement false, by the same measure?", (YES, NO, UNSURE)),
+        _yes("understandable", "Can the question be understood by itself?"),
         _yes("follows_original", "Does the first answer follow from the original statement?"),
         _yes("follows_manipulated", "Does the second answer follow from the manipulated statement?"),
     ),
@@ -52,4 +55,11 @@ def _shown(item: UraqItem) -> dict[str, str]:
     steps = "\n".join(
         f"{number}. {step.text} ({step.original} | {step.manipulated})" for number, step in enumerate(item.steps, 1)
     )
-    return {**{shown.name: getattr(item, shown.name) for shown in CHECK.shows if shown.name != "steps"}, "steps": steps}
+    made = {"steps": steps, "source": _source(item)}
+    return {shown.name: made.get(shown.name) or getattr(item, shown.name) for shown in CHECK.shows}
+
+
+def _source(item: UraqItem) -> str:
+    """Return where the original statement comes from: a place in a document, a row of a data set, or a model."""
+    places = [f"{source.source}: {source.id}" for source in item.provenance.sources]
+    return "\n".join([*places, *([item.topic] if places and item.topic else ())]) or BY_A_MODEL
