@@ -55,7 +55,7 @@ class EvaluationScores(Frozen):
 
     signature: Signature
     figures: tuple[FigureRow, ...]
-    spent: Spent
+    spent: Spent | None = None
 
 
 @dataclass(frozen=True)

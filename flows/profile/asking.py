@@ -65,17 +65,17 @@ def _evaluate(
         )
         stopped, path = held.stopped, held.stem.with_name(f"{held.stem.name}{ENDING}")
     else:
-        asked, spent_before = _answered_before(project, family, model, limit)
+        asked, spent_so_far = _answered_before(project, family, model, limit)
         if asked is None:
             asked = ask_about_rows(console, project, family, model, weighing_model(project, family, model), limit)
+            spent_so_far = Spent.of(asked.usage, asked.seconds, asked.waits)
         if asked.signature is None:
             result.refused[model] = "the budget was spent before its first answer"
             return asked.stopped
         scored = scores_of(project, family, asked.rows, asked.path, partial=asked.stopped is not None)
         values, way = of_first_way(scored.result.values, asked.signature.model, model)
-        spent_now = Spent.of(asked.usage, asked.seconds, asked.waits)
         outcome = Outcome(
-            model, values, way, asked.signature, spent_before or spent_now, beside_scores(scored.result),
+            model, values, way, asked.signature, spent_so_far, beside_scores(scored.result),
             scored.failures, asked.stopped is not None,
         )  # fmt: skip
         rows, stopped, path = asked.rows, asked.stopped, asked.path.with_suffix(ENDING)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -47,14 +48,16 @@ class QuestionView:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Models under a measure's last condition: their ranks, and the differences of each two."""
+    """Models under a measure's last condition."""
 
-    family: str
-    measure: str
-    at: str
-    ranks: Sequence[tuple[str, str, str]]
-    """(model, rank, figure)."""
+    what: str
+    """Family, measure and condition."""
+    cells: Sequence[tuple[str, str]]
+    """Of each model its figure and its rank, which is a range where the intervals leave it open."""
     differences: Sequence[str]
+    """Of each two models of which one is higher, as the intervals have it."""
+    open: int
+    """How many pairs of models no interval tells apart."""
 
 
 def questions(results: Sequence[FamilyResult], models: Sequence[str]) -> list[QuestionView]:
@@ -99,7 +102,7 @@ def _glances(answering: Sequence[tuple[FamilyResult, Measure, Measured]], model:
         yield Glance(figures, f"{first} → {last}: {in_words(change, measure.unit)}", what, way)
 
 
-def side_by_side(results: Sequence[FamilyResult]) -> Iterator[SideBySide]:
+def side_by_side(results: Sequence[FamilyResult], models: Sequence[str]) -> Iterator[SideBySide]:
     """Yield each measure's comparison of two models or more, under its last condition."""
     for result in results:
         for measure, measured in result.measures:
@@ -107,21 +110,26 @@ def side_by_side(results: Sequence[FamilyResult]) -> Iterator[SideBySide]:
             places = ranks(measured, at)
             if len(places) < 2:
                 continue
-            rows = [
-                (model, str(best) if best == worst else f"{best} to {worst}", written(figure, measure.unit))
-                for model, (best, worst) in sorted(places.items(), key=lambda place: place[1])
-                if (figure := measured.of(model, at)) is not None
+            cells = []
+            for model in models:
+                figure, (best, worst) = measured.of(model, at), places.get(model, (0, 0))
+                rank = str(best) if best == worst else f"{best} to {worst}"
+                cells.append(("–", "") if figure is None else (written(figure, measure.unit), rank))
+            pairs = [
+                (model, other, difference)
+                for model, other in combinations(places, 2)
+                if (difference := measured.between(model, other, at)) is not None
             ]
             yield SideBySide(
-                result.family.name, measure.name, at, rows, list(_differences(measure, measured, list(places), at))
+                f"{result.family.name}: {measure.name}, {at}",
+                cells,
+                [
+                    f"{other} beside {model}: {in_words(difference, measure.unit)}, {counted(difference.items, 'item')}"
+                    for model, other, difference in pairs
+                    if difference.differs
+                ],
+                sum(not difference.differs for _, _, difference in pairs),
             )
-
-
-def _differences(measure: Measure, measured: Measured, models: Sequence[str], at: str) -> Iterator[str]:
-    for place, model in enumerate(models):
-        for other in models[place + 1 :]:
-            if (figure := measured.between(model, other, at)) is not None:
-                yield f"{other} beside {model}: {in_words(figure, measure.unit)}, {counted(figure.items, 'item')}"
 
 
 def alike_items(results: Sequence[FamilyResult]) -> list[tuple[str, Alike]]:
@@ -166,7 +174,7 @@ def write_profile(folder: Path, name: str, models: Sequence[str], results: Seque
         style=style(),
         models=models,
         questions=questions(results, models),
-        side_by_side=list(side_by_side(results)),
+        side_by_side=list(side_by_side(results, models)),
         alike=alike_items(results),
         shown_items=SHOWN_ITEMS,
         families=families,
@@ -196,7 +204,7 @@ def as_json(name: str, models: Sequence[str], results: Sequence[FamilyResult]) -
                         "way": outcome.way,
                         "signature": str(outcome.signature),
                         "partial": outcome.stopped,
-                        "spent": outcome.spent.model_dump(mode="json"),
+                        "spent": outcome.spent.model_dump(mode="json") if outcome.spent else None,
                         "beside": dict(outcome.beside),
                     }
                     for outcome in result.outcomes.values()

@@ -28,7 +28,8 @@ class Outcome:
     way: str
     """Prompting and shots, if there are several: the first of the configuration."""
     signature: Signature
-    spent: Spent
+    spent: Spent | None
+    """None if its predictions were there and what they took is not known."""
     beside: Mapping[str, int]
     """What stands beside the scores -> number of replies: failures, empty ones, those that were cut off."""
     failures: Sequence[Failure]
