@@ -232,6 +232,20 @@ def test_a_log_tells_every_so_often_how_far_each_stage_is() -> None:
     ]
 
 
+def test_the_time_of_a_part_is_that_on_the_clock_while_its_stages_run_side_by_side() -> None:
+    clock = Clock()
+    watcher = Terminal(Console(file=io.StringIO()), clock)
+    stage = counted("facts", 6, 0, 4).stages[0]
+    events = [(0, "a", ""), (2, "b", ""), (10, "", "a"), (12, "", "b"), (20, "c", ""), (21, "d", ""), (25, "", "d")]
+    with watcher:
+        for clock.now, starts, ends in (*events, (30, "", "c")):
+            if starts:
+                watcher.started(StageRef("toy", "facts", starts), 1)
+            if ends:
+                watcher.finished(StageRef("toy", "facts", ends), stage, before=False, example=None)
+    assert watcher.seconds == {("toy", "facts"): 12 + 10}
+
+
 def test_a_terminal_draws_a_bar_for_each_stage_that_runs() -> None:
     console = Console(width=160, file=io.StringIO(), force_terminal=True, record=True)
     watcher = Terminal(console)

@@ -316,6 +316,7 @@ def test_an_estimate_needs_no_key_and_no_price(tmp_path: Path, monkeypatch: pyte
     told = Outcome("estimate", "--evaluate", "strange")
     assert told.code == 0, told.error
     assert "?" in told.output
+    assert "the price of nobody-knows is not known" in told.output
     wrong = Outcome("estimate", "--evaluate", "strangr")
     assert wrong.code == 2
     assert str(wrong.error).startswith("--evaluate strangr: no such model")

@@ -17,6 +17,7 @@ from flows.evaluate.report import Shown, show_tables
 from flows.evaluate.rows import EvaluatedRows, GivenRows
 from flows.evaluate.score import counted_before, earlier_of, score_answered, score_predictions
 from flows.evaluate.scores_file import Spent
+from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent, Usage
@@ -149,7 +150,9 @@ def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
     notes = [f"{name} is not estimated: {why}" for name, why in refused.items()]
     total = summed(lines)
     if total.cost_usd is None:
-        notes.append(f"the price of {model} is not known: give it in a file, and name that under prices")
+        settings = project.config.model_for(model)
+        name = settings.name if isinstance(settings, EndpointSettings) else model
+        notes.append(f"the price of {name} is not known: give it in a file, and name that under prices")
     basis = "by the rows of the build: nothing cached, answers of usual length or else the longest, and no thoughts"
     print_estimate(Estimate((*lines, total), True, tuple(notes)), console, basis)
 

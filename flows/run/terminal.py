@@ -1,8 +1,9 @@
 """Builds with output for a terminal: progress stage by stage, then the summary."""
 
+import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,8 +107,8 @@ class Terminal(ProgressListener):
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self.console = console
-        self.seconds: dict[tuple[str, str], float] = {}
-        """Seconds of the stages of this run by (family, part); the times of parallel stages are added up."""
+        self._spans: dict[tuple[str, str], list[tuple[float, float]]] = {}
+        """When each stage of this run began and ended, by (family, part)."""
         self.asked: dict[tuple[str, str], UsageOfPrompt] = {}
         """Usage of models by the stages of this run, by (family, part)."""
         self._clock = clock
@@ -126,6 +127,11 @@ class Terminal(ProgressListener):
             transient=True,
             disable=not console.is_terminal,
         )
+
+    @property
+    def seconds(self) -> dict[tuple[str, str], float]:
+        """Seconds of this run by (family, part) while some of the part's stages ran: several may run side by side."""
+        return {place: _covered(spans) for place, spans in self._spans.items()}
 
     def __reduce__(self) -> tuple[type[ProgressListener], tuple[()]]:
         """Pickle as a listener that ignores everything: on another machine there is no terminal."""
@@ -189,7 +195,7 @@ class Terminal(ProgressListener):
                 self._progress.remove_task(running.task)
             took = self._clock() - running.began if running is not None else 0.0
             place = (ref.family, ref.part)
-            self.seconds[place] = self.seconds.get(place, 0.0) + took
+            self._spans.setdefault(place, []).append((self._clock() - took, self._clock()))
             if not before:
                 self.asked[place] = total_usage([self.asked.get(place, UsageOfPrompt()), *manifest.usage.values()])
             dropped = manifest.planned - manifest.kept
@@ -215,6 +221,15 @@ class Terminal(ProgressListener):
         done, total = (running.calls, running.expected) if running.expected else (running.done, running.total)
         total = total if total is None else max(done, total)
         self._progress.update(running.task, completed=done, total=total, counts=running.counts)
+
+
+def _covered(spans: Iterable[tuple[float, float]]) -> float:
+    """Return how long at least one of the spans lasted."""
+    covered, until = 0.0, -math.inf
+    for began, ended in sorted(spans):
+        covered += max(0.0, ended - max(began, until))
+        until = max(until, ended)
+    return covered
 
 
 def _pilot(limit: int | None) -> str:
