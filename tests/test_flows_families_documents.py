@@ -353,6 +353,8 @@ PASSAGES = ("The fee is 30 euros a day. Anna Berg approves it.", "Anna Berg work
         ("yes-no", "Does Nordwind's permit cost 30 euros a day?", "yes", None),
         ("number", "How many days of leave do they get a year?", "28", "question needs the passage"),
         ("fact", "Who approves it?", "Anna Berg", "question needs the passage"),
+        ("fact", "What makes it unlikely that Nordwind moves to Hamburg?", "the rent", None),
+        ("fact", "What makes it fail?", "the rent", "question needs the passage"),
     ],
 )
 def test_a_question_is_understood_by_itself(kind: Kind, question: str, answer: str, reason: str | None) -> None:

@@ -32,7 +32,8 @@ _TALKS_OF_TEXT = {
 _UNNAMED = {
     "en": re.compile(
         r"\b(?:do|does|did|is|are|was|were|must|may|can|should|will|has|have|had) (they|he|she|we|this|these)\b|"
-        r"^(?:who|what|which|when|where|how) \w+ (it|them|him|her|this|these|us)\b",
+        r"^(?:who|what|which|when|where|how) (?!(?:makes?|made|finds?|found) it (?:\w+ly )?\w+ (?:that|to|for)\b)"
+        r"\w+ (it|them|him|her|this|these|us)\b",
         re.IGNORECASE,
     ),
     "zh": re.compile("^(他们?|她们?|它们?|我们|这个|这些)"),
