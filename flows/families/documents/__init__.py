@@ -71,7 +71,7 @@ FAMILY = Family(
             steps=(
                 expand(
                     method.ask_question,
-                    version=2,
+                    version=3,
                     prompts=[prompts.ASK_PAIR],
                     prepare=plan.plan,
                     slots=plan.slots_of,
@@ -117,7 +117,7 @@ FAMILY = Family(
                 ),
                 all_(
                     keep.keep_wanted,
-                    version=2,
+                    version=3,
                     prompts=prompts.OF_A_PAIR,
                     settings=["pairs", "kinds", "drafts", "most_per_document", "prescreen", "rivals", "similar_above"],
                     asks={"prescreen": "prescreen"},

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from flows.construct.engine import Slot, StepContext, seeded
 from flows.families.documents.settings import DocumentsSettings
+from flows.families.documents.values import values
 from flows.language import AnswerType, language_of
 from flows.llm.model import Model
 from flows.llm.rules import Rules
@@ -31,7 +32,6 @@ MOST_OF_A_PASSAGE = 3
 MOST_SHARING = 5
 """Passages that share a name that can link two of them: a name that stands everywhere links nothing."""
 NAMES: tuple[AnswerType, ...] = ("person", "organisation", "place")
-COUNTED: tuple[AnswerType, ...] = ("number", "date")
 _ENUMERATION = {
     "en": re.compile(r"\w+, (?:[\w’' -]+, )*[\w’' -]+,? (?:and|or) \w+|:\s*\n?\s*[-*•1]"),
     "zh": re.compile(r"\w+、\w+|：\s*\n?\s*[-*•1一]"),
@@ -124,8 +124,7 @@ def _kinds(passage: Passage, settings: DocumentsSettings, seed: int, is_linked: 
 
 
 def _suited(passage: Passage, is_linked: bool) -> Iterator[Kind]:
-    language = language_of(passage.language)
-    numbers = sum(len(language.spans_of_type(passage.text, type_)) for type_ in COUNTED)
+    numbers = len(values(passage.text, passage.language))
     yield from ("fact", "yes-no")
     if numbers:
         yield "number"
