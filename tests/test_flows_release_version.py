@@ -188,6 +188,41 @@ def test_review_of_released_rows_is_a_patch_and_leaves_scores_comparable(tmp_pat
     assert "| `saying-lines` | 0 | 0 | 1 | 0 | 2 | 2 of 3 |" in log
 
 
+def test_a_row_that_people_had_reviewed_waits_for_them_once_it_changed(tmp_path: Path) -> None:
+    texts = {"one": "one", "two": "two", "three": "three"}
+    build(tmp_path, texts)
+    decide(build(tmp_path, texts), "lines", {"one": "accept", "two": "accept"})
+    assert released(build(tmp_path, texts)).version == "1.0.0"
+    changed = {"one": "one", "two": "twain", "three": "drei"}
+    second = released(build(tmp_path, changed))
+    assert {name: dict(reasons) for name, reasons in second.held_back.items()} == {
+        "saying-lines": {"changed since people reviewed it": 1},
+        "saying-shadows": {"made of a row that is held back": 1},
+    }
+    assert {row["text"] for row in rows_of(second.folder, "saying-lines")} == {"one", "drei"}, "nobody had seen three"
+    log = (second.folder / "CHANGELOG.md").read_text()
+    assert "1 for `changed since people reviewed it` (before: 0)" in log
+    # It goes on waiting, whatever else comes, although the version before does not have it.
+    third = released(build(tmp_path, {**changed, "four": "four"}))
+    assert third.is_new
+    assert third.held_back["saying-lines"] == {"changed since people reviewed it": 1}
+    assert released(build(tmp_path, {**changed, "five": "five"}), allow_unreviewed=True).held_back["saying-lines"] == {}
+    decide(build(tmp_path, changed), "lines", {"one": "accept", "twain": "accept"})
+    seen = released(build(tmp_path, changed), allow_unreviewed=False)
+    assert seen.held_back["saying-lines"] == {}
+    assert {row["text"]: row["reviewed"] for row in rows_of(seen.folder, "saying-lines")} == {
+        "one": True, "twain": True, "drei": False,
+    }  # fmt: skip
+
+
+def test_a_row_that_came_back_as_it_was_waits_for_nobody(tmp_path: Path) -> None:
+    texts = {"one": "one", "two": "two"}
+    decide(build(tmp_path, texts), "lines", {"one": "accept", "two": "accept"})
+    released(build(tmp_path, texts))
+    (tmp_path / "out" / "verdicts" / "saying-lines.jsonl").unlink()
+    assert released(build(tmp_path, texts)).held_back["saying-lines"] == {}, "the review is gone, the row as it was"
+
+
 def test_nothing_new_makes_nothing(tmp_path: Path) -> None:
     first = released(build(tmp_path))
     before = contents(first.folder)

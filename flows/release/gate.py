@@ -2,13 +2,15 @@
 
 A row passes if its family's verifier finds no fault in it and, if its part needs people for every row, people accepted
 it. In a part of which people see a sample, the rows that they rejected are gone from the build already; they are
-counted. A row that is made from a held-back row, or belongs together with a faulty one, is held back too.
+counted. A row that they had reviewed when it was released last, and that changed since, waits until they have seen it.
+A row that is made from a held-back row, or belongs together with a faulty one, is held back too.
 """
 
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from data.publish.reading import read_batches
@@ -25,6 +27,7 @@ from schemas.errors import Failed, WrongInput
 
 FAULTY = "a fault that the verifier found"
 UNREVIEWED = "not reviewed yet"
+CHANGED = "changed since people reviewed it"
 REJECTED = "rejected by people"
 MADE_OF = "made of a row that is held back"
 BESIDE = "beside a row with a fault"
@@ -99,13 +102,21 @@ def needs_people(family: Family, part: Part) -> bool:
 
 
 def gate(
-    project: Project, family: Family, part: Part, makers: Iterable[Gated] = (), *, allow_unreviewed: bool = False
+    project: Project,
+    family: Family,
+    part: Part,
+    makers: Iterable[Gated] = (),
+    reviewed_before: Mapping[str, str] = MappingProxyType({}),
+    *,
+    allow_unreviewed: bool = False,
 ) -> Gated:
     """Judge the part's accepted rows in the output folder; `makers` are the parts judged before.
 
+    `reviewed_before` has, by key, the ids of rows that people had reviewed when they were released last.
+
     Raises `Failed` if the verifier reports a fault of neither a row nor a group of rows.
     """
-    rows = _AcceptedRows(project, family, part, makers, allow_unreviewed=allow_unreviewed)
+    rows = _AcceptedRows(project, family, part, makers, reviewed_before, allow_unreviewed=allow_unreviewed)
     faults = list(rows.faults())
     rows.hold_back(faults)
     return Gated(
@@ -123,13 +134,21 @@ class _AcceptedRows:
     """A part's accepted rows, each judged as it is read: by whether people saw it, and what it is made from."""
 
     def __init__(
-        self, project: Project, family: Family, part: Part, makers: Iterable[Gated], *, allow_unreviewed: bool
+        self,
+        project: Project,
+        family: Family,
+        part: Part,
+        makers: Iterable[Gated],
+        reviewed_before: Mapping[str, str],
+        *,
+        allow_unreviewed: bool,
     ) -> None:
         assert part.released is not None, "an intermediate part is not released"
         self._project, self._family, self._part = project, family, part
         self._together, self._asked = part.released.together, part.released.asked
         self._needs_people, self._allow_unreviewed = needs_people(family, part), allow_unreviewed
         self._reviewed = reviewed_keys(project.build, family, part)
+        self._reviewed_before = reviewed_before
         self._decision = _decisions(project, family, part)
         self._makers_held_back = [maker.ids for maker in makers if maker.family is family and len(maker.ids)]
         self.kinds: dict[Judgement, int] = {}
@@ -161,6 +180,8 @@ class _AcceptedRows:
             return Judgement(MADE_OF)
         if unreviewed and not self._allow_unreviewed:
             return Judgement(UNREVIEWED)
+        if not seen and not self._allow_unreviewed and self._reviewed_before.get(row.key, row.id) != row.id:
+            return Judgement(CHANGED)
         if unreviewed:
             return Judgement(decision=UNREVIEWED_ALLOWED)
         return Judgement(decision=self._decision(row) if seen else None)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from data.publish.folder import VERIFICATION_INPUTS
+from data.publish.folder import VERIFICATION_INPUTS, Release
 from data.publish.reading import opened, read_batches
 from data.publish.rows import SPLIT, UNREVIEWED_ALLOWED, ReleasedRows, Ruling, fields_of, write_rows
 from data.seen import Hashes, place_of, sorted_hashes
@@ -27,6 +27,7 @@ from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
 from flows.release.gate import REJECTED, Gated, gate
 from flows.release.private_share import OF_PRIVATE_SOURCES
+from flows.release.reviewed_before import reviewed_before
 from schemas.base import HASH_LENGTH, SourceRef, canonical_json
 
 MOST_NAMED = 2**18
@@ -61,12 +62,13 @@ class GatheredConfig:
 
 
 def write_configs(
-    project: Project, folder: Path, private: Path, canary: str, drawn: Hashes, sources: PrivateSources, *,
-    allow_unreviewed: bool,
+    project: Project, folder: Path, private: Path, canary: str, drawn: Hashes, sources: PrivateSources,
+    earlier: Sequence[Release], *, allow_unreviewed: bool,
 ) -> tuple[list[Gated], list[GatheredConfig]]:  # fmt: skip
     """Write the rows that pass the gate; those drawn, by key, and those of private sources go to the folder `private`.
 
-    Of the latter, the keys are written there too: they are private for as long as their sources are.
+    Of the latter, the keys are written there too: they are private for as long as their sources are. `earlier` are the
+    versions before, oldest first.
     """
     of_sources: list[str] = []
     gated: list[Gated] = []
@@ -74,7 +76,8 @@ def write_configs(
     for family, part in project.build.parts():
         if part.released is None:
             continue
-        judged = gate(project, family, part, gated, allow_unreviewed=allow_unreviewed)
+        before = reviewed_before(earlier, family, part)
+        judged = gate(project, family, part, gated, before, allow_unreviewed=allow_unreviewed)
         gated.append(judged)
         written = write_rows(
             accepted_files(project, family.name, part.name),

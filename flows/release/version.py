@@ -180,7 +180,7 @@ def _prepare(
     if before is not None:
         _refuse_damaged(before, edits)
     _remove_begun(to)  # left by a killed run
-    draft = _Draft(project, to, repo, before, branch, edits, allowed, private, sources, [*edits.conflicts])
+    draft = _Draft(project, to, repo, earlier, branch, edits, allowed, private, sources, [*edits.conflicts])
     gated, configs = draft.write_rows()
     withdrawn = _withdrawn(before, configs)
     if withdrawn and not withdraw:
@@ -236,7 +236,8 @@ class _Draft:
     project: Project
     to: Path
     repo: str | None
-    before: Release | None
+    earlier: Sequence[Release]
+    """The versions before, oldest first."""
     branch: Branch | None
     edits: Edits
     allow_unreviewed: bool
@@ -244,6 +245,11 @@ class _Draft:
     sources: PrivateSources
     conflicts: list[str]
     """A line on each thing that people and this version changed in different ways; here it is as people made it."""
+
+    @property
+    def before(self) -> Release | None:
+        """The previous version."""
+        return self.earlier[-1] if self.earlier else None
 
     @property
     def folder(self) -> Path:
@@ -262,7 +268,7 @@ class _Draft:
         self.folder.mkdir()
         gated, configs = write_configs(
             self.project, self.folder, self.to / PRIVATE / PREPARED, self.canary, self.private.rows(self.project),
-            self.sources, allow_unreviewed=self.allow_unreviewed,
+            self.sources, self.earlier, allow_unreviewed=self.allow_unreviewed,
         )  # fmt: skip
         if not any(config.rows.rows for config in configs):
             raise NothingToRelease(f"{self.project.out}: nothing may be released: {_why_nothing(gated, configs)}")
