@@ -1,45 +1,42 @@
 """HTML: what trafilatura takes for the text of the page, with its tables and without its navigation."""
 
 import logging
-import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from data.sources.documents.document import Block, Document, Unreadable, iso_date, one_line, row
+from data.sources.documents.document import Block, Document, Removed, Unreadable, iso_date, one_line, row
+from data.sources.documents.html_tree import prepare
 
-_PERMALINK = re.compile(r"\s*¶$|\s+[#§]$")
-"""The link to a heading that programs for documentation put behind it."""
+_BLOCKS = frozenset(("p", "head", "list", "table", "quote", "code", "div"))
+"""Of trafilatura's tree, in an item or a cell."""
 _DATES = (
     "article:modified_time", "og:updated_time", "datemodified", "dcterms.modified", "last-modified",
     "date", "article:published_time", "datepublished", "dc.date", "dcterms.date", "dcterms.created",
 )  # fmt: skip
 """Names of a page's metadata in which it states when it was last changed, and when it was made."""
-_HEAD_END = re.compile(r"</head\b|<body\b", re.IGNORECASE)
 
 
 def read(content: bytes) -> Document:
     """Return the blocks. The title is the page's first heading of the first level, or the one of its head."""
-    from trafilatura import bare_extraction
-    from trafilatura.utils import decode_file
+    from trafilatura import bare_extraction, load_html
 
-    text = decode_file(content)
-    extracted: Any = bare_extraction(text, options=_options())
+    page: Any = load_html(content)
+    if page is None:
+        raise Unreadable("no text", "no HTML")
+    title, date = _stated(page.getroottree().find("head"))
+    contents = prepare(page)
+    extracted: Any = bare_extraction(page, options=_options())
     if extracted is None or extracted.body is None:
         raise Unreadable("no text", "nothing beside navigation")
     blocks = list(_blocks(extracted.body))
     first = next((one_line(block.text) for block in blocks if block.level == 1), None)
-    title, date = _stated(text)
-    return Document(first or title, blocks, date=date)
+    removed = [Removed("table of contents", text) for text in contents]
+    return Document(first or title, blocks, removed, date)
 
 
-def _stated(text: str) -> tuple[str | None, str | None]:
-    """Return the title and the date in a page's head, which is parsed without the rest."""
-    from lxml import etree
-
-    end = _HEAD_END.search(text)
-    tree: Any = etree.HTML(text[: end.start() if end else None].encode(), etree.HTMLParser(encoding="utf-8"))
-    head = tree.find("head") if tree is not None else None
+def _stated(head: Any) -> tuple[str | None, str | None]:
+    """Return the title and the date in a page's head."""
     if head is None:
         return None, None
     stated: dict[str, str] = {}
@@ -66,8 +63,7 @@ def _blocks(body: Any) -> Iterator[Block]:
         match element.tag:
             case "head":
                 level = (element.get("rend") or "h2")[1:]
-                heading = _PERMALINK.sub("", one_line(_text(element)))
-                yield Block(heading, int(level) if level.isdigit() else 2)
+                yield Block(one_line(_text(element)), int(level) if level.isdigit() else 2)
             case "list":
                 yield Block("\n".join(one_line(_text(item, "list")) for item in element.iter("item")))
             case "table":
@@ -93,6 +89,6 @@ def _text(element: Any, without: str = "") -> str:
         if child.tag == "lb":
             pieces.append("\n")
         elif child.tag != without:
-            pieces.append(_text(child, without))
+            pieces += ("\n", _text(child, without), "\n") if child.tag in _BLOCKS else (_text(child, without),)
         pieces.append(child.tail or "")
     return "".join(pieces)
