@@ -14,8 +14,8 @@ class Expected:
 
     slots: Callable[..., float] | None = None
     """For an `expand` step: the slots of a record, or their mean if records differ."""
-    slots_in_all: Callable[..., float] = lambda settings: math.inf
-    """For an `expand` step that plans a number of slots: the most of all records together."""
+    slots_in_all: Callable[..., float] = lambda settings, limit: math.inf
+    """For an `expand` step that plans a number of slots: the most of all records together; also of a pilot's limit."""
     calls: Callable[..., Mapping[str, float]] | None = None
     """By prompt, the number of calls for a record; by default one for each model that is asked."""
     kept: Callable[..., int] | None = None

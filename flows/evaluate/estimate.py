@@ -19,7 +19,8 @@ from flows.llm.model import Model, Prompt
 from flows.llm.prices import estimate_prompt_tokens, estimate_tokens
 from flows.project.models import Served
 from flows.project.project import Project
-from flows.run.estimate import EstimateLine, cost_of, part_lines, usual_tokens
+from flows.run.estimate import EstimateLine, cost_of, part_lines
+from flows.run.usual import usual_tokens
 from schemas.base import content_hash
 
 LONG_ROWS = 3

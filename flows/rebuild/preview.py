@@ -133,7 +133,7 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview
     missing = tuple(ref for ref in wanted if not _borrow(project, store, ref))
     models = [model for configured in project.build.families.values() for model in configured.models.values()]
     exact = not missing or all(isinstance(model, Rules) for model in models)
-    money = estimate(project, lambda ref: ref in missing)
+    money = estimate(project, lambda ref: ref in missing, store)
     before, stages, since = compared_with(project)
     if exact:
         _borrow_embeddings(project, state)

@@ -7,29 +7,26 @@ yields, lengths and calls for each record are used instead. A stage that would n
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import chain
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from data.seen import sorted_hashes
+from data.store import Store
 from flows.construct.engine import Family, Part, RecordStep, Step
 from flows.construct.files_step import FilesStep
 from flows.construct.preparing import calls_of_a_record
 from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
 from flows.llm.model import Prompt
-from flows.llm.prices import estimate_tokens
 from flows.project.models import Served
 from flows.project.output_files import last_manifest, models_of
 from flows.project.project import Project
+from flows.run.answered import calls_before, new_shares
 from flows.run.in_process import runner_here
+from flows.run.usual import usual_tokens
 from schemas.base import Record
 from schemas.manifest import BuildManifest, StageManifest, UsageOfPrompt
-
-TYPICAL_INPUT_TOKENS = 60
-"""Tokens for the text filled into a template, while nothing is measured: a few sentences."""
 
 POOR = 1 / 3
 """Share of its records below which what a stage kept in a pilot is worth a word."""
@@ -47,6 +44,8 @@ class EstimateLine:
     output_tokens: int
     cost_usd: float | None
     """None if the model's price is not known."""
+    cached: int = 0
+    """The calls among these, about, that the cache answers, since they were made before: they cost nothing."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +58,13 @@ class Estimate:
     notes: tuple[str, ...]
 
 
-def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: True) -> Estimate:
+def estimate(
+    project: Project, asked: Callable[[StageRef], bool] = lambda ref: True, store: Store | None = None
+) -> Estimate:
     """Estimate the stages of a build for which `asked` is true, from the pilot in its output folder if there is one.
 
-    Free stages before the first prompt are run, so that the number of records that pass them is known.
+    The pilot's stages are in `store`, the project's own by default. Free stages before the first prompt are run, so
+    that the number of records that pass them is known.
     """
     pilot = last_manifest(project.out)
     if pilot is not None and (pilot.name != project.config.name or pilot.models != models_of(project)):
@@ -73,9 +75,14 @@ def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: T
         pilot = None
     lines: list[EstimateLine] = []
     records: dict[tuple[str, str], int] = {}
+    new = (
+        None
+        if pilot is None or pilot.seed != project.config.seed
+        else new_shares(project, store or project.store, pilot)
+    )
     for family, part in project.build.parts():
         _make_what_is_free(project, family, part)
-        lines += part_lines(project.build, family, part, pilot, records, asked)
+        lines += part_lines(project.build, family, part, pilot, records, asked, new)
         notes += _poor_yields(project.build, family, part, pilot)
     total = summed(lines)
     models = [model for configured in project.build.families.values() for model in configured.models.values()]
@@ -112,6 +119,7 @@ def summed(lines: Sequence[EstimateLine]) -> EstimateLine:
         sum(line.input_tokens for line in lines),
         sum(line.output_tokens for line in lines),
         None if None in costs else sum(cost or 0.0 for cost in costs),
+        sum(line.cached for line in lines),
     )
 
 
@@ -122,8 +130,12 @@ def part_lines(
     pilot: BuildManifest | None,
     records: dict[tuple[str, str], int],
     asked: Callable[[StageRef], bool],
+    new: Mapping[tuple[str, str], float] | None = None,
 ) -> list[EstimateLine]:
-    """Return the lines of a part; the number of records that it produces is stored in `records`."""
+    """Return the lines of a part; the number of records that it produces is stored in `records`.
+
+    `new` has, by part, the share of its material that is new since the pilot; without it, nothing is cached.
+    """
     settings = build.families[family.name].settings
     makers = family.makers(part)
     stages = _stages(pilot, family, part)
@@ -137,8 +149,7 @@ def part_lines(
         arrived = sum(stage.kept for stage in before)
         if part.planned is not None and pilot is not None and not arrived:
             arrived = min(part.planned(settings), pilot.limit or count)
-    lines: list[EstimateLine] = []
-    slots = 0
+    lines, slots = list[EstimateLine](), 0
     for step in part.steps:
         ref = StageRef(family.name, part.name, step.name)
         piloted = stages.get(step.name)
@@ -154,18 +165,17 @@ def part_lines(
             same=current is not None,
             counts=_counted_as_now(pilot, family, step, settings),
         )
-        tried = _tried(step, count, stage, settings)
+        tried = _tried(step, count, stage, settings, build.limit)
         if step.expected.slots is not None:
             slots = tried
-        if step.expected.asks_more is not None and step.expected.kept is not None and not stage.same:
-            wanted, most = step.expected.kept(settings), step.expected.asks_more(settings)
-            times = max(1.0, min(wanted / max(1, count), most / max(1, slots)))
-            lines = [_times(line, times) for line in lines]
+        if (more := step.expected.asks_more) is not None and not stage.same and not build.limit:
+            assert step.expected.kept is not None
+            times = max(1.0, min(step.expected.kept(settings) / max(1, count), more(settings) / max(1, slots)))
+            lines = [_times(line, times, again=pilot is not None and pilot.limit is None) for line in lines]
             tried = round(tried * times)
         elif asked(ref):
-            lines += [
-                _line(build, family, step, prompt, tried, stage, settings) for prompt in step.prompts_asked(settings)
-            ]
+            share = 0.0 if new is None else 1 - new[family.name, part.name]
+            lines += _lines(build, family, step, tried, stage, pilot, share)
         count = _kept(step, tried, stage, settings)
         arrived = piloted.kept if piloted else 0
     people = stages.get(PEOPLE)
@@ -175,8 +185,11 @@ def part_lines(
     return lines
 
 
-def _times(line: EstimateLine, times: float) -> EstimateLine:
-    """Return the line of a step that is taken for so many times as many records."""
+def _times(line: EstimateLine, times: float, *, again: bool) -> EstimateLine:
+    """Return the line of a step that is taken for so many times as many records; `again` if it was in the build before.
+
+    A pilot is asked in one round.
+    """
     return replace(
         line,
         records=round(line.records * times),
@@ -184,7 +197,25 @@ def _times(line: EstimateLine, times: float) -> EstimateLine:
         input_tokens=round(line.input_tokens * times),
         output_tokens=round(line.output_tokens * times),
         cost_usd=None if line.cost_usd is None else line.cost_usd * times,
+        cached=round(line.cached * times) if again else line.cached,
     )
+
+
+def _lines(
+    build: Build, family: Family, step: Step, tried: int, stage: "_Measured", pilot: BuildManifest | None, share: float
+) -> Iterator[EstimateLine]:
+    """Yield the line of each prompt of a step; `share` is that of the part's material that the pilot's build had."""
+    settings = build.families[family.name].settings
+    for prompt in step.prompts_asked(settings):
+        line = _line(build, family, step, prompt, tried, stage, settings)
+        repeated = calls_before(pilot, build, family, prompt, stage.stage) if pilot is not None and share else 0
+        yield _without(line, line.calls if stage.same and share else round(share * min(line.calls, repeated)))
+
+
+def _without(line: EstimateLine, cached: int) -> EstimateLine:
+    """Return the line with the calls that the cache answers; its money is that of the others."""
+    left = 1 - cached / line.calls if line.calls else 1.0
+    return replace(line, cached=cached, cost_usd=line.cost_usd and line.cost_usd * left if left else 0.0)
 
 
 @dataclass(frozen=True)
@@ -200,7 +231,7 @@ class _Measured:
     """True if its step had the present settings: otherwise its number of records says nothing."""
 
 
-def _tried(step: Step, count: int, pilot: _Measured, settings: Any) -> int:
+def _tried(step: Step, count: int, pilot: _Measured, settings: Any, limit: int | None) -> int:
     """Return how many records a step tries to make from `count` records."""
     stage = pilot.stage
     if stage is not None and pilot.same:
@@ -211,7 +242,7 @@ def _tried(step: Step, count: int, pilot: _Measured, settings: Any) -> int:
             planned = count * stage.planned / pilot.arrived
         else:
             planned = count * step.expected.slots(settings)
-        return round(min(planned, step.expected.slots_in_all(settings)))
+        return round(min(planned, step.expected.slots_in_all(settings, limit)))
     return count
 
 
@@ -339,27 +370,3 @@ def cost_of(models: Sequence[object], calls: int, tokens_in: int, tokens_out: in
     if calls and not all(price.is_known for price in prices):
         return None
     return sum(price.cost(tokens_in, tokens_out) for price in prices) / max(1, len(models))
-
-
-class Tokens(NamedTuple):
-    """Tokens of a call."""
-
-    input: int
-    output: int
-
-
-def usual_tokens(family: Family, prompt: Prompt[Any]) -> Tokens:
-    """Return the usual tokens of a prompt, for use while nothing is measured: those of a strong model on real sources.
-
-    The family's `prompts/usual.tsv` has, by prompt, the tokens of the request in addition to the template, and those of
-    the answer (of each record, if a call writes several). For other prompts: a few sentences, and the longest answer.
-    """
-    beside, answer = _usual(family.folder).get(prompt.name, (TYPICAL_INPUT_TOKENS, prompt.max_tokens))
-    return Tokens(max(1, estimate_tokens(prompt.source) + beside), answer)
-
-
-@cache
-def _usual(folder: Path) -> Mapping[str, tuple[int, int]]:
-    path = folder / "prompts" / "usual.tsv"
-    lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.is_file() else []
-    return {name: (int(beside), int(answer)) for name, beside, answer in (line.split("\t") for line in lines)}

@@ -201,14 +201,32 @@ def print_estimate(result: Estimate, console: Console | None = None, basis: str 
         else "before a pilot: nothing dropped or cached, answers of usual length"
     )
     table = Table(title=f"estimate ({basis})", box=SIMPLE_HEAD, **LEFT)
-    for column in ("step", "records", "calls", "tokens in", "tokens out", "money"):
+    was_asked = any(line.cached for line in result.lines)
+    columns = (
+        "step",
+        "records",
+        "calls",
+        *(["answered before"] if was_asked else []),
+        "tokens in",
+        "tokens out",
+        "money",
+    )
+    for column in columns:
         table.add_column(column, justify="left" if column == "step" else "right")
     for line in result.lines:
         records = f"{line.records:,}" if line.records else ""
         money = "?" if line.cost_usd is None else f"${line.cost_usd:.2f}" if line.cost_usd else "-"
-        counts = (line.calls, line.input_tokens, line.output_tokens)
+        cached = [line.cached] if was_asked else []
+        counts = (line.calls, *cached, line.input_tokens, line.output_tokens)
         table.add_row(line.step, records, *(f"{count:,}" for count in counts), money)
     console.print(table)
+    if was_asked:
+        total = result.lines[-1]
+        console.print(
+            f"about {counted(total.calls - total.cached, 'call')} would be made; what was answered before is in the "
+            "cache and costs nothing",
+            soft_wrap=True,
+        )
     for note in result.notes:
         console.print(f"[yellow]{note}[/]")
 

@@ -78,7 +78,7 @@ FAMILY = Family(
                     settings=["pairs", "kinds", "drafts", "most_per_document"],
                     expected=Expected(
                         slots=lambda settings: plan.MOST_OF_A_PASSAGE,
-                        slots_in_all=lambda settings: plan.first_round(settings, None),
+                        slots_in_all=plan.first_round,
                     ),
                 ),
                 each(method.judge_question, prompts=[prompts.JUDGE_QUESTION]),
