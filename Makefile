@@ -43,6 +43,7 @@ bench: $(DEV_STAMP)
 	$(BIN)/python tests/bench/bench_keywords.py
 	$(BIN)/python tests/bench/bench_likelihood.py
 	$(BIN)/python tests/bench/bench_mix.py
+	$(BIN)/python tests/bench/bench_profile.py
 	$(BIN)/python tests/bench/bench_push.py .touchstone-tests
 	$(BIN)/python tests/bench/bench_rebuild.py
 	$(BIN)/python tests/bench/bench_replace.py

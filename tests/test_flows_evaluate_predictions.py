@@ -12,12 +12,14 @@ import pytest
 
 from flows.construct.evaluation import Evaluation, Request, Selection
 from flows.construct.stages import Build, FamilyBuild
-from flows.evaluate.predictions import NothingAnswered, predict
+from flows.evaluate.predictions import BATCHES_AT_ONCE, NothingAnswered, predict
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows
 from flows.families import load_family
-from flows.llm.model import BudgetSpent, Invalid, Text
+from flows.llm.model import BudgetSpent, Invalid, Prompt, Text, Usage
 from flows.llm.rules import Rules
 from flows.project.evaluated import settings_now
+from flows.project.model_loop import ModelLoop
+from schemas.base import Provenance
 from schemas.errors import WrongInput
 from tests.released import swap_cases
 from tests.toy import FAMILY, SHOUT, Echo, ToShout, Word, run_all, toy_build
@@ -72,7 +74,7 @@ def build(tmp_path: Path) -> Build:
 
 
 def evaluate(build: Build, path: Path, limit: int | None = None) -> tuple[list[dict[str, Any]], Counting, list[Any]]:
-    project: Any = SimpleNamespace(build=build, loop=SimpleNamespace(run=asyncio.run), state=path.parent)
+    project: Any = SimpleNamespace(build=build, loop=ModelLoop(), state=path.parent)
     model, told = Counting(), []
     rows = evaluated_rows(project, EVALUATED, limit)
     predict(project, EVALUATED, model, rows, path, lambda done, total: told.append((done, total)))
@@ -148,7 +150,7 @@ def by_now(build: Build, **changes: Any) -> Any:
     now = build.families["toy"].settings.model_copy(update=changes)
     return SimpleNamespace(
         build=build,
-        loop=SimpleNamespace(run=asyncio.run),
+        loop=ModelLoop(),
         settings_now={"toy": now},
         config_path=Path("mine.yaml"),
         out=Path("out"),
@@ -235,6 +237,49 @@ def test_a_limit_takes_rows_of_each_part(build: Build, tmp_path: Path) -> None:
     assert told[-1] == (2, 2)
 
 
+class Patient:
+    """A model that answers the first question when it has been asked so many, and notes how many it was asked then."""
+
+    name = "patient"
+
+    def __init__(self, questions: int) -> None:
+        self.questions = questions
+        self.asked: list[str] = []
+        self.enough = asyncio.Event()
+        self.asked_by_then = 0
+
+    async def complete(self, prompt: Prompt[Any], inputs: Any, *, draw: int = 0, usage: Usage) -> Any:
+        self.asked.append(inputs.text)
+        if len(self.asked) == self.questions:
+            self.enough.set()
+        if inputs.text == "word0":
+            await self.enough.wait()
+            await asyncio.sleep(0.05)
+            self.asked_by_then = len(self.asked)
+        return Text(text=inputs.text.upper())
+
+    def identity(self) -> dict[str, object]:
+        return {"model": self.name}
+
+
+def test_while_one_row_is_waited_for_some_others_are_asked_about_and_all_are_written_in_order(
+    build: Build, tmp_path: Path
+) -> None:
+    count = 3 * BATCHES_AT_ONCE
+    stage: Any = InFiles(count)
+    stage._rows = [
+        Word(key=f"{number}", text=f"word{number}", upper="", provenance=Provenance(seed=1)) for number in range(count)
+    ]
+    project: Any = SimpleNamespace(build=build, loop=ModelLoop(), state=tmp_path)
+    model, path, told = Patient(2 * BATCHES_AT_ONCE), tmp_path / "predictions.jsonl", list[int]()
+    rows = EvaluatedRows([stage], None)  # long texts: a batch has one row, about which two questions are asked
+    predict(project, EVALUATED, model, rows, path, lambda done, total: told.append(done))
+    assert model.asked_by_then == 2 * BATCHES_AT_ONCE, "rows that wait to be written are in memory"
+    written = [json.loads(line)["prediction"] for line in path.read_text().splitlines()]
+    assert written == [f"WORD{number}" for number in range(count) for _ in range(2)]
+    assert told == list(range(1, count + 1))
+
+
 def test_an_invalid_answer_is_a_prediction_too(build: Build, tmp_path: Path) -> None:
     found, _, _ = evaluate(build, tmp_path / "predictions.jsonl")
     ids = {word.text: word.id for word in build.accepted("toy", "words")}
@@ -244,7 +289,7 @@ def test_an_invalid_answer_is_a_prediction_too(build: Build, tmp_path: Path) -> 
 
 def test_rows_of_one_id_are_asked_once(build: Build, tmp_path: Path) -> None:
     stage = build.accepted("toy", "words")
-    project: Any = SimpleNamespace(build=build, loop=SimpleNamespace(run=asyncio.run), state=tmp_path)
+    project: Any = SimpleNamespace(build=build, loop=ModelLoop(), state=tmp_path)
     model, path = Counting(), tmp_path / "predictions.jsonl"
     predict(project, EVALUATED, model, EvaluatedRows([stage, stage], None), path, lambda done, total: None)
     assert len(path.read_text().splitlines()) == len(model.asked) == 3 * 2
@@ -261,7 +306,7 @@ def test_what_a_killed_evaluation_left_is_written_over_and_what_fails_leaves_not
         assert [one.name for one in path.parent.iterdir()] == ["toy.jsonl.tmp"]
         raise KeyboardInterrupt
 
-    project: Any = SimpleNamespace(build=build, loop=SimpleNamespace(run=asyncio.run), state=tmp_path)
+    project: Any = SimpleNamespace(build=build, loop=ModelLoop(), state=tmp_path)
     rows = evaluated_rows(project, EVALUATED, None)
     with pytest.raises(KeyboardInterrupt):
         predict(project, EVALUATED, Counting(), rows, path, fails)
@@ -287,7 +332,7 @@ class Poor(Counting):
 
 def test_where_the_budget_leaves_no_answer_what_was_there_stays_with_its_tables(build: Build, tmp_path: Path) -> None:
     path, tables = tmp_path / "toy.jsonl", [tmp_path / f"toy{end}" for end in (".tables.json", ".tables.html", ".html")]
-    project: Any = SimpleNamespace(build=build, loop=SimpleNamespace(run=asyncio.run), state=tmp_path / "state")
+    project: Any = SimpleNamespace(build=build, loop=ModelLoop(), state=tmp_path / "state")
     rows = evaluated_rows(project, EVALUATED, None)
     predict(project, EVALUATED, Counting(), rows, path, lambda done, total: None)
     whole = path.read_text()
@@ -312,7 +357,7 @@ def test_a_build_without_an_evaluated_part_says_which_there_could_be(build: Buil
     only_echoes = dataclasses.replace(
         EVALUATED, evaluation=dataclasses.replace(EVALUATED.evaluation, parts=("echoes",))
     )
-    project: Any = SimpleNamespace(build=build, loop=SimpleNamespace(run=asyncio.run))
+    project: Any = SimpleNamespace(build=build, loop=ModelLoop())
     assert len(evaluated_rows(project, EVALUATED, None)) == 3
     with pytest.raises(WrongInput, match=r"toy: this build has none of the parts .*\(echoes\)"):
         evaluated_rows(project, only_echoes, None)

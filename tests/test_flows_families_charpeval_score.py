@@ -32,6 +32,7 @@ from flows.llm.likelihood import Likelihood, Options
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.model import TransportError, Usage
 from flows.llm.rules import Rules
+from flows.project.model_loop import ModelLoop
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables
 from schemas.charpeval import DISTRACTOR_TYPES, OPTION_TYPES, CharpEvalItem
 from schemas.errors import WrongInput
@@ -194,7 +195,7 @@ def project(place: Path) -> Any:
     return SimpleNamespace(
         build=build,
         models=models,
-        loop=SimpleNamespace(run=asyncio.run),
+        loop=ModelLoop(),
         family=lambda name: build.families[name].family,
         out=place / "out",
         state=place / "state",

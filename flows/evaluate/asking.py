@@ -20,7 +20,8 @@ from flows.evaluate.predictions import NothingAnswered, predict, weigh
 from flows.evaluate.records import Written, beside, dialogue_context, rows_in, write_dialogues
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows
 from flows.evaluate.score import Counted, counted_before, tell_left
-from flows.evaluate.signature import Signature, signature_of
+from flows.evaluate.scores_file import Spent
+from flows.evaluate.signature import Signature, asked_as, signature_of
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
@@ -31,6 +32,7 @@ from flows.project.locks import building, one_evaluation
 from flows.project.project import Project
 from flows.run.terminal import Terminal
 from schemas.base import counted
+from schemas.manifest import UsageOfPrompt, total_usage
 
 
 class Asked(NamedTuple):
@@ -92,8 +94,7 @@ def ask_about_rows(
     signature = None
     if not isinstance(stopped, NothingAnswered):
         asked = write_note(project, family, model, rows, path)
-        name, window = named(project, model, weighs)
-        signature = signature_of(project, family, name, window, asked, datetime.date.today())
+        signature = signature_of(project, family, asked_as(project, model, weighs), asked, datetime.date.today())
     messages = [
         f"{len(rows):,} of {counted(rows.built, 'row')} asked about",
         f"{path}: {calls_in_words(usage)}, money: {money(usage)}",
@@ -110,14 +111,6 @@ def waits_of(project: Project, model: str) -> Callable[[], Sequence[float]]:
     endpoint = project.models.endpoint(settings)
     before = len(endpoint.waits)
     return lambda: endpoint.waits[before:]
-
-
-def named(project: Project, model: str, weighs: LikelihoodModel | None) -> tuple[str, int | None]:
-    """Return the name by which a model is asked for, and the window that the configuration gives it."""
-    if weighs is not None:
-        return weighs.name, None
-    settings = project.config.model_for(model)
-    return getattr(settings, "name", settings.provider), getattr(settings, "window", None)
 
 
 def _write_predictions(
@@ -157,8 +150,9 @@ class Held(NamedTuple):
     rated: int
     dropped: Path
     usage: Usage
-    seconds: float
-    waits: Sequence[float]
+    """Of this evaluation alone."""
+    spent: Spent
+    """On these dialogues and ratings, also by evaluations before."""
     messages: Sequence[str]
     stopped: BudgetSpent | None
     """Set if the money ran out: the dialogues are those paid for before."""
@@ -195,9 +189,16 @@ def hold_dialogues(console: Console, project: Project, family: Family, model: st
     seconds = time.monotonic() - begun
     messages = [*_written_in_words(family, build, context, written), *map(escape, notes)]
     seeds = {seed.key: seed.id for part in family.evaluation.parts for seed in context.records(part)}
-    name, window = named(project, model, None)
-    signature = signature_of(project, family, name, window, seeds, datetime.date.today())
-    return Held(context, stem, rated, written[-1].path, asked, seconds, waits(), messages, stopped, signature)
+    signature = signature_of(project, family, asked_as(project, model, None), seeds, datetime.date.today())
+    took = Spent.of(_used(family, build), seconds, waits())
+    return Held(context, stem, rated, written[-1].path, asked, took, messages, stopped, signature)
+
+
+def _used(family: Family, build: Build) -> UsageOfPrompt:
+    """Return what dialogues and ratings took, whenever they were asked for."""
+    stages = [ref for name in family.evaluation.held.parts for ref in build.stages(family, family.part(name))]
+    manifests = filter(None, map(build.manifest, stages))
+    return total_usage(usage for manifest in manifests for usage in manifest.usage.values())
 
 
 def _written_in_words(

@@ -2,7 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping
+from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ from flows.construct.engine import Family
 from flows.construct.evaluation import Choice, Request
 from flows.evaluate.rows import EvaluatedRows, Rows
 from flows.llm.likelihood import SCORES, Likelihood, LikelihoodModel, Options, TooLong
+from flows.llm.local import LocalModel
 from flows.llm.model import CUT_OFF, REFUSED, TOO_LONG, BudgetSpent, InvalidAnswer, Model, NoAnswer, Prompt, Usage
 from flows.project.evaluated import ENDING, settings_now
 from flows.project.locks import one_evaluation
@@ -23,6 +27,13 @@ EVALUATED = "evaluated"
 """The role of the model that is asked."""
 WEIGHED_AT_ONCE = 16
 """Rows whose options are weighed together; prompts that begin alike are then read one after the other."""
+
+
+BATCHES_AT_ONCE = 8
+"""Batches of rows that are asked about together: while the first is waited for, a server is not idle."""
+
+Predicted = list[Prediction | BudgetSpent]
+"""Predictions on rows, with `BudgetSpent` in place of any that was not paid for."""
 
 
 class NothingAnswered(BudgetSpent):
@@ -52,12 +63,12 @@ def predict(
     asking = _Asking(model, prompts, usage)
     settings = settings_now(project, family)
 
-    def ask(batch: list[Any]) -> Iterable[Prediction | BudgetSpent]:
+    def ask(batch: list[Any]) -> Future[Predicted]:
         requests = [(row, request) for row in batch for request in family.evaluation.requests(row, settings)]
-        return project.loop.run(asking.all(requests))
+        return project.loop.submit(asking.all(requests))
 
     with one_evaluation(project.state, path):
-        _write(rows, rows.batches(), path, progress, ask)
+        _write(rows, rows.batches(), path, progress, ask, BATCHES_AT_ONCE)
     return usage
 
 
@@ -76,12 +87,13 @@ def weigh(
     settings = settings_now(project, family)
     usage = Usage() if usage is None else usage
 
-    def ask(batch: list[Any]) -> Iterable[Prediction | BudgetSpent]:
+    def ask(batch: list[Any]) -> Future[Predicted]:
         asked = [(row, choice) for row in batch for choice in choices(row, settings)]
-        return project.loop.run(_weigh(model, asked, usage))
+        return project.loop.submit(_weigh(model, asked, usage))
 
+    at_once = 1 if isinstance(model, LocalModel) else BATCHES_AT_ONCE
     with one_evaluation(project.state, path):
-        _write(rows, rows.batches(WEIGHED_AT_ONCE), path, progress, ask)
+        _write(rows, rows.batches(WEIGHED_AT_ONCE), path, progress, ask, at_once)
     return usage
 
 
@@ -90,21 +102,19 @@ def _write(
     batches: Iterable[list[Any]],
     path: Path,
     progress: Callable[[int, int], None],
-    ask: Callable[[list[Any]], Iterable[Prediction | BudgetSpent]],
+    ask: Callable[[list[Any]], Future[Predicted]],
+    at_once: int,
 ) -> None:
     """Write the predictions on each row, once for each id, to a file that appears when it is complete.
 
-    The first batch that the budget stops is the last: its predictions are written, then `BudgetSpent` is raised.
-    If there are no predictions at all, nothing is written and `NothingAnswered` is raised.
+    After the first batch that the budget stops, those that were begun are written, then `BudgetSpent` is raised. If
+    there are no predictions at all, nothing is written and `NothingAnswered` is raised.
     """
     done, is_answered = 0, False
-    asked: set[str] = set()
     stopped: BudgetSpent | None = None
-    with whole_file(path) as out:
-        for batch in batches:
-            new = [row for row in {row.id: row for row in batch}.values() if row.id not in asked]
-            asked.update(row.id for row in new)
-            for prediction in ask(new):
+    with whole_file(path) as out, closing(_in_order(batches, ask, at_once)) as answered:
+        for rows_done, predictions in answered:
+            for prediction in predictions:
                 if isinstance(prediction, BudgetSpent):
                     stopped = stopped or prediction
                     continue
@@ -113,15 +123,41 @@ def _write(
                 )
                 out.write(json.dumps(written, ensure_ascii=False) + "\n")
                 is_answered = True
-            if stopped is not None:
-                break
-            done += len(batch)
-            progress(done, len(rows))
+            if stopped is None:
+                done += rows_done
+                progress(done, len(rows))
         if stopped is not None and not is_answered:
             raise NothingAnswered(str(stopped)) from stopped
         remove_tables(path.with_suffix(""))
     if stopped is not None:
         raise stopped
+
+
+def _in_order(
+    batches: Iterable[list[Any]], ask: Callable[[list[Any]], Future[Predicted]], at_once: int
+) -> Generator[tuple[int, Predicted]]:
+    """Yield the number of rows in each batch, and the predictions on those whose ids are new, in the batches' order.
+
+    So many batches are asked about `at_once`. After one that the budget stops, no other is begun.
+    """
+    asked: set[str] = set()
+    begun: deque[tuple[int, Future[Predicted]]] = deque()
+    try:
+        for batch in batches:
+            new = [row for row in {row.id: row for row in batch}.values() if row.id not in asked]
+            asked.update(row.id for row in new)
+            begun.append((len(batch), ask(new)))
+            if len(begun) == at_once:
+                rows, predictions = begun[0][0], begun[0][1].result()
+                begun.popleft()
+                yield rows, predictions
+                if any(isinstance(prediction, BudgetSpent) for prediction in predictions):
+                    break
+        for rows, future in begun:
+            yield rows, future.result()
+    finally:  # after an interruption nothing more is asked
+        for _, future in begun:
+            future.cancel()
 
 
 def remove_tables(stem: Path) -> None:
@@ -138,8 +174,8 @@ class _Asking:
         self._prompts = {name: replace(prompt, may_be_cut=True) for name, prompt in prompts.items()}
         self._usage = usage
 
-    async def all(self, requests: list[tuple[Record, Request]]) -> list[Prediction | BudgetSpent]:
-        """Return the predictions in the requests' order, with `BudgetSpent` in place of any that was not paid for."""
+    async def all(self, requests: list[tuple[Record, Request]]) -> Predicted:
+        """Return the predictions in the requests' order."""
         return await asyncio.gather(*(self._predict(row, request) for row, request in requests))
 
     async def _predict(self, row: Record, request: Request) -> Prediction | BudgetSpent:
@@ -169,16 +205,14 @@ class _Asking:
         )
 
 
-async def _weigh(
-    model: LikelihoodModel, asked: list[tuple[Record, Choice]], usage: Usage
-) -> list[Prediction | BudgetSpent]:
+async def _weigh(model: LikelihoodModel, asked: list[tuple[Record, Choice]], usage: Usage) -> Predicted:
     options = [Options(choice.prompt, tuple(choice.options.values())) for _, choice in asked]
     weighed: list[tuple[Likelihood, ...] | BudgetSpent | TooLong]
     try:
         weighed = [*await model.likelihoods(options, usage=usage)]
     except (BudgetSpent, TooLong):  # answers paid for by then are cached, and cost nothing again
         weighed = [await _weighed_alone(model, row_options, usage) for row_options in options]
-    predictions: list[Prediction | BudgetSpent] = []
+    predictions: Predicted = []
     for (row, choice), likelihoods in zip(asked, weighed, strict=True):
         if isinstance(likelihoods, BudgetSpent):
             predictions.append(likelihoods)

@@ -81,6 +81,8 @@ class Shown:
     spent: Spent | None = None
     earlier: Sequence[EarlierLine] = ()
     """Of models that were evaluated before."""
+    partial: bool = False
+    """The budget was spent before all was answered."""
 
     @cached_property
     def measured(self) -> Mapping[str, Measured]:
@@ -274,7 +276,10 @@ def show_tables(
         if shown.signature is not None and shown.spent is not None:
             scores = scores_path(output)
             rows = tuple(figure_rows(shown.measures, shown.measured))
-            write_scores(scores, EvaluationScores(signature=shown.signature, figures=rows, spent=shown.spent))
+            found = EvaluationScores(
+                signature=shown.signature, figures=rows, spent=shown.spent, partial=shown.partial
+            )  # fmt: skip
+            write_scores(scores, found)
             files.insert(0, scores)
     write_evaluation(page, shown, [file.name for file in files])
     for message in messages:

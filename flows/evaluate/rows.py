@@ -12,8 +12,8 @@ from flows.project.project import Project
 from schemas.errors import WrongInput
 
 ROWS_AT_ONCE = 64
-"""Rows asked about at the same time; the model's own limits decide how many requests are in flight."""
-LONG_ROWS_AT_ONCE = 8
+"""Rows of a batch. Some batches are asked about together; the model's limits decide how many requests are in flight."""
+LONG_ROWS_AT_ONCE = 1
 """The same for rows with a text of up to 1.5 MB, which each question on the row repeats."""
 
 

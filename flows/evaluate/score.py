@@ -146,6 +146,7 @@ def score_predictions(
         signature,
         spent,
         earlier_of(family, signature, output),
+        partial,
     )
     show_tables(console, shown, page, output, messages)
 

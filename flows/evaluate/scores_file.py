@@ -16,7 +16,7 @@ from flows.llm.model import Usage
 from flows.scoring.intervals import Figure
 from flows.scoring.tables import Unit
 from schemas.base import Frozen
-from schemas.manifest import added
+from schemas.manifest import UsageOfPrompt, added
 from schemas.prediction import TableCell
 
 ENDING = ".scores.json"
@@ -35,7 +35,7 @@ class Spent(Frozen):
     slow_s: float | None = Field(None, description="The same, of the slowest in twenty")
 
     @classmethod
-    def of(cls, usage: Usage, seconds: float, waits: Sequence[float]) -> "Spent":
+    def of(cls, usage: Usage | UsageOfPrompt, seconds: float, waits: Sequence[float]) -> "Spent":
         """Return what an evaluation took; `waits` are how long a server took for each answer."""
         median, slow = np.percentile(waits, [50, 95]).round(3).tolist() if waits else (None, None)
         return cls(
@@ -56,6 +56,7 @@ class EvaluationScores(Frozen):
     signature: Signature
     figures: tuple[FigureRow, ...]
     spent: Spent | None = None
+    partial: bool = Field(False, description="Whether the budget was spent before all was answered")
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,16 @@ As sacreBLEU's (Post, "A Call for Clarity in Reporting BLEU Scores", 2018): shor
 
 import datetime
 import importlib.metadata
+import json
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from pydantic import Field
 
 from flows.construct.engine import Family
+from flows.llm.endpoint_settings import ANSWERED_BY
+from flows.llm.likelihood import LikelihoodModel
+from flows.llm.local import LocalModel
 from flows.project.evaluated import dialogue_fingerprints, settings_now
 from flows.project.project import Project
 from flows.scoring.shipped import SCORER, scorer_fingerprint, shipped_scorer
@@ -17,6 +22,14 @@ from schemas.base import Frozen, content_hash
 
 SHORT = 8
 """Digits of a hash."""
+
+
+class AskedAs(NamedTuple):
+    """What a model is asked as: its name, and the settings that its answers depend on."""
+
+    name: str
+    window: int | None = None
+    parameters: Mapping[str, object] = {}
 
 
 class Signature(Frozen):
@@ -28,6 +41,7 @@ class Signature(Frozen):
     asked: str = Field(description="Of the rows, and of all that a model is asked about each: texts, shots, options")
     prompts: tuple[str, ...] = Field(description="Name, version and template, temperature, most tokens of a reply")
     window: str = Field(description="Tokens to which prompts are cut, if the configuration says so")
+    parameters: str = Field(description="The model's settings that answers depend on, but for defaults and the window")
     scorer: str = Field(description="Of what the scorer does, and of its settings")
     touchstone: str
     model: str = Field(description="The name by which it is asked for")
@@ -41,6 +55,7 @@ class Signature(Frozen):
             "rows": f"{self.rows}:{self.asked}",
             "prompts": ",".join(self.prompts) or "none",
             "window": self.window,
+            "parameters": self.parameters,
             "scorer": self.scorer,
             "touchstone": self.touchstone,
             "model": self.model,
@@ -50,14 +65,25 @@ class Signature(Frozen):
 
     def differences(self, other: "Signature") -> list[str]:
         """Return the fields by which scores with these two signatures are not comparable, in the order of the line."""
-        decide = ("dataset", "family", "asked", "prompts", "window", "scorer")
+        decide = ("dataset", "family", "asked", "prompts", "window", "parameters", "scorer")
         return [name for name in decide if getattr(self, name) != getattr(other, name)]
 
 
+def asked_as(project: Project, model: str, weighs: LikelihoodModel | None) -> AskedAs:
+    """Return what the model called `model` is asked as, by the configuration; or `weighs` if it weighs options."""
+    settings = weighs.settings if isinstance(weighs, LocalModel) else project.config.model_for(model)
+    name = getattr(settings, "name", settings.provider) if weighs is None else weighs.name
+    changed = settings.model_dump(mode="json", include={*ANSWERED_BY, "dtype"}, exclude_defaults=True)
+    window = changed.pop("window", None)
+    if "tokenizer" in changed:  # which may be a folder of this machine
+        changed["tokenizer"] = _short(changed["tokenizer"])
+    return AskedAs(name, window, changed)
+
+
 def signature_of(
-    project: Project, family: Family, model: str, window: int | None, asked: Mapping[str, str], today: datetime.date
+    project: Project, family: Family, model: AskedAs, asked: Mapping[str, str], today: datetime.date
 ) -> Signature:
-    """Return the signature of the scores of a model, which is given by the name that it is asked for.
+    """Return the signature of the scores of a model.
 
     `asked` has the rows that were asked about, each with a fingerprint of what was asked; or the dialogues' seeds.
     """
@@ -75,10 +101,15 @@ def signature_of(
         rows=len(asked),
         asked=_short(sorted(asked.items())),
         prompts=tuple(shown),
-        window="none" if window is None else str(window),
+        window="none" if model.window is None else str(model.window),
+        parameters=",".join(
+            f"{name}={json.dumps(value, sort_keys=True, separators=(',', ':'))}"
+            for name, value in sorted(model.parameters.items())
+        )
+        or "none",
         scorer=_short(scorer_fingerprint(source), scored_by),
         touchstone=importlib.metadata.version("touchstone"),
-        model=model,
+        model=model.name,
         date=today,
     )
 

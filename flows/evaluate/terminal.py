@@ -118,8 +118,9 @@ def _show_dialogues(
         family.evaluation.measures,
         (),
         held.signature,
-        Spent.of(held.usage, held.seconds, held.waits),
+        held.spent,
         earlier_of(family, held.signature, output),
+        held.stopped is not None,
     )
     show_tables(console, shown, output.with_suffix(".html"), output, messages)
     if held.stopped is not None:

@@ -1,6 +1,5 @@
 """Evaluates models on every family of a build; what was answered before is read, and not asked for again."""
 
-import datetime
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,13 +8,13 @@ from rich.markup import escape
 
 from data.checksum import checksum
 from flows.construct.engine import Family
-from flows.evaluate.asking import Asked, ask_about_rows, hold_dialogues, named
+from flows.evaluate.asking import Asked, ask_about_rows, hold_dialogues
 from flows.evaluate.headline import figure_rows
 from flows.evaluate.models import file_name, weighing_model
 from flows.evaluate.rows import evaluated_rows
 from flows.evaluate.score import Counted, scores_of
 from flows.evaluate.scores_file import ENDING, EvaluationScores, Spent, read_scores, write_scores
-from flows.evaluate.signature import signature_of
+from flows.evaluate.signature import asked_as, signature_of
 from flows.llm.model import BudgetSpent, Usage
 from flows.profile.results import FamilyResult, Outcome, beside_scores, of_first_way
 from flows.project.evaluated import PREDICTIONS, asked_of, note_of, read_note
@@ -43,6 +42,8 @@ def profile_families(
             console.print(f"{family.name} → {escape(model)}", soft_wrap=True)
             try:
                 stopped = _evaluate(console, project, result, model, limit)
+            except BudgetSpent as spent:
+                result.refused[model], stopped = "the budget was spent before its first rating", spent
             except (WrongInput, Failed) as error:
                 result.refused[model] = str(error)
                 console.print(f"  [yellow]not evaluated: {escape(str(error))}[/]", soft_wrap=True)
@@ -59,9 +60,8 @@ def _evaluate(
         tables = family.evaluation.held.tables(held.context)
         rows: Iterable[Any] = (row for part in family.evaluation.parts for row in held.context.records(part))
         values, way = of_first_way(tables.values, model, model)
-        spent = Spent.of(held.usage, held.seconds, held.waits)
         outcome = Outcome(
-            model, values, way, held.signature, spent, beside_scores(tables), (), held.stopped is not None
+            model, values, way, held.signature, held.spent, beside_scores(tables), (), held.stopped is not None
         )
         stopped, path = held.stopped, held.stem.with_name(f"{held.stem.name}{ENDING}")
     else:
@@ -81,7 +81,10 @@ def _evaluate(
         rows, stopped, path = asked.rows, asked.stopped, asked.path.with_suffix(ENDING)
     result.outcomes[model] = outcome
     figures = tuple(figure_rows(family.evaluation.measures, by_measure(outcome.values)))
-    write_scores(path, EvaluationScores(signature=outcome.signature, figures=figures, spent=outcome.spent))
+    write_scores(
+        path,
+        EvaluationScores(signature=outcome.signature, figures=figures, spent=outcome.spent, partial=outcome.stopped),
+    )
     if not result.sources:
         result.sources = {
             row.id: tuple((source.source, source.id) for source in row.provenance.sources) for row in rows
@@ -92,12 +95,13 @@ def _evaluate(
 def _answered_before(
     project: Project, family: Family, model: str, limit: int | None
 ) -> tuple[Asked | None, Spent | None]:
-    """Return the predictions that are there, if they are on these rows and would be asked for in the same way now.
+    """Return the predictions that are there, if they are whole, on these rows, and would be asked for like this now.
 
-    And what they took, if that was written down.
+    And what they took.
     """
     path = project.out / PREDICTIONS / f"{family.name}-{file_name(model)}.jsonl"
-    if not (path.is_file() and note_of(path).is_file()):
+    scores = read_scores(path.with_suffix(ENDING))
+    if scores is None or scores.partial or not (path.is_file() and note_of(path).is_file()):
         return None, None
     note = read_note(note_of(path))
     if note.predictions != checksum(path):
@@ -106,9 +110,10 @@ def _answered_before(
     fingerprint = asked_of(project, family)
     if {row.id: fingerprint(row) for row in rows} != note.rows:
         return None, None
-    scores = read_scores(path.with_suffix(ENDING))
-    day = scores.signature.date if scores else datetime.date.fromtimestamp(path.stat().st_mtime)
-    weighs = weighing_model(project, family, model)
-    signature = signature_of(project, family, *named(project, model, weighs), note.rows, day)
-    asked = Asked(rows, path, Counted(0, 0), Usage(), 0.0, (), (), None, signature)
-    return asked, scores.spent if scores else None
+    now = asked_as(project, model, weighing_model(project, family, model))
+    signature = signature_of(project, family, now, note.rows, scores.signature.date)
+    if signature.model != scores.signature.model or {"window", "parameters"} & {
+        *signature.differences(scores.signature)
+    }:
+        return None, None
+    return Asked(rows, path, Counted(0, 0), Usage(), 0.0, (), (), None, signature), scores.spent
