@@ -27,7 +27,8 @@ FAMILIES: Mapping[str, Any] = {
     "lveval": {"levels": ["1k", "2k"], "datasets": {"ours": OWN_TASK}},
     "charpeval": {"sources": [{"format": "jsonl", "path": str(SAMPLES / "dialogues.jsonl"), "limit": 5}]},
 }
-"""ReEval and LV-Eval read the questions on documents; CHARPEval has no rows until people have written."""
+"""LV-Eval and ReEval read the questions on documents, of which the rules swap no answer; CHARPEval has no rows until
+people have written."""
 
 
 def build(folder: Path, families: Mapping[str, Any] = FAMILIES) -> Path:

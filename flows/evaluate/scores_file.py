@@ -38,12 +38,13 @@ class Spent(Frozen):
     def of(cls, usage: Usage | UsageOfPrompt, seconds: float, waits: Sequence[float]) -> "Spent":
         """Return what an evaluation took; `waits` are how long a server took for each answer."""
         median, slow = np.percentile(waits, [50, 95]).round(3).tolist() if waits else (None, None)
+        cost = added(usage.cost_usd, usage.cached_cost_usd)
         return cls(
             calls=usage.calls + usage.cached,
             cached=usage.cached,
             input_tokens=usage.input_tokens + usage.cached_input_tokens,
             output_tokens=usage.output_tokens + usage.cached_output_tokens,
-            cost_usd=added(usage.cost_usd, usage.cached_cost_usd),
+            cost_usd=None if cost is None else round(cost, 6),
             seconds=round(seconds, 2),
             median_s=median,
             slow_s=slow,

@@ -204,7 +204,7 @@ def as_json(name: str, models: Sequence[str], results: Sequence[FamilyResult]) -
                         "way": outcome.way,
                         "signature": str(outcome.signature),
                         "partial": outcome.stopped,
-                        "spent": outcome.spent.model_dump(mode="json") if outcome.spent else None,
+                        "spent": outcome.spent.model_dump(mode="json", exclude={"cached"}) if outcome.spent else None,
                         "beside": dict(outcome.beside),
                     }
                     for outcome in result.outcomes.values()
