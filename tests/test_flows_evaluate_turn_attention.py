@@ -88,7 +88,7 @@ def test_the_drawing_has_a_cell_for_each_turn_that_can_be_looked_at() -> None:
     assert 'fill-opacity="0.625"><title>a0 at q: 0.625</title>' in view.chart
     # 640 wide without 40 on the left and 12 on the right: a column has 196; a line has 26, the third begins at 24 + 52.
     assert '<rect class="heat" x="236.0" y="76" width="195.0" height="25" fill-opacity="0.625">' in view.chart
-    assert view.rows[0] == ("s", ("1.000", "–", "–"))
+    assert view.rows[0] == ("s", ("1.000", "–", "–"), ""), "nobody said over how many it is taken"
     assert view.keyed is None
 
 

@@ -57,13 +57,16 @@ def test_items_that_all_have_right_and_items_that_none_has() -> None:
         *of_model("m", [1, 0, 1, 0, 1]), *of_model("n", [1, 0, 0, 1]), *of_model("m", [1] * 5, at="last"),
         *of_model("n", [0] * 3, at="last"),
     ])  # fmt: skip
-    same = alike(measure, Measured([*of_model("m", [1, 0, 1, 0, 1]), *of_model("n", [1, 0, 0, 1])]))
+    both = Measured([*of_model("m", [1, 0, 1, 0, 1]), *of_model("n", [1, 0, 0, 1])])
+    same = alike(measure, both, {"i1": "row of i1"})
     assert same is not None
-    assert (same.all_right, same.none_right, same.items) == (("i0",), ("i1",), 4), "n was not asked about the fifth"
-    last = alike(measure, measured)
+    assert (same.all_right, same.none_right, same.items) == (("i0",), ("row of i1",), 4), (
+        "n was not asked about the fifth"
+    )
+    last = alike(measure, measured, {})
     assert last is not None
     assert (last.at, last.items, last.all_right, last.none_right) == ("last", 3, (), ())
-    assert alike(measure, Measured(of_model("m", [1, 0]))) is None
+    assert alike(measure, Measured(of_model("m", [1, 0])), {}) is None
 
 
 def test_the_first_way_of_asking_is_compared() -> None:

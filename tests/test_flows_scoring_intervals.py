@@ -262,3 +262,37 @@ def test_values_are_kept_by_measure() -> None:
     assert [measured.of("m", "now") for measured in found.values()] == [
         Figure(1.0, None, None, 2), Figure(0.0, None, None, 2)
     ]  # fmt: skip
+
+
+def test_where_nothing_was_seen_something_may_be_there() -> None:
+    """Of 10 without a right reply, 0 to 30.8 %, as the exact binomial has it; a rating that all gave is left alone."""
+    none = [Value("m", "right", at, f"i{place}", f"i{place}", 0.0) for at in ("first", "last") for place in range(10)]
+    share = Measured(none)
+    first, change = share.of("m", "first"), share.change("m", "first", "last")
+    assert first is not None
+    assert first.high is not None
+    assert (first.value, first.low) == (0, 0)
+    high = first.high
+    assert high == pytest.approx(stats.binomtest(0, 10).proportion_ci(0.95, "exact").high, abs=1e-6)
+    assert change is not None
+    assert (change.low, change.high) == (-high, high)
+    assert not change.differs
+    every = Measured([value._replace(value=1.0) for value in none]).of("m", "last")
+    assert every is not None
+    assert (every.low, every.high) == (pytest.approx(1 - high), 1)
+    rated = Measured([value._replace(value=1.0) for value in none], shares=False).of("m", "last")
+    assert rated is not None
+    assert (rated.low, rated.high) == (1, 1)
+
+
+def test_a_change_stands_beside_the_means_of_its_own_items() -> None:
+    """An item that was asked under one condition alone changes neither the change nor the two means beside it."""
+    both = [("a", 1.0, 0.0), ("b", 0.0, 0.0), ("c", 1.0, 1.0)]
+    asked = [Value("m", "right", "1", item, item, first) for item, first, _ in both]
+    asked += [Value("m", "right", "1", f"alone {place}", f"alone {place}", 1.0) for place in range(9)]
+    asked += [Value("m", "right", "4", item, item, last) for item, _, last in both]
+    measured, change = Measured(asked), Measured(asked).change("m", "1", "4")
+    assert measured.over_both("m", "1", "4") == (pytest.approx(2 / 3, abs=1e-6), pytest.approx(1 / 3, abs=1e-6))
+    assert change is not None
+    assert change.value == pytest.approx(-1 / 3, abs=1e-6)
+    assert measured.over_both("m", "1", "8") is None

@@ -247,6 +247,11 @@ class Evaluation:
     selection: Selection | None = None
     """Which records are asked about, also by the present configuration."""
 
+    @property
+    def rated(self) -> frozenset[str]:
+        """The measures whose values are no shares."""
+        return frozenset(measure.name for measure in self.measures if measure.unit in ("rating", "count"))
+
     def shown(self, tables: Iterable[str]) -> list[str]:
         """Return the tables that a dataset card shows: those of the headline, or all if it names none of them."""
         names = list(dict.fromkeys(tables))

@@ -133,14 +133,14 @@ def number(value: float, unit: Unit, *, signed: bool = False) -> str:
 def _sentences(measure: Measure, values: Measured, group: str) -> Iterator[str]:
     """Yield what the figures of a model say."""
     first, last = values.conditions[0], values.conditions[-1]
-    begun, ended, change = values.of(group, first), values.of(group, last), values.change(group, first, last)
-    if begun is None or ended is None or change is None:
+    ends, change = values.over_both(group, first, last), values.change(group, first, last)
+    if ends is None or change is None:
         only = [(at, figure) for at in values.conditions if (figure := values.of(group, at)) is not None]
         for at, figure in only[:1]:
             yield f"{group}: {written(figure, measure.unit)} at {at}, over {counted(figure.items, 'item')}."
         return
     yield (
-        f"{group}: {number(begun.value, measure.unit)} at {first}, {number(ended.value, measure.unit)} at {last}: "
+        f"{group}: {number(ends[0], measure.unit)} at {first}, {number(ends[1], measure.unit)} at {last}: "
         f"{in_words(change, measure.unit)} ({counted(change.items, 'item')})."
     )
 

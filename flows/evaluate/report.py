@@ -87,7 +87,8 @@ class Shown:
     @cached_property
     def measured(self) -> Mapping[str, Measured]:
         """The values by measure."""
-        return by_measure(self.result.values)
+        rated = {measure.name for measure in self.measures if measure.unit in ("rating", "count")}
+        return by_measure(self.result.values, rated)
 
 
 def write_evaluation(path: Path, shown: Shown, files: Sequence[str] = ()) -> None:

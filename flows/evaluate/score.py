@@ -233,7 +233,7 @@ def counted_before(path: Path, rows: int, weighs: LikelihoodModel | None) -> Cou
     return before
 
 
-def _tell_replaced(console: Console, path: Path, before: Counted) -> None:
+def tell_replaced(console: Console, path: Path, before: Counted) -> None:
     """Print a warning if fewer predictions replaced more."""
     now = _counted(path)
     if now.rows < before.rows:
@@ -268,7 +268,7 @@ def score_answered(
     if isinstance(stopped, NothingAnswered):
         tell_left(console, path, before.predictions, "answered")
         raise project.over_budget() from stopped
-    _tell_replaced(console, path, before)
+    tell_replaced(console, path, before)
     if stopped is None:
         score()
         return

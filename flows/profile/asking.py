@@ -1,6 +1,7 @@
 """Evaluates models on every family of a build; what was answered before is read, and not asked for again."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -8,11 +9,12 @@ from rich.markup import escape
 
 from data.checksum import checksum
 from flows.construct.engine import Family
-from flows.evaluate.asking import Asked, ask_about_rows, hold_dialogues
+from flows.evaluate.asking import Asked, Held, ask_about_rows, hold_dialogues
 from flows.evaluate.headline import figure_rows
 from flows.evaluate.models import file_name, weighing_model
+from flows.evaluate.predictions import EVALUATED
 from flows.evaluate.rows import evaluated_rows
-from flows.evaluate.score import Counted, scores_of
+from flows.evaluate.score import Counted, scores_of, tell_replaced
 from flows.evaluate.scores_file import ENDING, EvaluationScores, Spent, read_scores, write_scores
 from flows.evaluate.signature import asked_as, signature_of
 from flows.llm.model import BudgetSpent, Usage
@@ -21,6 +23,9 @@ from flows.project.evaluated import PREDICTIONS, asked_of, note_of, read_note
 from flows.project.project import Project
 from flows.scoring.intervals import by_measure
 from schemas.errors import Failed, WrongInput
+
+BUILDER = "builder"
+"""The role of the model that makes rows, whose part in a dialogue is over."""
 
 
 def profile_families(
@@ -60,14 +65,17 @@ def _evaluate(
         tables = family.evaluation.held.tables(held.context)
         rows: Iterable[Any] = (row for part in family.evaluation.parts for row in held.context.records(part))
         values, way = of_first_way(tables.values, model, model)
+        path = held.stem.with_name(f"{held.stem.name}{ENDING}")
         outcome = Outcome(
-            model, values, way, held.signature, held.spent, beside_scores(tables), (), held.stopped is not None
-        )
-        stopped, path = held.stopped, held.stem.with_name(f"{held.stem.name}{ENDING}")
+            model, values, ", ".join(filter(None, [way, *_others(project, family)])), held.signature, held.spent,
+            {**beside_scores(tables), **_dropped(family, held)}, (), held.stopped is not None,
+        )  # fmt: skip
+        stopped = held.stopped
     else:
         asked, spent_so_far = _answered_before(project, family, model, limit)
         if asked is None:
             asked = ask_about_rows(console, project, family, model, weighing_model(project, family, model), limit)
+            tell_replaced(console, asked.path, asked.before)
             spent_so_far = Spent.of(asked.usage, asked.seconds, asked.waits)
         if asked.signature is None:
             result.refused[model] = "the budget was spent before its first answer"
@@ -80,7 +88,7 @@ def _evaluate(
         )  # fmt: skip
         rows, stopped, path = asked.rows, asked.stopped, asked.path.with_suffix(ENDING)
     result.outcomes[model] = outcome
-    figures = tuple(figure_rows(family.evaluation.measures, by_measure(outcome.values)))
+    figures = tuple(figure_rows(family.evaluation.measures, by_measure(outcome.values, family.evaluation.rated)))
     write_scores(
         path,
         EvaluationScores(signature=outcome.signature, figures=figures, spent=outcome.spent, partial=outcome.stopped),
@@ -90,6 +98,20 @@ def _evaluate(
             row.id: tuple((source.source, source.id) for source in row.provenance.sources) for row in rows
         }  # fmt: skip
     return stopped
+
+
+def _others(project: Project, family: Family) -> Iterator[str]:
+    """Yield who else takes part in a family's dialogues: `refuter: gpt-4o`."""
+    roles = dict.fromkeys(prompt.role for prompt in family.prompts)
+    for role in roles:
+        if role not in (BUILDER, EVALUATED):
+            yield f"{role}: {asked_as(project, role, None).name}"
+
+
+def _dropped(family: Family, held: Held) -> Mapping[str, int]:
+    """Return how many dialogues and ratings were dropped, by reason."""
+    drops = Counter(drop.reason for part in family.evaluation.held.parts for drop in held.context.dropped(part))
+    return {f"dropped: {reason}": number for reason, number in sorted(drops.items())}
 
 
 def _answered_before(

@@ -91,14 +91,15 @@ def _glances(answering: Sequence[tuple[FamilyResult, Measure, Measured]], model:
         if not asked or result.family.name in told:
             continue
         told.add(result.family.name)
-        (first, begun), (last, ended) = asked[0], asked[-1]
+        (first, _), (last, ended) = asked[0], asked[-1]
         what, unit = f"{result.family.name}: {measure.name}", " %" if measure.unit in IN_PER_CENT else ""
         change = measured.change(model, first, last) if measure.by_change else None
-        if change is None:
+        ends = measured.over_both(model, first, last)
+        if change is None or ends is None:
             yield Glance(f"{written(ended, measure.unit)}{unit}", f"at {last}", what, "")
             continue
         way = "open" if not change.differs else "holds" if change.value > 0 else "falls"
-        figures = f"{number(begun.value, measure.unit)} → {number(ended.value, measure.unit)}{unit}"
+        figures = f"{number(ends[0], measure.unit)} → {number(ends[1], measure.unit)}{unit}"
         yield Glance(figures, f"{first} → {last}: {in_words(change, measure.unit)}", what, way)
 
 
@@ -137,7 +138,16 @@ def alike_items(results: Sequence[FamilyResult]) -> list[tuple[str, Alike]]:
     found = []
     for result in results:
         first = next(result.measures, None)
-        same = alike(*first) if first is not None else None
+        if first is None:
+            continue
+        measure, measured = first
+        rows = {
+            value.item: value.row
+            for outcome in result.outcomes.values()
+            for value in outcome.values
+            if value.row and value.measure == measure.name and value.at == measured.conditions[-1]
+        }
+        same = alike(measure, measured, rows)
         if same is not None and (same.all_right or same.none_right):
             found.append((result.family.name, same))
     return found
@@ -165,15 +175,26 @@ def _share(fact: Fact, family: str, model: str) -> Figure | None:
     return fact.shares.get((family, model))
 
 
-def write_profile(folder: Path, name: str, models: Sequence[str], results: Sequence[FamilyResult]) -> tuple[Path, Path]:
-    """Write the page and the figures; return their paths."""
+def write_profile(
+    folder: Path,
+    name: str,
+    models: Sequence[str],
+    results: Sequence[FamilyResult],
+    limit: int | None = None,
+    notes: Sequence[str] = (),
+) -> tuple[Path, Path]:
+    """Write the page and the figures; return their paths. `limit` is the number of rows of each part, if set."""
     page, figures = folder / PAGE, folder / FIGURES
+    answered = questions(results, models)
     families, fact_lines = fact_rows(results, models)
     rendered = template(TEMPLATE).render(
         title=f"{name}: which model uses its context?",
         style=style(),
         models=models,
-        questions=questions(results, models),
+        questions=answered,
+        unanswered=[asks for asks in QUESTIONS.values() if asks not in {question.asks for question in answered}],
+        limit=limit,
+        notes=notes,
         side_by_side=list(side_by_side(results, models)),
         alike=alike_items(results),
         shown_items=SHOWN_ITEMS,
@@ -185,15 +206,20 @@ def write_profile(folder: Path, name: str, models: Sequence[str], results: Seque
     )
     with whole_file(page) as file:
         file.write(rendered)
-    write_whole(figures, json.dumps(as_json(name, models, results), ensure_ascii=False, indent=1).encode() + b"\n")
+    write_whole(
+        figures, json.dumps(as_json(name, models, results, limit), ensure_ascii=False, indent=1).encode() + b"\n"
+    )
     return page, figures
 
 
-def as_json(name: str, models: Sequence[str], results: Sequence[FamilyResult]) -> Mapping[str, Any]:
+def as_json(
+    name: str, models: Sequence[str], results: Sequence[FamilyResult], limit: int | None = None
+) -> Mapping[str, Any]:
     """Return all figures of a profile, each family's with its signatures and what stands beside its scores."""
     return {
         "dataset": name,
         "models": list(models),
+        "limit": limit,
         "families": [
             {
                 "family": result.family.name,

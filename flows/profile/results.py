@@ -50,7 +50,8 @@ class FamilyResult:
     @cached_property
     def measured(self) -> Mapping[str, Measured]:
         """The values of all models, by measure."""
-        return by_measure([value for outcome in self.outcomes.values() for value in outcome.values])
+        values = [value for outcome in self.outcomes.values() for value in outcome.values]
+        return by_measure(values, self.family.evaluation.rated)
 
     @property
     def measures(self) -> Iterator[tuple[Measure, Measured]]:
@@ -103,15 +104,16 @@ class Alike:
     measure: str
     at: str
     all_right: tuple[str, ...]
+    """Ids of their rows; so are those that none has right."""
     none_right: tuple[str, ...]
     items: int
     """That all models answered."""
 
 
-def alike(measure: Measure, measured: Measured) -> Alike | None:
+def alike(measure: Measure, measured: Measured, rows: Mapping[str, str]) -> Alike | None:
     """Return the items that all models have right, and those that none has, under the last condition.
 
-    None for a single model, and for ratings.
+    `rows` has the id of each item's row. None for a single model, and for ratings.
     """
     at = measured.conditions[-1]
     of_models = [measured.items(group, at) for group in measured.groups]
@@ -121,8 +123,8 @@ def alike(measure: Measure, measured: Measured) -> Alike | None:
     return Alike(
         measure.name,
         at,
-        tuple(item for item in common if all(items[item] == 1 for items in of_models)),
-        tuple(item for item in common if all(items[item] == 0 for items in of_models)),
+        tuple(rows.get(item, item) for item in common if all(items[item] == 1 for items in of_models)),
+        tuple(rows.get(item, item) for item in common if all(items[item] == 0 for items in of_models)),
         len(common),
     )
 
@@ -133,20 +135,21 @@ class Fact:
 
     source: Source
     shares: Mapping[tuple[str, str], Figure]
-    """By family and model: its first measure over the family's items that stand on it, under all conditions."""
+    """By family and model: its first measure over the family's items that stand on it, under the last condition."""
 
 
 def facts(results: Sequence[FamilyResult]) -> list[Fact]:
     """Return the sources on which items of two families or more stand, those of most families first."""
     sums: dict[Source, dict[tuple[str, str], list[float]]] = {}
     for result in results:
-        first = next((measure for measure, _ in result.measures), None)
-        if first is None:
+        if (first := next(result.measures, None)) is None:
             continue
-        rated = first.unit == "rating"
+        (measure, measured), rated = first, first[0].unit == "rating"
         for outcome in result.outcomes.values():
-            for value in outcome.values:
-                for source in result.sources.get(value.row or value.item, ()) if value.measure == first.name else ():
+            asked = [value for value in outcome.values if value.measure == measure.name]
+            for value in asked:
+                is_last = value.at == measured.conditions[-1]
+                for source in result.sources.get(value.row or value.item, ()) if is_last else ():
                     of_source = sums.setdefault(source, {})
                     of_source.setdefault((result.family.name, outcome.model), []).append(
                         (value.value - 1) / 4 if rated else value.value

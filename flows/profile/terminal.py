@@ -6,13 +6,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
+from flows.llm.rules import RulesSettings
 from flows.profile.asking import profile_families
 from flows.profile.page import questions, write_profile
 from flows.profile.results import FamilyResult
 from flows.project.console import make_console
 from flows.project.output_files import open_build
 from flows.project.release_as_build import open_release, read_release
-from flows.project.settings import default_config
+from flows.project.settings import DEFAULT, load_config
 from schemas.errors import Failed, WrongInput
 
 FOLDER = "profile"
@@ -33,7 +34,11 @@ def profile_models(
     released = read_release(build) if build is not None else None
     if build is not None and released is not None:
         to = to or Path(f"{released.name}-{released.version}-profile")
-        project = open_release(build, released, config or default_config(), to, console)
+        config = config or Path(DEFAULT)
+        load_config(config)  # what is wrong with it is told here; a build is read without it
+        project = open_release(build, released, config, to, console)
+    elif build is not None and not build.is_dir():
+        raise WrongInput(f"{build}: no such folder; name a build's, or that of a released version")
     elif config is not None:
         raise WrongInput("--config: is for a released version; a build has its own")
     else:
@@ -49,11 +54,18 @@ def profile_models(
             raise project.over_budget() from stopped
         reasons = {why for result in results for why in result.refused.values()}
         raise Failed("; ".join(sorted(reasons)) or "this build has no rows that a model can be asked about")
-    page, figures = write_profile(to or project.out / FOLDER, project.config.name, models, results)
+    rules = [model for model in models if isinstance(project.config.model_for(model), RulesSettings)]
+    notes = [f"{model} is of provider rules: no language model answered" for model in rules]
+    page, figures = write_profile(to or project.out / FOLDER, project.config.name, models, results, limit, notes)
     print_answers(console, results, models)
+    for note in notes:
+        console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
     console.print(f"\n{page}: the page\n{figures}: all figures", soft_wrap=True)
     if stopped is not None:
         raise project.over_budget() from stopped
+    silent = [model for model in models if not any(model in result.outcomes for result in results)]
+    if silent:
+        raise Failed(f"{', '.join(silent)}: not evaluated on any family; {page} says why")
 
 
 def print_answers(console: Console, results: Sequence[FamilyResult], models: Sequence[str]) -> None:

@@ -64,11 +64,12 @@ def _write(folder: Path, released: ReleaseManifest, config: Path, out: Path, fin
         _written(store, folder, name, load_family(name).part(part), configs, fingerprint)
         for (name, part), configs in by_part.items()
     ]
+    name = f"{released.name}@{released.version}"
     manifest = BuildManifest(
-        name=f"{released.name} {released.version}",
+        name=name,
         seed=released.seed,
         limit=None,
-        config={"name": released.name, "seed": released.seed, "families": released.settings.get("families", {})},
+        config={"name": name, "seed": released.seed, "families": released.settings.get("families", {})},
         versions={"python": platform.python_version()},
         models=released.models,
         prompts=released.prompts,

@@ -4,12 +4,16 @@ An interval is the percentile interval of a bootstrap over what items share (Fie
 data", 2007): items of one source are drawn together, so many items of one source are not taken for many sources. All
 means of a measure are taken over the same draws. A difference is taken over the items that both sides have: paired.
 Where they have none in common, as two subsets of different items do not, it is the difference of their two means.
+
+Where all values of a share are 0, or all are 1, every draw is alike. Its interval is then the exact binomial one over
+what is drawn (Clopper and Pearson, 1934): of 10 sources without a right reply, 0 to 30.8 %.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -56,8 +60,9 @@ class Side:
 class Measured:
     """The values of one measure."""
 
-    def __init__(self, values: Sequence[Value]) -> None:
-        """Take the values of one measure: none twice for an item, a model and a condition."""
+    def __init__(self, values: Sequence[Value], *, shares: bool = True) -> None:
+        """Take the values of one measure: none twice for an item, a model and a condition; from 0 to 1 if `shares`."""
+        self._shares = shares
         shared = {name: place for place, name in enumerate(sorted({value.shared for value in values}))}
         self._things = len(shared)
         self._of: dict[Side, dict[str, tuple[int, float]]] = {}
@@ -91,6 +96,16 @@ class Measured:
             return Figure(-turned.value, low, high, turned.items)
         return figure
 
+    def over_both(self, group: str, first: str, last: str) -> tuple[float, float] | None:
+        """Return a model's means under two conditions over the items that a change between them is taken over."""
+        ours, theirs = self.items(group, first), self.items(group, last)
+        both = sorted(ours.keys() & theirs.keys())
+        if not ours or not theirs:
+            return None
+        means = (fmean(items[item] for item in both or items) for items in (ours, theirs))
+        begun, ended = (round(mean, DIGITS) for mean in means)
+        return begun, ended
+
     def items(self, group: str, at: str) -> Mapping[str, float]:
         """Return the value of each item."""
         return {item: value for item, (_, value) in self._of.get(Side(group, at), {}).items()}
@@ -119,12 +134,14 @@ class Measured:
         figures: dict[tuple[Side | None, Side], Figure] = {}
         for pair, number in place_of.items():
             things = int(np.count_nonzero(counts[:, number]))
-            figures[pair] = _figure(means[number], drawn[:, number], things, len(columns[pair]))
+            least = 0.0 if pair[0] is None else -1.0
+            figures[pair] = self._figure(means[number], drawn[:, number], things, len(columns[pair]), least)
         for first, last in apart:
             left, right = place_of[None, first], place_of[None, last]
             things = min(int(np.count_nonzero(counts[:, number])) for number in (left, right))
             number = len(columns[None, first]) + len(columns[None, last])
-            figures[first, last] = _figure(means[right] - means[left], drawn[:, right] - drawn[:, left], things, number)
+            difference = drawn[:, right] - drawn[:, left]
+            figures[first, last] = self._figure(means[right] - means[left], difference, things, number, -1.0)
         return figures
 
     def _pairs(self) -> Iterator[tuple[Side, Side]]:
@@ -149,17 +166,21 @@ class Measured:
                 drawn[start : start + number] = (times @ sums) / (times @ counts)
         return drawn
 
-
-def _figure(value: float, drawn: Floats, things: int, items: int) -> Figure:
-    low = high = None
-    if things >= LEAST_FOR_INTERVAL:
+    def _figure(self, value: float, drawn: Floats, things: int, items: int, least: float) -> Figure:
+        """Return a figure from its value in each draw; a share is not below `least`, nor above 1."""
+        value = round(float(value), DIGITS) + 0.0
+        if things < LEAST_FOR_INTERVAL:
+            return Figure(value, None, None, items)
         low, high = (round(float(end), DIGITS) + 0.0 for end in np.nanpercentile(drawn, INTERVAL))
-    return Figure(round(float(value), DIGITS) + 0.0, low, high, items)
+        if low == high == value and self._shares and value in (-1, 0, 1):
+            unseen = 1 - (INTERVAL[0] / 100) ** (1 / things)
+            low, high = round(max(value - unseen, least), DIGITS), round(min(value + unseen, 1.0), DIGITS)
+        return Figure(value, low, high, items)
 
 
-def by_measure(values: Sequence[Value]) -> Mapping[str, Measured]:
-    """Return the values by measure."""
+def by_measure(values: Sequence[Value], rated: Collection[str] = ()) -> Mapping[str, Measured]:
+    """Return the values by measure; those of `rated` measures are no shares."""
     of_measure: dict[str, list[Value]] = {}
     for value in values:
         of_measure.setdefault(value.measure, []).append(value)
-    return {name: Measured(of_one) for name, of_one in of_measure.items()}
+    return {name: Measured(of_one, shares=name not in rated) for name, of_one in of_measure.items()}
