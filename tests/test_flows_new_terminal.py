@@ -71,6 +71,7 @@ def test_documents_give_the_families_that_read_their_questions(here: Path) -> No
     assert [*written] == ["documents", "reeval", "lveval", "refutebench"], "first what the others read"
     assert written["documents"]["sources"] == [{"format": "documents", "path": "handbook"}]
     assert written["reeval"]["sources"] == [{"part": "documents-pairs"}]
+    assert written["reeval"]["parts"] == ["category1"], "of a manual, no three other pages are on a question's matter"
     assert written["lveval"]["datasets"]["handbook"]["distractors"] == [{"part": "documents-passages"}]
     assert written["refutebench"]["sources"] == {"summarisation": [{"format": "documents", "path": "handbook"}]}
     assert "uraq: wants a model" in printed
@@ -122,6 +123,7 @@ def test_a_format_without_passages_holds_no_family_up(here: Path) -> None:
     shutil.copy(SAMPLES / "questions.jsonl", "faq.jsonl")
     new("strategy.jsonl", "faq.jsonl")
     assert [source["path"] for source in families()["reeval"]["sources"]] == ["faq.jsonl"]
+    assert "parts" not in families()["reeval"]
 
 
 def test_with_a_model_statements_are_built_and_the_model_is_named(here: Path) -> None:

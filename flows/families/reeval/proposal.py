@@ -23,6 +23,9 @@ def propose(found: Found) -> Proposal:
             "entailment": "for right: either leave this line out: a model is loaded from the Hub",
         }
     settings["sources"] = [*(source(some) for some in asked), *parts]
+    if passages and not asked:
+        settings = {"parts": ["category1"], **settings}
+        comments["parts"] = "category2 wants three other pages on a question's matter: few manuals have them"
     if passages:
         settings["passages"] = passages
     else:

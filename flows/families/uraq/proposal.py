@@ -43,7 +43,7 @@ def propose(found: Found) -> Proposal:
         settings["context_counts"] = [number for number in counts if number <= unrelated] or [1]
         comments["context_counts"] = (
             f"statements in a row: {counted(wanted, 'question')} give about {unrelated} that have nothing to do with "
-            f"one; more pairs fill the paper's, up to {CONTEXT_COUNTS[-1]:,}"
+            "one"
         )
     if opposed:
         settings["qa_sources"] = [source(some) for some in opposed]
