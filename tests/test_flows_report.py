@@ -526,9 +526,9 @@ def test_levels_are_places_on_a_scale() -> None:
 
 def test_scores_in_per_cent_have_two_decimals_and_a_mean_beside_their_curves() -> None:
     frame = pd.DataFrame({"16k": [0.16984, 0.5], "32k": [1.0, float("nan")], "all levels": [0.58492, 0.5]}, ["a", "b"])
-    view = table_view("score by dataset", frame, unit="per cent")
+    view = table_view("score by dataset", frame, unit="per cent", numbers={"a": [12, 8, 20], "b": [5, 0, 5]})
     assert view.columns == ("16k", "32k", "all levels")
-    assert view.rows == (("a", ("16.98", "100.00", "58.49")), ("b", ("50.00", "–", "50.00")))
+    assert view.rows == (("a", ("16.98", "100.00", "58.49"), "8–20"), ("b", ("50.00", "–", "50.00"), "5"))
     assert view.chart is not None
     assert view.chart.count("<circle") == 3, "the mean is no point of a curve"
     assert ">75</text>" in view.chart
@@ -541,4 +541,4 @@ def test_an_interval_stands_in_the_cell_of_what_it_is_about() -> None:
     )
     view = table_view("memory", frame, unit="rating")
     assert view.columns == ("turn 1", "Δ")
-    assert view.rows == (("one", ("5.00 (4.50 to 5.00)", "1.00")), ("other", ("4.00", "2.00")))
+    assert view.rows == (("one", ("5.00 (4.50 to 5.00)", "1.00"), ""), ("other", ("4.00", "2.00"), ""))
