@@ -175,7 +175,7 @@ def test_the_table_can_be_read_at_100_columns(tmp_path: Path) -> None:
     plain = line(collected, by="a2", done=0, left=3, changed=False, suspended=False, unchanged=0)
     console = Console(width=100, record=True)
     _print_progress(console, [collected], [empty, plain])
-    (of_person,) = [one.split() for one in console.export_text().splitlines() if re.search(r"\ba[12] +\d", one)]
+    (of_person,) = [one.split() for one in console.export_text().splitlines() if re.search(r"\ba[12] +\d+ ", one)]
     assert of_person[:4] == ["work", "a2", "0", "3"], "who has nothing to do, and did nothing, has no line"
     _print_progress(console, [collected], [empty])
     assert NAMED not in console.export_text(), "nor has a rubric with no line a table"

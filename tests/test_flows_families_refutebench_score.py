@@ -320,7 +320,7 @@ def test_ratings_have_two_decimals_and_an_axis_from_1_to_5_and_counts_are_whole(
     one = dialogue(seed("one"))
     found = scored(rated(one, {**TRANSIENT, (0, 3): 1}), [one], [seed("one")])
     views = {name: table_view(name, frame, unit=found.unit(name)) for name, frame in found.frames.items()}
-    assert views["memory"].rows == (("m / writing", ("5.00", "1.00", "4.00")),)
+    assert views["memory"].rows == (("m / writing", ("5.00", "1.00", "4.00"), ""),)
     assert views["memory"].chart is None
     assert views["statistics"].rows[0][1][:3] == ("1", "8", "1")
     chart = views["over turns: the task"].chart

@@ -22,7 +22,7 @@ from flows.evaluate.rows import EvaluatedRows, evaluated_rows
 from flows.evaluate.score import Counted, counted_before, tell_left
 from flows.evaluate.scores_file import Spent
 from flows.evaluate.signature import Signature, asked_as, signature_of
-from flows.llm.endpoint_settings import EndpointSettings
+from flows.llm.endpoint import Endpoint
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent, Usage
@@ -75,7 +75,8 @@ def ask_about_rows(
     usage, notes = Usage(), list[str]()
     project.models.tell = notes.append
     load(console, weighs)
-    begun, waits = time.monotonic(), waits_of(project, model)
+    begun = time.monotonic()
+    waits = waits_of(project.models.model(model, family) if weighs is None else weighs)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(label)
         log = LogInterval(console)
@@ -103,14 +104,12 @@ def ask_about_rows(
     return Asked(rows, path, before, usage, seconds, waits(), messages, stopped, signature)
 
 
-def waits_of(project: Project, model: str) -> Callable[[], Sequence[float]]:
-    """Return a function that gives how long the model's server took for each answer from now on."""
-    settings = project.config.model_for(model)
-    if not isinstance(settings, EndpointSettings):
+def waits_of(answers: object) -> Callable[[], Sequence[float]]:
+    """Return a function that gives how long a model's server took for each answer from now on; nothing without one."""
+    if not isinstance(answers, Endpoint):
         return tuple
-    endpoint = project.models.endpoint(settings)
-    before = len(endpoint.waits)
-    return lambda: endpoint.waits[before:]
+    before = len(answers.waits)
+    return lambda: answers.waits[before:]
 
 
 def _write_predictions(
@@ -169,7 +168,7 @@ def hold_dialogues(console: Console, project: Project, family: Family, model: st
     notes: list[str] = []
     project.models.tell = notes.append
     stem = project.out / PREDICTIONS / f"{family.name}-{file_name(model)}"
-    begun, waits = time.monotonic(), waits_of(project, model)
+    begun, waits = time.monotonic(), waits_of(project.models.model(model, family))
     with building(project.state), one_evaluation(project.state, stem):
         build = build_with(project, family, model, limit)
         asked = Usage()
