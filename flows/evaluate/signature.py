@@ -90,7 +90,9 @@ def signature_of(
     built, evaluation = project.build.families[family.name], family.evaluation
     prompts = [built.prompts[prompt.name] for prompt in evaluation.prompts]
     shown = [f"{prompt.name}:{prompt.fingerprint}:t{prompt.temperature:g}:m{prompt.max_tokens}" for prompt in prompts]
-    source = shipped_scorer(family.folder) if evaluation.scorer else (family.folder / SCORER).read_text("utf-8")
+    own = family.folder / SCORER
+    alone = own.read_text(encoding="utf-8") if own.is_file() else ""  # of a family that ships no scorer
+    source = shipped_scorer(family.folder) if evaluation.scorer else alone
     if held := dialogue_fingerprints(family, built.prompts):
         shown.append(_short(held))
     settings = settings_now(project, family)
