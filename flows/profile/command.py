@@ -41,7 +41,7 @@ def profile(
     Five questions answered with figures and intervals; the models side by side; what it cost. Predictions that are
     there already, of the same rows asked in the same way, are not asked for again, so an interrupted profile goes on.
 
-    Example: `touchstone profile out --model small --model large`
+    Example: `touchstone profile out --model default --limit 5`
     """
     from flows.profile.terminal import profile_models
 
