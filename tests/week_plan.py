@@ -110,7 +110,7 @@ class Does(NamedTuple):
 
 
 RIGHT, WRONG, YES, NO, ACCEPT = "right", "wrong", "yes", "no", "accept"
-GOOD = (YES, YES, YES, YES)
+GOOD = (YES, YES, YES, YES, YES)
 QUESTION = "question-to-engineer"
 WRITING_EXAMPLES: Mapping[str, Sequence[str]] = {
     "The Tokyo Tower is painted in white and orange.": (RIGHT, RIGHT, WRONG, RIGHT, WRONG),
@@ -119,17 +119,17 @@ WRITING_EXAMPLES: Mapping[str, Sequence[str]] = {
 }
 CHECKING_EXAMPLES: Mapping[str, Sequence[str]] = {
     "The Rhine flows through Madrid.": GOOD,
-    "The Rhine flows through Basel.": (YES, NO, YES, NO),
+    "The Rhine flows through Basel.": (YES, NO, NO, YES, NO),
 }
-MISTAKEN, MISTAKE_ON, MISTAKE = "ann", "The Rhine flows through Basel.", (YES, NO, YES, YES)
+MISTAKEN, MISTAKE_ON, MISTAKE = "ann", "The Rhine flows through Basel.", (YES, NO, NO, YES, YES)
 """Who is wrong in the practice at first, about what, and how."""
 JUDGEMENTS: Mapping[tuple[str, str], Sequence[str]] = {
     ("ann", VOLCANOES): GOOD,
-    ("cleo", VOLCANOES): (YES, NO, YES, YES),
+    ("cleo", VOLCANOES): (YES, NO, YES, YES, YES),
     ("ann", CALCIUM): GOOD,
     ("ben", CALCIUM): GOOD,
     ("ann", FEMUR): GOOD,
-    ("ben", CIDER): (NO, YES, YES, YES),
+    ("ben", CIDER): (NO, YES, YES, YES, YES),
     ("cleo", ISLANDS): GOOD,
     ("cleo", STARS): GOOD,
 }
