@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from flows.evaluate.rows import evaluated_rows
 from flows.families.lveval.evaluation import scored as scored_row
 from flows.families.reeval.scored_reply import answers, category
@@ -40,6 +42,15 @@ def build(folder: Path, families: Mapping[str, Any] = FAMILIES) -> Path:
     remember(project)
     project.close()
     return folder / "out"
+
+
+def work_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make the folder of a build the current one, without predictions from before."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "200")
+    for file in (folder / "out" / "predictions").glob("*"):
+        file.unlink()
+    return folder
 
 
 def right_answers(out: Path, *names: str) -> dict[str, tuple[str, str]]:

@@ -17,7 +17,7 @@ from flows.project.evaluated import asked_of
 from flows.project.output_files import open_built
 from tests.builds import touchstone, write_config
 from tests.chat_server import ChatServer, Faults, Messages
-from tests.profiled import able, build, model, right_answers
+from tests.profiled import able, build, model, right_answers, work_in
 from tests.test_flows_cli import Outcome
 
 URAQ = {"uraq": {"statements": 40, "context_counts": [1, 5]}}
@@ -34,11 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, tupl
 
 @pytest.fixture
 def folder(made: tuple[Path, dict[str, tuple[str, str]]], monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(made[0])
-    monkeypatch.setenv("COLUMNS", "200")
-    for file in (made[0] / "out" / "predictions").glob("*"):
-        file.unlink()
-    return made[0]
+    return work_in(made[0], monkeypatch)
 
 
 @pytest.fixture

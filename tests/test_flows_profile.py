@@ -17,7 +17,7 @@ from flows.scoring.intervals import Measured
 from flows.scoring.scorer import Value
 from tests.builds import killed, touchstone, write_config
 from tests.chat_server import ChatServer, Faults, Messages, Reply
-from tests.profiled import FAMILIES, able, build, model, right_answers
+from tests.profiled import FAMILIES, able, build, model, right_answers, work_in
 from tests.test_flows_cli import Outcome as Ran
 
 ASKED = ("uraq", "reeval", "documents", "lveval")
@@ -79,7 +79,7 @@ def test_the_first_way_of_asking_is_compared() -> None:
 
 def result_of(family: str, measure: str, numbers: Mapping[str, Sequence[float]], source: str) -> FamilyResult:
     outcomes: dict[str, Any] = {
-        name: Outcome(name, of_model(name, values, measure), "", None, None, {}, (), False)  # type: ignore[arg-type]
+        name: Outcome(name, of_model(name, values, measure), "", None, None, {}, False)  # type: ignore[arg-type]
         for name, values in numbers.items()
     }
     sources = {f"i{place}": (("notes.md", source if place < 2 else f"{family} {place}"),) for place in range(9)}
@@ -112,11 +112,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, tupl
 @pytest.fixture
 def folder(made: tuple[Path, dict[str, tuple[str, str]]], monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder. Each test has parameters of its own, so that it is answered nothing from the cache."""
-    monkeypatch.chdir(made[0])
-    monkeypatch.setenv("COLUMNS", "200")
-    for file in (made[0] / "out" / "predictions").glob("*"):
-        file.unlink()
-    return made[0]
+    return work_in(made[0], monkeypatch)
 
 
 @pytest.fixture
@@ -309,3 +305,43 @@ def test_a_model_is_named_once(folder: Path) -> None:
     twice = Ran("profile", "out", "--model", "m", "--model", "m")
     assert twice.code == 2
     assert str(twice.error) == "--model m: stands twice; name each model once"
+
+
+@pytest.mark.slow
+def test_a_released_version_is_profiled_as_its_build_is_and_stays_as_it_is(
+    folder: Path, right: dict[str, tuple[str, str]], anew: dict[str, Any]
+) -> None:
+    licensed = {"licence": "CC-BY-4.0", "maintainer": "somebody"}
+    with ChatServer(able(right, 0.7)) as server:
+        configure(folder, {"m": model(server, **anew)}, release=licensed)
+        assert Ran("release", "--out", "out", "--allow-unreviewed").code == 0
+        version = folder / "out" / "releases" / "1.0.0"
+        before = contents(version)
+        assert Ran("profile", "out", "--model", "m").code == 0
+        asked = len(server.requests)
+        own = folder / "of-release"
+        (own / ".stages").mkdir(parents=True)
+        (own / ".stages" / "half").write_text("of a reading that was interrupted")
+        arguments = ("profile", str(version), "--config", "config.yaml", "--model", "m", "--to", str(own))
+        ran = Ran(*arguments)
+        assert ran.code == 0, ran.output
+        assert len(server.requests) == 2 * asked, "the cache is the build's own"
+        found = by_family(json.loads((own / "profile.json").read_text()))
+        of_build = by_family(figures(folder))
+        assert {name: found[name]["figures"] for name in ASKED} == {name: of_build[name]["figures"] for name in ASKED}
+        assert f"@{version.name}|" in found["documents"]["models"][0]["signature"]
+        assert Ran(*arguments).code == 0
+        assert len(server.requests) == 2 * asked
+    assert contents(version) == before
+    (folder / "other").mkdir(exist_ok=True)
+    (folder / "other" / "notes.txt").write_text("mine")
+    foreign = Ran(*arguments[:-1], str(folder / "other"))
+    assert foreign.code == 2
+    assert "holds something else" in str(foreign.error)
+    manifest = version / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"data/', '"../data/'))
+    assert "not a path in this folder" in str(Ran(*arguments).error), "nothing outside it is read"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

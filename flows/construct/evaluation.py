@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from data.publish.harness import OptionScoring, ReplyScoring
 from flows.llm.model import Prompt, Said
 from flows.scoring.scorer import Row, Scores
-from flows.scoring.tables import ScoreTables, Unit
+from flows.scoring.tables import SHARES, ScoreTables, Unit
 from schemas.base import Dropped
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction
@@ -202,6 +202,11 @@ class Measure:
     by_change: bool = True
     """Whether the change from the first condition to the last answers what it asks, and not the figure itself."""
 
+    @property
+    def is_share(self) -> bool:
+        """Whether its values are shares, which are shown in per cent."""
+        return self.unit in SHARES
+
 
 def columns(*names: str) -> Callable[[BaseModel], Row]:
     """Return a function that gives those fields of a record that are among `names`, as JSON."""
@@ -246,11 +251,6 @@ class Evaluation:
     """The settings of asking and scoring, taken from the present configuration, not from that of the build."""
     selection: Selection | None = None
     """Which records are asked about, also by the present configuration."""
-
-    @property
-    def rated(self) -> frozenset[str]:
-        """The measures whose values are no shares."""
-        return frozenset(measure.name for measure in self.measures if measure.unit in ("rating", "count"))
 
     def shown(self, tables: Iterable[str]) -> list[str]:
         """Return the tables that a dataset card shows: those of the headline, or all if it names none of them."""

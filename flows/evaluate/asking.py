@@ -3,6 +3,7 @@
 import datetime
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from flows.construct.evaluation import DialogueContext
 from flows.construct.progress import ProgressListener
 from flows.construct.stages import Build
 from flows.evaluate.dialogues import as_paid, build_with, hold
-from flows.evaluate.models import file_name
+from flows.evaluate.models import predictions_path
 from flows.evaluate.predictions import NothingAnswered, predict, weigh
 from flows.evaluate.records import Written, beside, dialogue_context, rows_in, write_dialogues
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows
@@ -27,7 +28,7 @@ from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent, Usage
 from flows.project.console import LogInterval, money
-from flows.project.evaluated import PREDICTIONS, settings_now, write_note
+from flows.project.evaluated import settings_now, write_note
 from flows.project.locks import building, one_evaluation
 from flows.project.project import Project
 from flows.run.terminal import Terminal
@@ -42,10 +43,7 @@ class Asked(NamedTuple):
     path: Path
     """Of the predictions."""
     before: Counted
-    usage: Usage
-    seconds: float
-    waits: Sequence[float]
-    """How long the model's server took for each answer that was asked for."""
+    spent: Spent
     messages: Sequence[str]
     stopped: BudgetSpent | None
     """Set if the money ran out: the predictions are those made before."""
@@ -67,7 +65,7 @@ def ask_about_rows(
     `also` is done with the rows while the progress is shown.
     """
     label = f"{family.name} → {model}"
-    path = project.out / PREDICTIONS / f"{family.name}-{file_name(model)}.jsonl"
+    path = predictions_path(project, family, model)
     rows = evaluated_rows(project, family, limit)
     before = counted_before(path, len(rows), weighs)
     if family.evaluation.ready is not None:
@@ -75,8 +73,12 @@ def ask_about_rows(
     usage, notes = Usage(), list[str]()
     project.models.tell = notes.append
     load(console, weighs)
-    begun = time.monotonic()
-    waits = waits_of(project.models.model(model, family) if weighs is None else weighs)
+    if weighs is None:
+        replies = project.models.model(model, family)
+        write, waits = partial(predict, project, family, replies), waits_of(replies)
+    else:
+        write, waits = partial(weigh, project, family, weighs), waits_of(weighs)
+    stopped, begun = None, time.monotonic()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(label)
         log = LogInterval(console)
@@ -87,8 +89,11 @@ def ask_about_rows(
                 asked = usage.calls + usage.cached
                 console.print(f"  {label}: {done:,} of {total:,} rows, {counted(asked, 'call')}")
 
-        stopped = _write_predictions(project, family, model, weighs, rows, path, show, usage)
-        seconds = time.monotonic() - begun
+        try:
+            write(rows, path, show, usage)
+        except BudgetSpent as error:
+            stopped = error
+        spent = Spent.of(usage, time.monotonic() - begun, waits())
         if also is not None:
             progress.update(task, completed=0)
             also(rows, show)
@@ -101,7 +106,7 @@ def ask_about_rows(
         f"{path}: {calls_in_words(usage)}, money: {money(usage)}",
         *map(escape, notes),
     ]
-    return Asked(rows, path, before, usage, seconds, waits(), messages, stopped, signature)
+    return Asked(rows, path, before, spent, messages, stopped, signature)
 
 
 def waits_of(answers: object) -> Callable[[], Sequence[float]]:
@@ -110,27 +115,6 @@ def waits_of(answers: object) -> Callable[[], Sequence[float]]:
         return tuple
     before = len(answers.waits)
     return lambda: answers.waits[before:]
-
-
-def _write_predictions(
-    project: Project,
-    family: Family,
-    model: str,
-    weighs: LikelihoodModel | None,
-    rows: EvaluatedRows,
-    path: Path,
-    show: Callable[[int, int], None],
-    usage: Usage,
-) -> BudgetSpent | None:
-    """Write the predictions of `weighs`, or else of the model called `model`; return the error if money ran out."""
-    try:
-        if weighs is not None:
-            weigh(project, family, weighs, rows, path, show, usage)
-        else:
-            predict(project, family, project.models.model(model, family), rows, path, show, usage)
-    except BudgetSpent as spent:
-        return spent
-    return None
 
 
 def load(console: Console, model: LikelihoodModel | None) -> None:
@@ -167,7 +151,7 @@ def hold_dialogues(console: Console, project: Project, family: Family, model: st
     stopped: BudgetSpent | None = None
     notes: list[str] = []
     project.models.tell = notes.append
-    stem = project.out / PREDICTIONS / f"{family.name}-{file_name(model)}"
+    stem = predictions_path(project, family, model).with_suffix("")
     begun, waits = time.monotonic(), waits_of(project.models.model(model, family))
     with building(project.state), one_evaluation(project.state, stem):
         build = build_with(project, family, model, limit)

@@ -37,7 +37,7 @@ def failed_values(measures: Sequence[Measure], values: Iterable[Value]) -> list[
     values = list(values)
     for measure in measures:
         of_measure = [value for value in values if value.measure == measure.name]
-        if not of_measure or measure.unit in ("rating", "count"):
+        if not of_measure or not measure.is_share:
             continue
         failed = {value.item: value for value in of_measure if value.at == of_measure[-1].at and value.value == 0}
         if failed:

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 from pydantic import Field
 
 from flows.construct.evaluation import Measure
 from flows.report.whiskers import Mark, whiskers
-from flows.scoring.intervals import Figure, Measured
-from flows.scoring.tables import Unit
+from flows.scoring.intervals import Figure, Measured, by_measure
+from flows.scoring.scorer import Value
+from flows.scoring.tables import SHARES, Unit
 from schemas.base import Frozen, counted
 
 RATED = (1.0, 5.0)
@@ -22,7 +22,6 @@ WHATS: Mapping[Unit, str] = {
     "count": "mean of {}",
 }
 """What a figure of a unit is."""
-IN_PER_CENT = ("share", "per cent")
 
 
 class FigureRow(Frozen):
@@ -60,6 +59,11 @@ class MeasureView:
     conditions: tuple[str, ...]
     lines: tuple[LineView, ...]
     sentences: tuple[str, ...]
+
+
+def measured_by(measures: Sequence[Measure], values: Sequence[Value]) -> Mapping[str, Measured]:
+    """Return the values by measure."""
+    return by_measure(values, {measure.name for measure in measures if not measure.is_share})
 
 
 def figure_rows(measures: Sequence[Measure], measured: Mapping[str, Measured]) -> Iterator[FigureRow]:
@@ -126,7 +130,7 @@ def written(figure: Figure, unit: Unit, *, signed: bool = False) -> str:
 
 def number(value: float, unit: Unit, *, signed: bool = False) -> str:
     """Return a share in per cent with a decimal, anything else with two; the minus is one."""
-    shown, digits = (round(100 * value, 1), 1) if unit in IN_PER_CENT else (round(value, 2), 2)
+    shown, digits = (round(100 * value, 1), 1) if unit in SHARES else (round(value, 2), 2)
     return f"{shown + 0.0:{'+' if signed else ''}.{digits}f}".replace("-", "−")
 
 
@@ -185,8 +189,3 @@ def _scale(unit: Unit, values: Sequence[float]) -> tuple[tuple[float, float], li
         most = max(values, default=1.0) or 1.0
         return (0.0, most), [(0.0, "0"), (most, f"{most:,.3g}")]
     return (0.0, 1.0), [(share / 4, str(25 * share)) for share in range(5)]
-
-
-def figures_json(rows: Sequence[FigureRow]) -> list[dict[str, Any]]:
-    """Return the rows for JSON."""
-    return [row.model_dump(mode="json") for row in rows]

@@ -7,6 +7,7 @@ from flows.construct.engine import Family
 from flows.evaluate.predictions import EVALUATED
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel, LocalSettings
+from flows.project.evaluated import PREDICTIONS
 from flows.project.project import Project
 from schemas.errors import WrongInput, nearest
 
@@ -48,6 +49,11 @@ def reading_model(project: Project, family: Family, name: str) -> LocalModel:
 def _can_be_loaded(name: str) -> bool:
     """True for a model outside the configuration: a folder, or a name on the Hub."""
     return "/" in name or Path(name).exists()
+
+
+def predictions_path(project: Project, family: Family, model: str) -> Path:
+    """Return the path of a model's predictions on a family's rows; other files of the evaluation are named after it."""
+    return project.out / PREDICTIONS / f"{family.name}-{file_name(model)}.jsonl"
 
 
 def file_name(model: str) -> str:

@@ -23,12 +23,12 @@ from rich.table import Table
 from data.whole_file import whole_file
 from flows.construct.evaluation import Measure
 from flows.evaluate.failures import Failure
-from flows.evaluate.headline import figure_rows, measure_views
+from flows.evaluate.headline import MeasureView, figure_rows, measure_views, measured_by
 from flows.evaluate.scores_file import EarlierLine, EvaluationScores, Spent, scores_path, write_cells, write_scores
 from flows.evaluate.signature import Signature
 from flows.report.svg import drawing, grid, grid_line, heat, stack, text
 from flows.report.template import style, template
-from flows.scoring.intervals import Measured, by_measure
+from flows.scoring.intervals import Measured
 from flows.scoring.tables import ALL_LEVELS, ScoreTables, Unit, in_words, measured
 from schemas.base import counted
 
@@ -87,8 +87,12 @@ class Shown:
     @cached_property
     def measured(self) -> Mapping[str, Measured]:
         """The values by measure."""
-        rated = {measure.name for measure in self.measures if measure.unit in ("rating", "count")}
-        return by_measure(self.result.values, rated)
+        return measured_by(self.measures, self.result.values)
+
+    @cached_property
+    def views(self) -> Sequence[MeasureView]:
+        """The measures that have values."""
+        return measure_views(self.measures, self.measured)
 
 
 def write_evaluation(path: Path, shown: Shown, files: Sequence[str] = ()) -> None:
@@ -103,7 +107,7 @@ def write_evaluation(path: Path, shown: Shown, files: Sequence[str] = ()) -> Non
     page = template(TEMPLATE).render(
         title=shown.title,
         style=style(),
-        measures=measure_views(shown.measures, shown.measured),
+        measures=shown.views,
         failures=shown.failures,
         signature=str(shown.signature) if shown.signature else "",
         earlier=shown.earlier,
@@ -288,7 +292,7 @@ def show_tables(
     for name, frame in result.frames.items():
         if name not in result.grids:
             _print_table(console, result, name, frame)
-    for view in measure_views(shown.measures, shown.measured):
+    for view in shown.views:
         console.print(f"\n[bold]{escape(view.name)}[/]: {escape(view.what)}", soft_wrap=True)
         for sentence in view.sentences:
             console.print(f"  {escape(sentence)}", soft_wrap=True)

@@ -6,7 +6,7 @@ Predictions may replace earlier ones, and an evaluation may have been stopped by
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,12 +17,12 @@ from rich.markup import escape
 from data.sources.files import json_lines
 from data.whole_file import whole_file
 from flows.construct.engine import Family
-from flows.evaluate.failures import Failure, failed_values, failures
+from flows.evaluate.failures import failed_values, failures
 from flows.evaluate.predictions import NothingAnswered
 from flows.evaluate.records import dialogue_context, given_context
 from flows.evaluate.report import Shown, show_tables
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows
-from flows.evaluate.scores_file import EarlierLine, Spent, earlier_lines, earlier_scores, scores_path
+from flows.evaluate.scores_file import EarlierLine, Spent, earlier_lines, scores_path
 from flows.evaluate.signature import Signature
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
@@ -95,8 +95,8 @@ class Scored(NamedTuple):
 
     result: ScoreTables
     notes: Sequence[str]
-    failures: Sequence[Failure]
-    """Examples of what went wrong."""
+    places: Mapping[str, int]
+    """By id, the rows' places."""
 
 
 def scores_of(project: Project, family: Family, rows: EvaluatedRows, path: Path, *, partial: bool) -> Scored:
@@ -113,9 +113,7 @@ def scores_of(project: Project, family: Family, rows: EvaluatedRows, path: Path,
     with partly(path) as left_out:
         result = evaluation.score(scored(), tally(read_predictions(path, family), predictions), partial, settings)
     result = result.joined(told_beside(predictions, [id_ for scores in left_out for id_ in scores.left_out]))
-    chosen = failed_values(evaluation.measures, result.values)
-    examples = failures(family, rows, places, read_predictions(path, family), chosen)
-    return Scored(result, [*rows.notes, *map(str, left_out), *result.notes], examples)
+    return Scored(result, [*rows.notes, *map(str, left_out), *result.notes], places)
 
 
 def score_predictions(
@@ -136,13 +134,15 @@ def score_predictions(
     page = page_of(path, output)
     with console.status(f"scoring {path}"):
         scored = scores_of(project, family, rows, path, partial=partial)
+        chosen = failed_values(family.evaluation.measures, scored.result.values)
+        examples = failures(family, rows, scored.places, read_predictions(path, family), chosen)
     result = scored.result if more is None else scored.result.joined(more)
     shown = Shown(
         f"{project.config.name}: {family.name} on {path.stem.removeprefix(f'{family.name}-')}",
         result,
         scored.notes,
         family.evaluation.measures,
-        scored.failures,
+        examples,
         signature,
         spent,
         earlier_of(family, signature, output),
@@ -156,7 +156,7 @@ def earlier_of(family: Family, signature: Signature | None, tables: Path | None)
     if signature is None or tables is None:
         return ()
     units = {measure.name: measure.unit for measure in family.evaluation.measures}
-    return list(earlier_lines(earlier_scores(scores_path(tables), family.name), signature, units))
+    return list(earlier_lines(scores_path(tables), signature, units))
 
 
 @contextmanager

@@ -56,7 +56,7 @@ class EvaluationScores(Frozen):
 
     signature: Signature
     figures: tuple[FigureRow, ...]
-    spent: Spent | None = None
+    spent: Spent
     partial: bool = Field(False, description="Whether the budget was spent before all was answered")
 
 
@@ -82,12 +82,6 @@ def write_scores(path: Path, scores: EvaluationScores) -> None:
     write_whole(path, scores.model_dump_json(indent=1).encode() + b"\n")
 
 
-def earlier_scores(path: Path, family: str) -> list[EvaluationScores]:
-    """Return what the other evaluations of a family found whose files lie beside `path`; damaged files are left out."""
-    others = (read_scores(other) for other in sorted(path.parent.glob(f"{family}-*{ENDING}")) if other != path)
-    return [scores for scores in others if scores is not None and scores.signature.family == family]
-
-
 def read_scores(path: Path) -> EvaluationScores | None:
     """Return the figures in a file; None if there are none, or they are damaged."""
     try:
@@ -96,12 +90,16 @@ def read_scores(path: Path) -> EvaluationScores | None:
         return None
 
 
-def earlier_lines(
-    earlier: Sequence[EvaluationScores], signature: Signature | None, units: Mapping[str, Unit]
-) -> Iterator[EarlierLine]:
-    """Yield the figures of other evaluations, and by what they are not comparable with those of this signature."""
-    for scores in earlier:
-        differs = signature.differences(scores.signature) if signature is not None else []
+def earlier_lines(path: Path, signature: Signature, units: Mapping[str, Unit]) -> Iterator[EarlierLine]:
+    """Yield the figures of other evaluations of a family, whose files lie beside `path`; damaged files are left out.
+
+    With them, by what they are not comparable with those of this signature.
+    """
+    for other in sorted(path.parent.glob(f"{signature.family}-*{ENDING}")):
+        scores = read_scores(other) if other != path else None
+        if scores is None or scores.signature.family != signature.family:
+            continue
+        differs = signature.differences(scores.signature)
         for measure, unit in units.items():
             rows = [row for row in scores.figures if row.measure == measure and row.against is None]
             for model in dict.fromkeys(row.model for row in rows):

@@ -16,7 +16,6 @@ from flows.evaluate.predictions import weigh
 from flows.evaluate.report import Shown, show_tables
 from flows.evaluate.rows import EvaluatedRows, GivenRows
 from flows.evaluate.score import counted_before, earlier_of, score_answered, score_predictions
-from flows.evaluate.scores_file import Spent
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
@@ -83,7 +82,7 @@ def _show_rows(
         score_predictions(
             console, project, family, asked.rows, asked.path, output,
             partial=partial, more=attention_tables, signature=asked.signature,
-            spent=Spent.of(asked.usage, asked.seconds, asked.waits), messages=asked.messages,
+            spent=asked.spent, messages=asked.messages,
         )  # fmt: skip
 
     score_answered(console, project, asked.path, asked.before, asked.stopped, score)

@@ -10,18 +10,17 @@ from rich.markup import escape
 from data.checksum import checksum
 from flows.construct.engine import Family
 from flows.evaluate.asking import Asked, Held, ask_about_rows, hold_dialogues
-from flows.evaluate.headline import figure_rows
-from flows.evaluate.models import file_name, weighing_model
+from flows.evaluate.headline import figure_rows, measured_by
+from flows.evaluate.models import predictions_path, weighing_model
 from flows.evaluate.predictions import EVALUATED
 from flows.evaluate.rows import evaluated_rows
 from flows.evaluate.score import Counted, scores_of, tell_replaced
-from flows.evaluate.scores_file import ENDING, EvaluationScores, Spent, read_scores, write_scores
+from flows.evaluate.scores_file import ENDING, EvaluationScores, read_scores, write_scores
 from flows.evaluate.signature import asked_as, signature_of
-from flows.llm.model import BudgetSpent, Usage
+from flows.llm.model import BudgetSpent
 from flows.profile.results import FamilyResult, Outcome, beside_scores, of_first_way
-from flows.project.evaluated import PREDICTIONS, asked_of, note_of, read_note
+from flows.project.evaluated import asked_of, note_of, read_note
 from flows.project.project import Project
-from flows.scoring.intervals import by_measure
 from schemas.errors import Failed, WrongInput
 
 BUILDER = "builder"
@@ -68,27 +67,25 @@ def _evaluate(
         path = held.stem.with_name(f"{held.stem.name}{ENDING}")
         outcome = Outcome(
             model, values, ", ".join(filter(None, [way, *_others(project, family)])), held.signature, held.spent,
-            {**beside_scores(tables), **_dropped(family, held)}, (), held.stopped is not None,
+            {**beside_scores(tables), **_dropped(family, held)}, held.stopped is not None,
         )  # fmt: skip
         stopped = held.stopped
     else:
-        asked, spent_so_far = _answered_before(project, family, model, limit)
+        asked = _answered_before(project, family, model, limit)
         if asked is None:
             asked = ask_about_rows(console, project, family, model, weighing_model(project, family, model), limit)
             tell_replaced(console, asked.path, asked.before)
-            spent_so_far = Spent.of(asked.usage, asked.seconds, asked.waits)
         if asked.signature is None:
             result.refused[model] = "the budget was spent before its first answer"
             return asked.stopped
         scored = scores_of(project, family, asked.rows, asked.path, partial=asked.stopped is not None)
         values, way = of_first_way(scored.result.values, asked.signature.model, model)
         outcome = Outcome(
-            model, values, way, asked.signature, spent_so_far, beside_scores(scored.result),
-            scored.failures, asked.stopped is not None,
+            model, values, way, asked.signature, asked.spent, beside_scores(scored.result), asked.stopped is not None
         )  # fmt: skip
         rows, stopped, path = asked.rows, asked.stopped, asked.path.with_suffix(ENDING)
     result.outcomes[model] = outcome
-    figures = tuple(figure_rows(family.evaluation.measures, by_measure(outcome.values, family.evaluation.rated)))
+    figures = tuple(figure_rows(family.evaluation.measures, measured_by(family.evaluation.measures, outcome.values)))
     write_scores(
         path,
         EvaluationScores(signature=outcome.signature, figures=figures, spent=outcome.spent, partial=outcome.stopped),
@@ -114,28 +111,23 @@ def _dropped(family: Family, held: Held) -> Mapping[str, int]:
     return {f"dropped: {reason}": number for reason, number in sorted(drops.items())}
 
 
-def _answered_before(
-    project: Project, family: Family, model: str, limit: int | None
-) -> tuple[Asked | None, Spent | None]:
-    """Return the predictions that are there, if they are whole, on these rows, and would be asked for like this now.
-
-    And what they took.
-    """
-    path = project.out / PREDICTIONS / f"{family.name}-{file_name(model)}.jsonl"
+def _answered_before(project: Project, family: Family, model: str, limit: int | None) -> Asked | None:
+    """Return the predictions that are there, if they are whole, on these rows, and would be asked for like this now."""
+    path = predictions_path(project, family, model)
     scores = read_scores(path.with_suffix(ENDING))
     if scores is None or scores.partial or not (path.is_file() and note_of(path).is_file()):
-        return None, None
+        return None
     note = read_note(note_of(path))
     if note.predictions != checksum(path):
-        return None, None
+        return None
     rows = evaluated_rows(project, family, limit)
     fingerprint = asked_of(project, family)
     if {row.id: fingerprint(row) for row in rows} != note.rows:
-        return None, None
+        return None
     now = asked_as(project, model, weighing_model(project, family, model))
     signature = signature_of(project, family, now, note.rows, scores.signature.date)
     if signature.model != scores.signature.model or {"window", "parameters"} & {
         *signature.differences(scores.signature)
     }:
-        return None, None
-    return Asked(rows, path, Counted(0, 0), Usage(), 0.0, (), (), None, signature), scores.spent
+        return None
+    return Asked(rows, path, Counted(0, 0), scores.spent, (), None, signature)

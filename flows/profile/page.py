@@ -9,7 +9,7 @@ from typing import Any
 
 from data.whole_file import whole_file, write_whole
 from flows.construct.evaluation import Measure, Question
-from flows.evaluate.headline import IN_PER_CENT, MeasureView, figure_rows, in_words, measure_view, number, written
+from flows.evaluate.headline import MeasureView, figure_rows, in_words, measure_view, number, written
 from flows.profile.questions import QUESTIONS
 from flows.profile.results import Alike, Fact, FamilyResult, alike, facts, ranks
 from flows.report.template import style, template
@@ -92,7 +92,7 @@ def _glances(answering: Sequence[tuple[FamilyResult, Measure, Measured]], model:
             continue
         told.add(result.family.name)
         (first, _), (last, ended) = asked[0], asked[-1]
-        what, unit = f"{result.family.name}: {measure.name}", " %" if measure.unit in IN_PER_CENT else ""
+        what, unit = f"{result.family.name}: {measure.name}", " %" if measure.is_share else ""
         change = measured.change(model, first, last) if measure.by_change else None
         ends = measured.over_both(model, first, last)
         if change is None or ends is None:
@@ -180,12 +180,12 @@ def write_profile(
     name: str,
     models: Sequence[str],
     results: Sequence[FamilyResult],
-    limit: int | None = None,
+    answered: Sequence[QuestionView],
+    limit: int | None,
     notes: Sequence[str] = (),
 ) -> tuple[Path, Path]:
     """Write the page and the figures; return their paths. `limit` is the number of rows of each part, if set."""
     page, figures = folder / PAGE, folder / FIGURES
-    answered = questions(results, models)
     families, fact_lines = fact_rows(results, models)
     rendered = template(TEMPLATE).render(
         title=f"{name}: which model uses its context?",
@@ -212,9 +212,7 @@ def write_profile(
     return page, figures
 
 
-def as_json(
-    name: str, models: Sequence[str], results: Sequence[FamilyResult], limit: int | None = None
-) -> Mapping[str, Any]:
+def as_json(name: str, models: Sequence[str], results: Sequence[FamilyResult], limit: int | None) -> Mapping[str, Any]:
     """Return all figures of a profile, each family's with its signatures and what stands beside its scores."""
     return {
         "dataset": name,
@@ -230,7 +228,7 @@ def as_json(
                         "way": outcome.way,
                         "signature": str(outcome.signature),
                         "partial": outcome.stopped,
-                        "spent": outcome.spent.model_dump(mode="json", exclude={"cached"}) if outcome.spent else None,
+                        "spent": outcome.spent.model_dump(mode="json", exclude={"cached"}),
                         "beside": dict(outcome.beside),
                     }
                     for outcome in result.outcomes.values()

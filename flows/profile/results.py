@@ -7,10 +7,10 @@ from functools import cached_property
 
 from flows.construct.engine import Family
 from flows.construct.evaluation import Measure
-from flows.evaluate.failures import Failure
+from flows.evaluate.headline import measured_by
 from flows.evaluate.scores_file import Spent
 from flows.evaluate.signature import Signature
-from flows.scoring.intervals import Figure, Measured, by_measure
+from flows.scoring.intervals import Figure, Measured
 from flows.scoring.scorer import Value
 from flows.scoring.tables import BESIDE, ScoreTables
 
@@ -28,11 +28,9 @@ class Outcome:
     way: str
     """Prompting and shots, if there are several: the first of the configuration."""
     signature: Signature
-    spent: Spent | None
-    """None if its predictions were there and what they took is not known."""
+    spent: Spent
     beside: Mapping[str, int]
     """What stands beside the scores -> number of replies: failures, empty ones, those that were cut off."""
-    failures: Sequence[Failure]
     stopped: bool
     """The money ran out: the scores are of what was answered before."""
 
@@ -51,7 +49,7 @@ class FamilyResult:
     def measured(self) -> Mapping[str, Measured]:
         """The values of all models, by measure."""
         values = [value for outcome in self.outcomes.values() for value in outcome.values]
-        return by_measure(values, self.family.evaluation.rated)
+        return measured_by(self.family.evaluation.measures, values)
 
     @property
     def measures(self) -> Iterator[tuple[Measure, Measured]]:
@@ -117,7 +115,7 @@ def alike(measure: Measure, measured: Measured, rows: Mapping[str, str]) -> Alik
     """
     at = measured.conditions[-1]
     of_models = [measured.items(group, at) for group in measured.groups]
-    if len(of_models) < 2 or measure.unit == "rating":
+    if len(of_models) < 2 or not measure.is_share:
         return None
     common = sorted(set.intersection(*(set(items) for items in of_models)))
     return Alike(
@@ -146,10 +144,9 @@ def facts(results: Sequence[FamilyResult]) -> list[Fact]:
             continue
         (measure, measured), rated = first, first[0].unit == "rating"
         for outcome in result.outcomes.values():
-            asked = [value for value in outcome.values if value.measure == measure.name]
-            for value in asked:
-                is_last = value.at == measured.conditions[-1]
-                for source in result.sources.get(value.row or value.item, ()) if is_last else ():
+            for value in outcome.values:
+                is_asked = (value.measure, value.at) == (measure.name, measured.conditions[-1])
+                for source in result.sources.get(value.row or value.item, ()) if is_asked else ():
                     of_source = sums.setdefault(source, {})
                     of_source.setdefault((result.family.name, outcome.model), []).append(
                         (value.value - 1) / 4 if rated else value.value

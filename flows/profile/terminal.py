@@ -6,13 +6,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
+from data.publish.folder import read_release
 from flows.llm.rules import RulesSettings
 from flows.profile.asking import profile_families
-from flows.profile.page import questions, write_profile
-from flows.profile.results import FamilyResult
+from flows.profile.page import QuestionView, questions, write_profile
 from flows.project.console import make_console
 from flows.project.output_files import open_build
-from flows.project.release_as_build import open_release, read_release
+from flows.project.release_as_build import is_release, open_release
 from flows.project.settings import DEFAULT, load_config
 from schemas.errors import Failed, WrongInput
 
@@ -31,12 +31,12 @@ def profile_models(
     console = make_console()
     if twice := sorted({model for model in models if models.count(model) > 1}):
         raise WrongInput(f"--model {twice[0]}: stands twice; name each model once")
-    released = read_release(build) if build is not None else None
-    if build is not None and released is not None:
-        to = to or Path(f"{released.name}-{released.version}-profile")
+    if build is not None and is_release(build):
+        release = read_release(build)
+        to = to or Path(f"{release.manifest.name}-{release.manifest.version}-profile")
         config = config or Path(DEFAULT)
         load_config(config)  # what is wrong with it is told here; a build is read without it
-        project = open_release(build, released, config, to, console)
+        project = open_release(release, config, to, console)
     elif build is not None and not build.is_dir():
         raise WrongInput(f"{build}: no such folder; name a build's, or that of a released version")
     elif config is not None:
@@ -56,8 +56,10 @@ def profile_models(
         raise Failed("; ".join(sorted(reasons)) or "this build has no rows that a model can be asked about")
     rules = [model for model in models if isinstance(project.config.model_for(model), RulesSettings)]
     notes = [f"{model} is of provider rules: no language model answered" for model in rules]
-    page, figures = write_profile(to or project.out / FOLDER, project.config.name, models, results, limit, notes)
-    print_answers(console, results, models)
+    answered = questions(results, models)
+    folder, name = to or project.out / FOLDER, project.config.name
+    page, figures = write_profile(folder, name, models, results, answered, limit, notes)
+    print_answers(console, answered, models)
     for note in notes:
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
     console.print(f"\n{page}: the page\n{figures}: all figures", soft_wrap=True)
@@ -68,9 +70,9 @@ def profile_models(
         raise Failed(f"{', '.join(silent)}: not evaluated on any family; {page} says why")
 
 
-def print_answers(console: Console, results: Sequence[FamilyResult], models: Sequence[str]) -> None:
+def print_answers(console: Console, answered: Sequence[QuestionView], models: Sequence[str]) -> None:
     """Print each question with each model's answer at a glance."""
-    for question in questions(results, models):
+    for question in answered:
         console.print(f"\n[bold]{question.asks}[/]", soft_wrap=True)
         for model, glances in zip(models, question.glances, strict=True):
             told = [f"{glance.figures}, {glance.says} ({glance.measure})" for glance in glances] or ["not asked"]

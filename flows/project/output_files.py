@@ -103,8 +103,13 @@ def _write_output_files(project: Project) -> BuildManifest:
         parts=tuple(parts),
     )
     project.out.mkdir(parents=True, exist_ok=True)
-    Store(str(project.out)).write(f"{project.out.resolve()}/{MANIFEST}", manifest.model_dump_json(indent=1).encode())
+    write_manifest(project.out, manifest)
     return manifest
+
+
+def write_manifest(out: Path, manifest: BuildManifest) -> None:
+    """Write the manifest of the build in `out`."""
+    Store(str(out)).write(f"{out.resolve()}/{MANIFEST}", manifest.model_dump_json(indent=1).encode())
 
 
 def read_manifest(out: Path) -> BuildManifest:
@@ -126,12 +131,15 @@ def last_manifest(out: Path) -> BuildManifest | None:
         return None
 
 
+def note_build(out: Path, config: Path, limit: int | None, store: str) -> None:
+    """Note in the output folder what it was built from."""
+    note = BuildNote(config=str(config.resolve()), limit=limit, store=_absolute(store))
+    Store(str(out)).write(f"{out.resolve()}/{NOTE}", note.model_dump_json().encode())
+
+
 def remember(project: Project) -> None:
     """Note in the output folder what it was built from, and in the current folder that this build was the last."""
-    note = BuildNote(
-        config=str(project.config_path.resolve()), limit=project.limit, store=_absolute(project.config.store)
-    )
-    Store(str(project.out)).write(f"{project.out.resolve()}/{NOTE}", note.model_dump_json().encode())
+    note_build(project.out, project.config_path, project.limit, project.config.store)
     LAST.parent.mkdir(parents=True, exist_ok=True)
     LAST.write_text(str(project.out.resolve()), encoding="utf-8")
 

@@ -1,5 +1,6 @@
 """A released version opened as a build: whatever reads a build's rows, asks models about them or scores, reads its."""
 
+import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,82 +10,76 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from data.checksum import checksum
+from data.publish.folder import Release
 from data.publish.reading import read_released
 from data.stage_files import LongTextShardWriter, ShardWriter, StageFiles
 from data.store import Store
 from flows.construct.engine import Part
 from flows.construct.files_step import FilesStep
 from flows.families import family_names, load_family
-from flows.project.output_files import MANIFEST, NOTE, BuildNote, last_manifest, open_build
+from flows.project.output_files import MANIFEST, NOTE, last_manifest, note_build, open_build, write_manifest
 from flows.project.project import Project
 from schemas.errors import Failed, WrongInput, first_problem
 from schemas.manifest import BuildManifest, PartManifest, ShardManifest, StageManifest
-from schemas.release import ReleasedConfig, ReleaseManifest
+from schemas.release import ReleasedConfig
 
 STORE = ".stages"
 SHORT = 16
 """Digits of the version's checksum that its stages are known by."""
 
 
-def read_release(folder: Path) -> ReleaseManifest | None:
-    """Return the manifest of the released version in a folder; None if there is none."""
+def is_release(folder: Path) -> bool:
+    """Return whether a folder holds a released version, whole or damaged; a build's manifest has no such field."""
     try:
-        return ReleaseManifest.model_validate_json((folder / MANIFEST).read_bytes())
-    except (OSError, ValidationError):
-        return None
+        values = json.loads((folder / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(values, dict) and "configs" in values
 
 
-def open_release(folder: Path, released: ReleaseManifest, config: Path, out: Path, console: Console) -> Project:
-    """Return the released version in `folder` as a build in `out`, with the models of a configuration.
+def open_release(release: Release, config: Path, out: Path, console: Console) -> Project:
+    """Return a released version as a build in `out`, with the models of a configuration.
 
     Its rows are written there once; the folder of the release stays as it is. Raises `Failed` for a row that is not
     such a record, and `WrongInput` for an output folder that holds something else.
     """
-    fingerprint = checksum(folder / MANIFEST)[:SHORT]
+    folder, released = release
+    version, fingerprint = f"{released.name}@{released.version}", checksum(folder / MANIFEST)[:SHORT]
     before = last_manifest(out)
     if before is None or {stage.fingerprint for part in before.parts for stage in part.stages} != {fingerprint}:
-        if before is not None or (out.is_dir() and any(out.iterdir())):
-            raise WrongInput(
-                f"{out}: holds something else than {released.name} {released.version}; name another by --to"
-            )
-        with console.status(f"reading {released.name} {released.version}"):
-            _write(folder, released, config, out, fingerprint)
-    else:
-        _note(config, out)
+        # What an interrupted reading left behind is written again.
+        if before is not None or (out.is_dir() and any(path.name not in (STORE, NOTE) for path in out.iterdir())):
+            raise WrongInput(f"{out}: holds something else than {version}; name another by --to")
+        with console.status(f"reading {version}"):
+            write_manifest(out, _written(release, version, Store(str(out / STORE)), fingerprint))
+    note_build(out, config, None, str(out / STORE))
     return open_build(out, console)
 
 
-def _write(folder: Path, released: ReleaseManifest, config: Path, out: Path, fingerprint: str) -> None:
-    store = Store(str(out / STORE))
+def _written(release: Release, version: str, store: Store, fingerprint: str) -> BuildManifest:
+    """Write the rows of a version as stages, and return the manifest of the build that they make."""
+    folder, released = release
     by_part: dict[tuple[str, str], list[ReleasedConfig]] = {}
-    for released_config in released.configs:
-        if released_config.family in family_names():
-            by_part.setdefault((released_config.family, released_config.part), []).append(released_config)
+    for config in released.configs:
+        if config.family in family_names():
+            by_part.setdefault((config.family, config.part), []).append(config)
     parts = [
-        _written(store, folder, name, load_family(name).part(part), configs, fingerprint)
+        _written_part(store, folder, name, load_family(name).part(part), configs, fingerprint)
         for (name, part), configs in by_part.items()
     ]
-    name = f"{released.name}@{released.version}"
-    manifest = BuildManifest(
-        name=name,
+    return BuildManifest(
+        name=version,
         seed=released.seed,
         limit=None,
-        config={"name": name, "seed": released.seed, "families": released.settings.get("families", {})},
+        config={"name": version, "seed": released.seed, "families": released.settings.get("families", {})},
         versions={"python": platform.python_version()},
         models=released.models,
         prompts=released.prompts,
         parts=tuple(parts),
     )
-    _note(config, out)
-    Store(str(out)).write(f"{out.resolve()}/{MANIFEST}", manifest.model_dump_json(indent=1).encode())
 
 
-def _note(config: Path, out: Path) -> None:
-    note = BuildNote(config=str(config.resolve()), limit=None, store=str((out / STORE).resolve()))
-    Store(str(out)).write(f"{out.resolve()}/{NOTE}", note.model_dump_json().encode())
-
-
-def _written(
+def _written_part(
     store: Store, folder: Path, family: str, part: Part, configs: Sequence[ReleasedConfig], fingerprint: str
 ) -> PartManifest:
     """Write the rows of a part as its last stage."""

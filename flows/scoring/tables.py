@@ -23,6 +23,8 @@ UNITS: Mapping[Unit, str] = {
     "count": "counts and lengths",
 }
 """The units in words."""
+SHARES: tuple[Unit, ...] = ("share", "per cent")
+"""The units of shares."""
 ALL_LEVELS = "all levels"
 """The column over all the others, which are points on a scale; it is not itself a point."""
 

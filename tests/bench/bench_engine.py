@@ -19,7 +19,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import aclosing, closing
+from collections.abc import Iterator
+from contextlib import aclosing, closing, contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, cast
@@ -118,6 +119,21 @@ def serve(pipe: Connection) -> None:
     asyncio.run(run())
 
 
+@contextmanager
+def served() -> Iterator[str]:
+    """Start the server's process; yield its address."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    server = context.Process(target=serve, args=(there,), daemon=True)
+    server.start()
+    try:
+        yield f"http://127.0.0.1:{here.recv()}/v1"
+    finally:
+        here.close()
+        server.terminate()
+        server.join()
+
+
 async def bare(url: str, prompt: Prompt[Question], count: int, concurrency: int) -> float:
     """Seconds for `count` requests of the SDK alone."""
     import openai
@@ -210,13 +226,8 @@ def main() -> int:
     parser.add_argument("--profile", action="store_true", help="the profile only")
     options = parser.parse_args()
 
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    server = context.Process(target=serve, args=(there,), daemon=True)
-    server.start()
-    url = f"http://127.0.0.1:{here.recv()}/v1"
     ratio = 0.0
-    with tempfile.TemporaryDirectory() as folder:
+    with served() as url, tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "question.j2").write_text(TEMPLATE, encoding="utf-8")
         prompt = Prompt("question", 1, Question, Path(folder), inputs=Evidence)
         size = sum(len(m["content"]) for m in prompt.messages(Evidence(number=0, evidence=SENTENCES)))
@@ -246,9 +257,6 @@ def main() -> int:
             if group == "idle":
                 continue
             print(f"  {group:20} {own / options.requests * 1e6:7.0f}   {own / total:5.1%}")
-    here.close()
-    server.terminate()
-    server.join()
     if not options.profile:
         reached = "reached" if ratio >= REQUIRED else "MISSED"
         print(f"ratio at {CONCURRENCIES[-1]} at once {ratio:.2f}, required {REQUIRED}: {reached}")

@@ -12,7 +12,6 @@ Then the intervals of a measure over 100,000 rows: a model under two conditions,
 import argparse
 import asyncio
 import gc
-import multiprocessing
 import random
 import statistics
 import sys
@@ -39,7 +38,7 @@ from flows.project.model_loop import ModelLoop
 from flows.scoring.intervals import Measured
 from flows.scoring.scorer import Value
 from schemas.base import Frozen
-from tests.bench.bench_engine import SENTENCES, SLEEP_S, serve
+from tests.bench.bench_engine import SENTENCES, SLEEP_S, served
 from tests.toy import FAMILY, SHOUT, run_all, shout, toy_build
 
 CONCURRENCY = 256
@@ -139,13 +138,8 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
 
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    server = context.Process(target=serve, args=(there,), daemon=True)
-    server.start()
-    url = f"http://127.0.0.1:{here.recv()}/v1"
     took: dict[str, list[float]] = {"engine": [], "evaluation": []}
-    with tempfile.TemporaryDirectory() as place:
+    with served() as url, tempfile.TemporaryDirectory() as place:
         (Path(place) / "ask.j2").write_text(TEMPLATE, encoding="utf-8")
         prompt = Prompt("ask", 1, Text, Path(place), inputs=Asked)
         family, build = family_of(prompt), build_of(Path(place) / "build", options.rows, prompt)
@@ -161,9 +155,6 @@ def main() -> int:
                         seconds = evaluation(url, Path(folder), prompt, rows, family, build)
                 if repeat:  # the first pair warms up
                     seconds_of.append(seconds)
-    here.close()
-    server.terminate()
-    server.join()
     rates = {name: options.rows / statistics.median(times) for name, times in took.items()}
     ratio = rates["evaluation"] / rates["engine"]
     pairs = ", ".join(f"{e / o:.2f}" for e, o in zip(took["engine"], took["evaluation"], strict=True))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.measures import DRAWS, INTERVAL
 from flows.construct.evaluation import DialogueContext
 from flows.families.refutebench.dialogue_tables import (
     TOKENS_TOLD,
@@ -38,6 +37,7 @@ from flows.families.refutebench.measures import (
     persistent,
 )
 from flows.families.refutebench.settings import RefuteBenchSettings
+from flows.scoring.intervals import DRAWS, INTERVAL, LEAST_FOR_INTERVAL
 from flows.scoring.scorer import Value
 from flows.scoring.tables import Layout, ScoreTables, Unit
 from schemas.base import content_hash
@@ -46,8 +46,6 @@ from schemas.refutebench import RATINGS, RefutationDialogue, Seed
 if TYPE_CHECKING:
     import pandas as pd
 
-LEAST_FOR_INTERVAL = 5
-"""The fewest seeds: resampling fewer shows little but those few, and an interval would promise too much."""
 FOLLOWING = "following the first refutation"
 BRACKETS = "in brackets, 95 % intervals"
 COLUMNS = {
