@@ -1,8 +1,9 @@
-"""Records that are made as they are read, and counted while somebody holds them."""
+"""Records that are made as they are read, and counted while somebody holds them; and the memory that work takes."""
 
+import tracemalloc
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Generic
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from flows.construct.embed import FloatMatrix
 from flows.construct.records import R
 from schemas.base import content_hash
 
+T = TypeVar("T")
 DIMENSIONS = 16
 
 
@@ -50,3 +52,19 @@ class ByHash:
             vectors[row] = np.random.default_rng(int(content_hash(text), 16)).standard_normal(DIMENSIONS)
             vectors[row] /= np.linalg.norm(vectors[row])
         return vectors
+
+
+def with_peak(work: Callable[[], T]) -> tuple[T, int]:
+    """Return what the work returns, and the bytes of memory at its peak: the least of three times.
+
+    What other threads of the process allocate meanwhile, left over from other tests, is counted, too.
+    """
+    peaks = []
+    for _ in range(3):
+        tracemalloc.start()
+        try:
+            result = work()
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    return result, min(peaks)

@@ -1,7 +1,6 @@
 """What comes later changes no row that was released: pools as they were, and draws that move no other member."""
 
 import asyncio
-import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from schemas.base import content_hash
 from schemas.errors import Failed
 from schemas.source import Statement
 from tests.builds import write_config
+from tests.passing import with_peak
 from tests.toy import run_all
 
 NAMES = [["uraq/items/people", "uraq/items/prescreen"], ["uraq/statements/manipulate"]]
@@ -115,10 +115,9 @@ def test_texts_whose_hashes_differ_in_their_last_bit_alone_are_not_equal(monkeyp
 
 def test_the_first_of_equal_records_is_found_without_their_texts_in_memory() -> None:
     count = 2_000
-    tracemalloc.start()
-    duplicates = sum(first is not None for _, first in with_first(Facts(count), lambda fact: fact.text, lambda fact: 1))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    duplicates, peak = with_peak(
+        lambda: sum(first is not None for _, first in with_first(Facts(count), lambda fact: fact.text, lambda fact: 1))
+    )
     assert duplicates == count // 2
     assert peak < 110 * count
 

@@ -2,7 +2,6 @@
 
 import sqlite3
 import sys
-import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,6 +11,7 @@ from flows.construct.rows_on_disk import RowsOnDisk
 from flows.construct.verification import VerifyContext
 from schemas.base import Provenance
 from schemas.errors import Failed
+from tests.passing import with_peak
 from tests.toy import NoEmbedder, Word
 
 
@@ -59,13 +59,9 @@ def test_rows_that_are_looked_up_are_not_in_memory() -> None:
     def words() -> Iterator[tuple[str, Word]]:
         return ((str(number), word(number, f"{number} {'x' * 2000}")) for number in range(1000))
 
-    tracemalloc.start()
-    try:
-        rows = RowsOnDisk(words())
-        assert rows["7"].text[:3] == "7 x"
-        assert tracemalloc.get_traced_memory()[1] < 2**19
-    finally:
-        tracemalloc.stop()
+    found, peak = with_peak(lambda: RowsOnDisk(words())["7"].text[:3])
+    assert found == "7 x"
+    assert peak < 2**19
 
 
 def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

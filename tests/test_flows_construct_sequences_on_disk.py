@@ -1,7 +1,6 @@
 """Sequences in a temporary file: rows by their place, and the texts that have a word."""
 
 import tempfile
-import tracemalloc
 from collections import defaultdict
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from flows.construct.sequences_on_disk import SequenceOnDisk
 from flows.construct.word_index import WordIndex
 from schemas.errors import Failed
+from tests.passing import with_peak
 
 
 @settings(deadline=None, max_examples=30)
@@ -29,13 +29,13 @@ def test_rows_on_disk_are_a_sequence(rows: list[object], data: st.DataObject) ->
 
 
 def test_rows_on_disk_are_not_in_memory() -> None:
-    tracemalloc.start()
-    try:
+    def found() -> str:
         rows = SequenceOnDisk(f"{number} {'x' * 2000}" for number in range(1000))
-        assert rows.at([7, 8])[1][:3] == "8 x"
-        assert tracemalloc.get_traced_memory()[1] < 2**18
-    finally:
-        tracemalloc.stop()
+        return rows.at([7, 8])[1][:3]
+
+    text, peak = with_peak(found)
+    assert text == "8 x"
+    assert peak < 2**18
 
 
 def test_a_sequence_without_room_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

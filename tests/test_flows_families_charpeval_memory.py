@@ -1,7 +1,6 @@
 """CHARPEval's steps and verifier look at all records without having them in memory."""
 
 import asyncio
-import tracemalloc
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
@@ -10,6 +9,7 @@ from flows.construct.verification import VerifyContext
 from flows.families.charpeval import method, verify
 from schemas.base import Provenance, SourceRef
 from schemas.charpeval import SUBSETS, Authored, CharpEvalItem, UtterancePair
+from tests.passing import with_peak
 from tests.toy import NoEmbedder
 
 T = TypeVar("T")
@@ -62,22 +62,6 @@ def _item(number: int) -> CharpEvalItem:
     )  # fmt: skip
 
 
-def _with_peak(work: Callable[[], T]) -> tuple[T, int]:
-    """Return what the work returns, and the bytes of memory at its peak: the least of three times.
-
-    What other threads of the process allocate meanwhile, left over from other tests, is counted, too.
-    """
-    peaks = []
-    for _ in range(3):
-        tracemalloc.start()
-        try:
-            result = work()
-            peaks.append(tracemalloc.get_traced_memory()[1])
-        finally:
-            tracemalloc.stop()
-    return result, min(peaks)
-
-
 def test_dialogues_that_wait_for_their_other_utterance_are_not_in_memory() -> None:
     drops: list[str] = []
     ctx: Any = SimpleNamespace(drop=lambda record, drop: drops.append(drop.related_id))
@@ -85,7 +69,7 @@ def test_dialogues_that_wait_for_their_other_utterance_are_not_in_memory() -> No
     async def join() -> list[str]:
         return [pair.id async for pair in method.join_subsets(_Many(_pair), ctx)]
 
-    joined, peak = _with_peak(lambda: asyncio.run(join()))
+    joined, peak = with_peak(lambda: asyncio.run(join()))
     assert len(joined) == len(drops) / 3 == COUNT / 2
     assert peak < COUNT * LONG / 2
 
@@ -97,13 +81,13 @@ def test_the_knowledge_of_other_dialogues_is_not_in_memory() -> None:
 
     in_rome = _authored(0).model_copy(update={"knowledge": "Rome is a city.", "response": "Rome is in Italy."})
     assert len(method.collect_facts(step(1)).about(in_rome)) == 1  # reads the tables of words
-    facts, peak = _with_peak(lambda: method.collect_facts(step(COUNT)))
+    facts, peak = with_peak(lambda: method.collect_facts(step(COUNT)))
     assert [text.split()[3] for text in facts.about(in_rome)[:3]] == ["0", "1", "10"]
     assert peak < COUNT * LONG / 2
 
 
 def test_items_are_proved_without_being_in_memory() -> None:
     ctx = VerifyContext(None, NoEmbedder(), lambda part: _Many(_authored))
-    faults, peak = _with_peak(lambda: list(verify.verify_items(_Many(_item, 2 * COUNT), ctx)))
+    faults, peak = with_peak(lambda: list(verify.verify_items(_Many(_item, 2 * COUNT), ctx)))
     assert faults == []
     assert peak < COUNT * LONG / 2

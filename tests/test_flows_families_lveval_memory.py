@@ -10,6 +10,7 @@ from flows.families.lveval.assembly import DatasetAssemblies
 from flows.families.lveval.distractor_index import DistractorIndex
 from schemas.base import SourceRef
 from schemas.lveval import PoolDocument
+from tests.passing import with_peak
 
 COUNT, LONG = 500, 4000
 
@@ -29,12 +30,7 @@ def test_documents_wait_on_disk_for_the_assembly_of_their_dataset() -> None:
         used=lambda part, kind: _documents(COUNT) if part == "documents" else (),
         settings=None, seed=1, arrival=lambda record: 0, uses={}, reviewed=lambda part: frozenset(),
     )  # fmt: skip
-    tracemalloc.start()
-    try:
-        assemblies = DatasetAssemblies.gather(step, [], [], [])
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    assemblies, peak = with_peak(lambda: DatasetAssemblies.gather(step, [], [], []))
     assert sum(1 for _ in assemblies.documents.named("hotpotwikiqa-mixup")) == COUNT
     assert peak < COUNT * LONG / 4
 

@@ -1,7 +1,5 @@
 """The passages that ReEval ranks: those that were there when a case came, in files while many cases are ranked."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ from flows.families.reeval.view import view
 from schemas.base import Provenance, Record, SourceRef, content_hash
 from schemas.reeval import Case
 from schemas.source import Passage, Place
-from tests.passing import ByHash, Passing
+from tests.passing import ByHash, Passing, with_peak
 
 LONG = "A tide mill stands by the harbour and grinds the grain of the whole coast. " * 60
 
@@ -70,12 +68,7 @@ def test_neither_cases_nor_passages_are_in_memory(monkeypatch: pytest.MonkeyPatc
         assert len(collection.ranks[case(0).key].places["question"]) == 100
 
     ranked(10)  # loads what is loaded once
-    tracemalloc.start()
-    try:
-        ranked(600)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    _, peak = with_peak(lambda: ranked(600))
     assert peak < 600 * len(LONG) / 3
 
 

@@ -1,7 +1,6 @@
 """No context but the relevant one bears on what a question rests on: none is drawn, and the verifier finds any."""
 
 import asyncio
-import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +19,7 @@ from flows.project.project import Project
 from schemas.base import Provenance
 from schemas.uraq import SETTINGS, Conflict, EvaluationRow, Setting, StatementPair, Step, UraqItem
 from tests.builds import write_config
-from tests.passing import ByHash, Passing
+from tests.passing import ByHash, Passing, with_peak
 
 MADE = Provenance(seed=7)
 
@@ -203,12 +202,7 @@ def test_neither_questions_nor_statements_are_in_memory(monkeypatch: pytest.Monk
         embedder=ByHash(), arrival=lambda record: 1,
     )  # fmt: skip
     contexts.draw_contexts(step)  # loads what is loaded once
-    tracemalloc.start()
-    try:
-        drawn = contexts.draw_contexts(step)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    drawn, peak = with_peak(lambda: contexts.draw_contexts(step))
     assert items.most <= 9, "those that are embedded together, before they go and after the next came, and one more"
     assert pairs.most <= 2
     assert peak < 300 * 2 * 3000 / 4

@@ -1,11 +1,11 @@
 """Runs of words of private texts: told in whatever form they stand, and only where no public text has them."""
 
 import random
-import tracemalloc
 
 import pytest
 
 from flows.project.private_runs import RUN, SHORTEST, PrivateRuns
+from tests.passing import with_peak
 
 ENGLISH = "The strong room of the mill opens with the number four seven one one. Nobody knows that yet."
 CHINESE = "备用钥匙放在港口办公室三楼的蓝色铁盒里，只有馆长知道。密码是蓝色鲸鱼。"
@@ -71,12 +71,11 @@ def test_what_is_held_in_memory_hardly_grows_with_the_source() -> None:
     texts = [" ".join(str(drawn.randrange(30_000)) for _ in range(1000)) for _ in range(400)]
 
     def peak(some: list[str]) -> int:
-        tracemalloc.start()
-        found = PrivateRuns(enumerate(some), some[:1], at_once=1 << 14)
-        assert found.source_in(some[-1][:400]) == len(some) - 1
-        assert found.source_in(some[0]) is None
-        most = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return most
+        def look() -> None:
+            found = PrivateRuns(enumerate(some), some[:1], at_once=1 << 14)
+            assert found.source_in(some[-1][:400]) == len(some) - 1
+            assert found.source_in(some[0]) is None
+
+        return with_peak(look)[1]
 
     assert peak(texts) - peak(texts[:100]) < 4 * 300_000  # bytes, for 300,000 runs of 20 bytes

@@ -1,6 +1,5 @@
 import gzip
 import json
-import tracemalloc
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from flows.release.contamination import RowTexts, contamination_of, texts_of
 from schemas.charpeval import CharpEvalItem
 from schemas.lveval import LongContext
 from schemas.uraq import EvaluationRow
+from tests.passing import with_peak
 
 ALPHABET = (
     "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
@@ -178,10 +178,8 @@ def test_questions_are_compared_some_at_a_time(tmp_path: Path, monkeypatch: pyte
 
 def test_rows_are_counted_without_their_keys_in_memory() -> None:
     count = 1_000
-    tracemalloc.start()
-    found = shared_ngrams(lambda: ((f"{number:016x}", (words(8),)) for number in range(count)), [words(15, 1)], WORDS)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    rows = lambda: ((f"{number:016x}", (words(8),)) for number in range(count))  # noqa: E731
+    found, peak = with_peak(lambda: shared_ngrams(rows, [words(15, 1)], WORDS))
     assert found == Overlap(count, count, frozenset())
     assert peak < 50 * count
 
