@@ -121,6 +121,7 @@ class BuildManifest(Frozen):
     models: Mapping[str, str] = Field(description="Role -> model")
     prompts: Mapping[str, str] = Field(description="`family/prompt` -> version and template hash")
     parts: tuple[PartManifest, ...]
+    release: str | None = Field(None, description="The released version whose rows these are; null for a build")
 
     def part(self, family: str, part: str) -> PartManifest | None:
         """Return the part's manifest, or None if it was not built."""

@@ -107,7 +107,7 @@ def test_the_page_shows_figures_failures_earlier_models_and_files_and_they_say_t
 
     earlier = section(page, "Beside models evaluated before")
     lines = [re.sub(r"<[^>]+>", " ", line).split() for line in earlier.split("<tr>")[2:]]
-    assert {(line[0], " ".join(line[-3:])) for line in lines} >= {("other-1", "no: other asked")}
+    assert any(" ".join(line).endswith(f"no: asked about 30 rows, not {len(rows)}") for line in lines)
     assert any(line[0] == "other-1" and line[-1] == "yes" for line in lines)
 
     names = ["uraq-m.scores.json", "uraq-m.tables.json", "uraq-m.tables.csv"]

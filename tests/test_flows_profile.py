@@ -271,13 +271,20 @@ def test_of_a_server_that_is_not_there_it_is_told_and_the_others_go_on(
         gone = {"provider": "endpoint", "name": "gone", "base_url": "http://127.0.0.1:9/v1", "max_retries": 0}
         configure(folder, {"gone": gone, "m": model(server, **anew)})
         ran = Ran("profile", "out", "--model", "gone", "--model", "m")
-    assert ran.code == 1, "a model that answered nothing is no success"
-    assert ran.output.count("not evaluated: ") == len(ASKED) + 2
+    assert ran.code == 1, "what was not evaluated is no success"
+    assert ran.output.count("  not evaluated: ") == len(ASKED)
+    lacking = ", ".join(f"gone on {name}" for name in found_families(folder))
+    assert str(ran.error) == f"not evaluated: {lacking}; out/profile/profile.html says why"
     assert "gone: not asked" in ran.output
     found = by_family(figures(folder))
     assert all([one["model"] for one in found[name]["models"]] == ["m"] for name in ASKED)
     assert all("gone" in found[name]["refused"] for name in ASKED)
     assert list((folder / "out").rglob("*.tmp")) == []
+
+
+def found_families(folder: Path) -> list[str]:
+    """The profiled families that have rows, in their order."""
+    return [family["family"] for family in figures(folder)["families"] if family["family"] in ASKED]
 
 
 @pytest.mark.slow
@@ -308,6 +315,18 @@ def test_a_model_is_named_once(folder: Path) -> None:
 
 
 @pytest.mark.slow
+def test_an_unknown_model_is_told_before_anything_is_asked(folder: Path, right: dict[str, tuple[str, str]]) -> None:
+    with ChatServer(able(right, 1.0)) as server:
+        configure(folder, {"small": model(server)})
+        ran = Ran("profile", "out", "--model", "small", "--model", "smal")
+        assert server.requests == []
+    assert ran.code == 2
+    expected = '--model smal: no such model in config.yaml, and no such folder; did you mean "small"?'
+    assert str(ran.error) == expected
+    assert "uraq →" not in ran.output
+
+
+@pytest.mark.slow
 def test_a_released_version_is_profiled_as_its_build_is_and_stays_as_it_is(
     folder: Path, right: dict[str, tuple[str, str]], anew: dict[str, Any]
 ) -> None:
@@ -332,6 +351,17 @@ def test_a_released_version_is_profiled_as_its_build_is_and_stays_as_it_is(
         assert f"@{version.name}|" in found["documents"]["models"][0]["signature"]
         assert Ran(*arguments).code == 0
         assert len(server.requests) == 2 * asked
+        only_models = json.dumps({"name": "t", "store": str(folder / "store"), "models": {"m": model(server, **anew)}})
+        (folder / "models.yaml").write_text(only_models)
+        (folder / "empty.yaml").write_text(only_models[:-1] + ', "families": {"uraq": {}, "reeval": {"shots": [0]}}}')
+        for config in ("models.yaml", "empty.yaml"):
+            other = folder / f"of-{config}"
+            ran = Ran(*arguments[:2], "--config", config, "--model", "m", "--to", str(other))
+            assert ran.code == 0, ran.output
+            assert (
+                by_family(json.loads((other / "profile.json").read_text()))["uraq"]["figures"]
+                == (found["uraq"]["figures"])
+            ), "a family without settings of its own is asked about as the release says"
     assert contents(version) == before
     (folder / "other").mkdir(exist_ok=True)
     (folder / "other" / "notes.txt").write_text("mine")

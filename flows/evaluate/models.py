@@ -1,6 +1,7 @@
 """The family and the models that an evaluation names."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from flows.construct.engine import Family
@@ -17,15 +18,33 @@ def weighing_model(project: Project, family: Family, model: str, option: str = "
 
     Raises `WrongInput` for an unknown name; `option` is the option of the command that named it.
     """
-    roles = (prompt.role for prompt in family.prompts)
-    known_names = list(dict.fromkeys(["default", EVALUATED, *roles, *project.config.models]))
-    weighs = family.evaluation.choices is not None
+    known_names, weighs = _known_names(project, [family]), family.evaluation.choices is not None
     if model in known_names:
         return project.models.likelihood_model(model) if weighs else None
     if weighs and _can_be_loaded(model):
         return LocalModel(LocalSettings(name=model))
-    also = ", and no such folder" if weighs else ""
-    raise WrongInput(f"{option} {model}: no such model in {project.config_path}{also}; {nearest(model, known_names)}")
+    raise _no_such(project, option, model, known_names, is_folder=weighs)
+
+
+def check_models(project: Project, models: Sequence[str]) -> None:
+    """Raise `WrongInput` if one of the models could be asked about no family of the build."""
+    families = [configured.family for configured in project.build.families.values()]
+    known_names = _known_names(project, families)
+    weighs = any(family.evaluation.choices is not None for family in families)
+    for model in models:
+        if model not in known_names and not (weighs and _can_be_loaded(model)):
+            raise _no_such(project, "--model", model, known_names, is_folder=weighs)
+
+
+def _known_names(project: Project, families: Sequence[Family]) -> list[str]:
+    """Return the names by which the configuration knows models: their keys, and roles of the families."""
+    roles = (prompt.role for family in families for prompt in family.prompts)
+    return list(dict.fromkeys(["default", EVALUATED, *roles, *project.config.models]))
+
+
+def _no_such(project: Project, option: str, model: str, known_names: Sequence[str], *, is_folder: bool) -> WrongInput:
+    also = ", and no such folder" if is_folder else ""
+    return WrongInput(f"{option} {model}: no such model in {project.config_path}{also}; {nearest(model, known_names)}")
 
 
 def reading_model(project: Project, family: Family, name: str) -> LocalModel:

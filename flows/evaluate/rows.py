@@ -140,21 +140,25 @@ def _stretches(stage: Stage[Any], chosen: Callable[[Any], bool] | None) -> list[
     return [(run[0], run[-1] + 1) for run in runs]
 
 
+class NoRows(WrongInput):
+    """A build has nothing of a family that a model could be asked about."""
+
+
 def evaluated_rows(project: Project, family: Family, limit: int | None) -> EvaluatedRows:
     """Return the rows of the evaluated parts that the configuration selects now.
 
-    A note names what it selects and the build lacks. Raises `WrongInput` if there are no rows.
+    A note names what it selects and the build lacks. Raises `NoRows` if it has none.
     """
     built_parts = [part.name for built_family, part in project.build.parts() if built_family.name == family.name]
     parts = [name for name in family.evaluation.parts if name in built_parts]
     if not parts:
-        raise WrongInput(
+        raise NoRows(
             f"{family.name}: this build has none of the parts that a model is asked about "
             f"({', '.join(family.evaluation.parts)}); build one of them"
         )
     stages = [project.build.accepted(family.name, name) for name in parts]
     if not any(map(len, stages)):
-        raise WrongInput(
+        raise NoRows(
             f"{family.name}: this build has no rows to ask a model about: nothing was kept, or people have yet to "
             "write what is theirs (`touchstone annotate push`)"
         )

@@ -99,7 +99,7 @@ def earlier_lines(path: Path, signature: Signature, units: Mapping[str, Unit]) -
         scores = read_scores(other) if other != path else None
         if scores is None or scores.signature.family != signature.family:
             continue
-        differs = signature.differences(scores.signature)
+        differs = signature.differences_in_words(scores.signature)
         for measure, unit in units.items():
             rows = [row for row in scores.figures if row.measure == measure and row.against is None]
             for model in dict.fromkeys(row.model for row in rows):
@@ -109,7 +109,7 @@ def earlier_lines(path: Path, signature: Signature, units: Mapping[str, Unit]) -
                     if row.model == model
                 ]
                 yield EarlierLine(
-                    model, scores.signature.date.isoformat(), measure, "; ".join(told), ", ".join(differs)
+                    model, scores.signature.date.isoformat(), measure, "; ".join(told), "; ".join(differs)
                 )  # fmt: skip
 
 

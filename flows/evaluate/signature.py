@@ -18,10 +18,20 @@ from flows.llm.local import LocalModel
 from flows.project.evaluated import dialogue_fingerprints, settings_now
 from flows.project.project import Project
 from flows.scoring.shipped import SCORER, scorer_fingerprint, shipped_scorer
-from schemas.base import Frozen, content_hash
+from schemas.base import Frozen, content_hash, counted
 
 SHORT = 8
 """Digits of a hash."""
+IN_WORDS: Mapping[str, str] = {
+    "dataset": "another dataset or version",
+    "family": "another family",
+    "asked": "other rows, or the same asked about in another way (variants, shots, options)",
+    "prompts": "prompts of another version or text",
+    "window": "prompts cut to another window",
+    "parameters": "the model has other parameters",
+    "scorer": "another scorer, or other settings of it",
+}
+"""What it means if two signatures differ in a field."""
 
 
 class AskedAs(NamedTuple):
@@ -67,6 +77,17 @@ class Signature(Frozen):
         """Return the fields by which scores with these two signatures are not comparable, in the order of the line."""
         decide = ("dataset", "family", "asked", "prompts", "window", "parameters", "scorer")
         return [name for name in decide if getattr(self, name) != getattr(other, name)]
+
+    def differences_in_words(self, other: "Signature") -> list[str]:
+        """Return by what the other's scores are not comparable with these: "asked about 30 rows, not 612"."""
+        return [self._in_words(name, other) for name in self.differences(other)]
+
+    def _in_words(self, name: str, other: "Signature") -> str:
+        if name == "asked" and self.rows != other.rows:
+            return f"asked about {counted(other.rows, 'row')}, not {self.rows:,}"
+        if name in ("dataset", "family", "window", "parameters"):
+            return f"{IN_WORDS[name]}: {getattr(other, name)}, not {getattr(self, name)}"
+        return IN_WORDS[name]
 
 
 def asked_as(project: Project, model: str, weighs: LikelihoodModel | None) -> AskedAs:

@@ -13,7 +13,7 @@ from flows.evaluate.asking import Asked, Held, ask_about_rows, hold_dialogues
 from flows.evaluate.headline import figure_rows, measured_by
 from flows.evaluate.models import predictions_path, weighing_model
 from flows.evaluate.predictions import EVALUATED
-from flows.evaluate.rows import evaluated_rows
+from flows.evaluate.rows import NoRows, evaluated_rows
 from flows.evaluate.score import Counted, scores_of, tell_replaced
 from flows.evaluate.scores_file import ENDING, EvaluationScores, read_scores, write_scores
 from flows.evaluate.signature import asked_as, signature_of
@@ -46,6 +46,9 @@ def profile_families(
             console.print(f"{family.name} → {escape(model)}", soft_wrap=True)
             try:
                 stopped = _evaluate(console, project, result, model, limit)
+            except NoRows as error:
+                result.refused[model], result.has_rows = str(error), False
+                console.print(f"  {escape(str(error))}", soft_wrap=True)
             except BudgetSpent as spent:
                 result.refused[model], stopped = "the budget was spent before its first rating", spent
             except (WrongInput, Failed) as error:

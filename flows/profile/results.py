@@ -44,6 +44,8 @@ class FamilyResult:
     refused: dict[str, str] = field(default_factory=dict)
     sources: dict[str, tuple[Source, ...]] = field(default_factory=dict)
     """By row, what it stands on."""
+    has_rows: bool = True
+    """Whether the build has rows of it that a model can be asked about."""
 
     @cached_property
     def measured(self) -> Mapping[str, Measured]:

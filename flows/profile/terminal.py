@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from data.publish.folder import read_release
+from flows.evaluate.models import check_models
 from flows.llm.rules import RulesSettings
 from flows.profile.asking import profile_families
 from flows.profile.page import QuestionView, questions, write_profile
@@ -35,7 +36,7 @@ def profile_models(
         release = read_release(build)
         to = to or Path(f"{release.manifest.name}-{release.manifest.version}-profile")
         config = config or Path(DEFAULT)
-        load_config(config)  # what is wrong with it is told here; a build is read without it
+        load_config(config, may_lack_families=True)  # what is wrong with it is told here; a build is read without it
         project = open_release(release, config, to, console)
     elif build is not None and not build.is_dir():
         raise WrongInput(f"{build}: no such folder; name a build's, or that of a released version")
@@ -43,6 +44,7 @@ def profile_models(
         raise WrongInput("--config: is for a released version; a build has its own")
     else:
         project = open_build(build, console)
+    check_models(project, models)
     if budget_usd is not None:
         project.spend_at_most(budget_usd)
     try:
@@ -65,9 +67,9 @@ def profile_models(
     console.print(f"\n{page}: the page\n{figures}: all figures", soft_wrap=True)
     if stopped is not None:
         raise project.over_budget() from stopped
-    silent = [model for model in models if not any(model in result.outcomes for result in results)]
-    if silent:
-        raise Failed(f"{', '.join(silent)}: not evaluated on any family; {page} says why")
+    lacking = [f"{model} on {result.family.name}" for result in results for model in result.refused if result.has_rows]
+    if lacking:
+        raise Failed(f"not evaluated: {', '.join(lacking)}; {page} says why")
 
 
 def print_answers(console: Console, answered: Sequence[QuestionView], models: Sequence[str]) -> None:

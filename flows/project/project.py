@@ -102,10 +102,19 @@ class Project:
 
     @cached_property
     def settings_now(self) -> Mapping[str, FamilySettings]:
-        """The families' settings in the configuration as it is now; for families it no longer has, the build's."""
+        """The families' settings in the configuration as it is now; for families it no longer has, the build's.
+
+        Of a released version, it is the settings that the configuration has that are as it says.
+        """
         if self.built is None or not self.config_path.is_file():
             return self.config.families
-        return {**self.config.families, **load_config(self.config_path).families}
+        now = load_config(self.config_path, may_lack_families=True).families
+        if self.built.release is None:
+            return {**self.config.families, **now}
+        return {
+            name: settings.model_copy(update=_own_settings(now[name])) if name in now else settings
+            for name, settings in self.config.families.items()
+        }
 
     @cached_property
     def store(self) -> Store:
@@ -274,6 +283,11 @@ async def take_share(run_id: str, share: Share) -> None:
         await asyncio.wrap_future(project.loop.submit(project.models.take(share)))
 
 
+def _own_settings(settings: FamilySettings) -> Mapping[str, Any]:
+    """Return the settings that a configuration has, without those that it leaves as they are by default."""
+    return {name: getattr(settings, name) for name in settings.model_fields_set}
+
+
 def at_pins(config: Config, pinned: Callable[[SourceSpec], SourceSpec]) -> Config:
     """Return the configuration with each source that others can change at its pin."""
     families: dict[str, FamilySettings] = {}
@@ -290,7 +304,7 @@ def built_config(path: Path, built: BuildManifest, store: str | None) -> Config:
     """Return the configuration that a build was made with; models and prices are the file's, if it still exists."""
     config: dict[str, Any] = {**built.config, "store": store, "prompts": None, "prices": None}
     try:
-        now = load_config(path)
+        now = load_config(path, may_lack_families=True)
     except ConfigError:
         return parse_config(config, str(path))
     families = {name: settings.model_dump(mode="json") for name, settings in now.families.items()}

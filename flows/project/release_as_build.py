@@ -76,6 +76,7 @@ def _written(release: Release, version: str, store: Store, fingerprint: str) -> 
         models=released.models,
         prompts=released.prompts,
         parts=tuple(parts),
+        release=version,
     )
 
 

@@ -221,8 +221,11 @@ def packaged(name: str) -> Path:
     return Path(str(importlib.resources.files("data.samples") / name))
 
 
-def load_config(path: Path) -> Config:
-    """Read a configuration. Raises `ConfigError`."""
+def load_config(path: Path, *, may_lack_families: bool = False) -> Config:
+    """Read a configuration; one that only names models for what is built already has no families.
+
+    Raises `ConfigError`.
+    """
     try:
         raw = yaml.load(path.read_text(encoding="utf-8-sig"), Loader=_UniqueKeys)  # noqa: S506 - a SafeLoader
     except FileNotFoundError as error:
@@ -249,17 +252,19 @@ def load_config(path: Path) -> Config:
     folder = path.parent.resolve()
     # A packaged configuration writes to the current folder, not to the one where Python keeps its packages.
     writes_to = Path.cwd() if folder == sample_path().parent.resolve() else folder
-    return parse_config(with_absolute_paths({"store": STORE, **raw}, folder, writes_to), str(path))
+    lacking: dict[str, Any] = {"families": {}} if may_lack_families and raw.get("families") is None else {}
+    raw = with_absolute_paths({"store": STORE, **raw, **lacking}, folder, writes_to)
+    return parse_config(raw, str(path), may_lack_families=may_lack_families)
 
 
-def parse_config(raw: dict[str, Any], name: str) -> Config:
+def parse_config(raw: dict[str, Any], name: str, *, may_lack_families: bool = False) -> Config:
     """Return the configuration in parsed YAML; `name` is the file's, for messages.
 
     Raises `ConfigError` with all problems.
     """
     problems: list[str] = []
     families = raw.get("families")
-    if not isinstance(families, dict) or not families:
+    if not isinstance(families, dict) or not (families or may_lack_families):
         if not any(alike(str(key), ["families"]) for key in raw.keys() - Config.model_fields.keys()):
             problems.append(f"families: expected at least one family (there are: {', '.join(family_names())})")
         families = {}
@@ -303,6 +308,8 @@ def _family_settings(name: str, raw: Any) -> FamilySettings:
 
 def _limits_of_no_prompt(config: Config) -> Iterator[str]:
     """Yield a problem for each token limit for a prompt that no configured family has."""
+    if not config.families:  # those of what is built already are not read here
+        return
     prompt_names = {
         prompt.name for family, _ in config.chosen() for prompt in (*family.prompts, *family.evaluation.prompts)
     }
