@@ -128,6 +128,8 @@ class ChatServer:
     faults: Faults = field(default_factory=Faults)
     rejects: frozenset[str] = frozenset()
     model: str = "gpt-4o-mini"
+    serves: str | None = None
+    """The name that its replies give the model, if it is another."""
     key: str | None = None
     """Where given, other keys get 401 (and a message that repeats the key they sent)."""
     port: int = 0
@@ -368,7 +370,7 @@ class ChatServer:
             "id": f"chatcmpl-{name}",
             "object": "chat.completion",
             "created": 0,
-            "model": self.model,
+            "model": self.serves or self.model,
             "choices": [
                 {
                     "index": 0,

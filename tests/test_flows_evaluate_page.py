@@ -171,6 +171,22 @@ def test_where_the_budget_ends_half_way_the_page_says_what_is_missing(
 # ---- the signature ----
 
 
+@pytest.mark.slow
+def test_a_signature_names_the_model_as_the_server_did_also_when_the_cache_answers(
+    folder: Path, right: dict[str, tuple[str, str]]
+) -> None:
+    with ChatServer(able(right, 1.0), serves="gpt-4o-mini-2024-07-18") as server, ChatServer(able(right, 1.0)) as same:
+        configure(folder, {"m": model(server, parameters={"seed": 102}), "same": model(same)})
+        for _ in range(2):
+            assert Outcome("evaluate", "uraq", "--model", "m", "--limit", "3", "--out", "out").code == 0
+            found = scores_of(folder, "m").signature
+            assert (found.model, found.served) == ("gpt-4o-mini", ("gpt-4o-mini-2024-07-18",))
+            assert "|model:gpt-4o-mini|served:gpt-4o-mini-2024-07-18|date:" in str(found)
+        assert len(server.requests) == 9
+        assert Outcome("evaluate", "uraq", "--model", "same", "--limit", "3", "--out", "out").code == 0
+        assert "served:" not in str(scores_of(folder, "same").signature)
+
+
 def signature(folder: Path, limit: int | None = None, *, backwards: bool = False, **config: Any) -> Signature:
     """The signature of scores of the model `m`, as the configuration says now."""
     configure(folder, {"m": {"provider": "endpoint", "name": "m-1", **config.pop("model", {})}}, **config)

@@ -1,10 +1,12 @@
 """The cache: what is put is there for good, whoever else writes, and a fault is one line."""
 
+import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ from sqlalchemy import create_engine
 
 from flows.llm.cache import CacheError, Completion, CompletionCache, _CoreTable, completion_key
 
-ANSWER = Completion('{"a": "\u00e9\u4e2d\\u0000"}', "answer", 12, 3, 0.000125)
+ANSWER = Completion('{"a": "\u00e9\u4e2d\\u0000"}', "answer", 12, 3, 0.000125, "gpt-4o-2024-08-06")
 ROOT = str(Path(__file__).parents[1])
 
 
@@ -28,6 +30,25 @@ def test_what_is_put_is_there_for_another_connection_at_once(tmp_path: Path) -> 
         assert other.get("k") == ANSWER
         other.put("k", ANSWER._replace(answer="later"))
         assert one.get("k") == ANSWER
+
+
+EARLIER = (
+    "CREATE TABLE completions (key VARCHAR(32) PRIMARY KEY, answer TEXT NOT NULL, kind VARCHAR(16) NOT NULL, "
+    "input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cost_usd FLOAT NOT NULL)"
+)
+
+
+@pytest.mark.parametrize("opened", [CompletionCache, lambda url: _CoreTable(create_engine(url))])
+def test_the_table_of_an_earlier_version_serves_as_it_is(tmp_path: Path, opened: Any) -> None:
+    url = f"sqlite:///{tmp_path}/completions.db"
+    with closing(sqlite3.connect(tmp_path / "completions.db")) as database, database:
+        database.execute(EARLIER)
+        database.execute("INSERT INTO completions VALUES ('k', 'a', 'answer', 1, 2, 0.5)")
+    for _ in range(2):
+        with closing(opened(url)) as cache:
+            assert cache.get("k") == Completion("a", "answer", 1, 2, 0.5)
+            cache.put("new", ANSWER)
+            assert cache.get("new") == ANSWER
 
 
 @pytest.mark.parametrize("address", ["sqlite://", "sqlite:///{folder}/c.db"])

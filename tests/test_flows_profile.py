@@ -321,8 +321,8 @@ def test_an_unknown_model_is_told_before_anything_is_asked(folder: Path, right: 
         ran = Ran("profile", "out", "--model", "small", "--model", "smal")
         assert server.requests == []
     assert ran.code == 2
-    expected = '--model smal: no such model in config.yaml, and no such folder; did you mean "small"?'
-    assert str(ran.error) == expected
+    where = folder / "config.yaml"
+    assert str(ran.error) == f'--model smal: no such model in {where}, and no such folder; did you mean "small"?'
     assert "uraq →" not in ran.output
 
 

@@ -2,6 +2,7 @@
 
 import datetime
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from flows.evaluate.predictions import NothingAnswered, predict, weigh
 from flows.evaluate.records import Written, beside, dialogue_context, rows_in, write_dialogues
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows
 from flows.evaluate.score import Counted, counted_before, tell_left
-from flows.evaluate.scores_file import Spent
+from flows.evaluate.scores_file import ENDING, Spent, read_scores
 from flows.evaluate.signature import Signature, asked_as, signature_of
 from flows.llm.endpoint import Endpoint
 from flows.llm.likelihood import LikelihoodModel
@@ -75,9 +76,9 @@ def ask_about_rows(
     load(console, weighs)
     if weighs is None:
         replies = project.models.model(model, family)
-        write, waits = partial(predict, project, family, replies), waits_of(replies)
+        write, waits, served = partial(predict, project, family, replies), waits_of(replies), served_by(replies)
     else:
-        write, waits = partial(weigh, project, family, weighs), waits_of(weighs)
+        write, waits, served = partial(weigh, project, family, weighs), waits_of(weighs), served_by(weighs)
     stopped, begun = None, time.monotonic()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(label)
@@ -100,7 +101,8 @@ def ask_about_rows(
     signature = None
     if not isinstance(stopped, NothingAnswered):
         asked = write_note(project, family, model, rows, path)
-        signature = signature_of(project, family, asked_as(project, model, weighs), asked, datetime.date.today())
+        asked_for = asked_as(project, model, weighs)._replace(served=served())
+        signature = signature_of(project, family, asked_for, asked, datetime.date.today())
     messages = [
         f"{len(rows):,} of {counted(rows.built, 'row')} asked about",
         f"{path}: {calls_in_words(usage)}, money: {money(usage)}",
@@ -115,6 +117,14 @@ def waits_of(answers: object) -> Callable[[], Sequence[float]]:
         return tuple
     before = len(answers.waits)
     return lambda: answers.waits[before:]
+
+
+def served_by(answers: object) -> Callable[[], tuple[str, ...]]:
+    """Return a function that names the models that answer from now on, by their server's own word."""
+    if not isinstance(answers, Endpoint):
+        return tuple
+    before = Counter(answers.served)
+    return lambda: tuple(sorted(filter(None, Counter(answers.served) - before)))
 
 
 def load(console: Console, model: LikelihoodModel | None) -> None:
@@ -152,7 +162,9 @@ def hold_dialogues(console: Console, project: Project, family: Family, model: st
     notes: list[str] = []
     project.models.tell = notes.append
     stem = predictions_path(project, family, model).with_suffix("")
-    begun, waits = time.monotonic(), waits_of(project.models.model(model, family))
+    answers = project.models.model(model, family)
+    begun, waits, served = time.monotonic(), waits_of(answers), served_by(answers)
+    before = read_scores(stem.with_name(f"{stem.name}{ENDING}"))
     with building(project.state), one_evaluation(project.state, stem):
         build = build_with(project, family, model, limit)
         asked = Usage()
@@ -172,7 +184,11 @@ def hold_dialogues(console: Console, project: Project, family: Family, model: st
     seconds = time.monotonic() - begun
     messages = [*_written_in_words(family, build, context, written), *map(escape, notes)]
     seeds = {seed.key: seed.id for part in family.evaluation.parts for seed in context.records(part)}
-    signature = signature_of(project, family, asked_as(project, model, None), seeds, datetime.date.today())
+    asked_for = asked_as(project, model, None)
+    # Dialogues that are there already ask nothing: who held them stands in the scores of that time.
+    known = before.signature.served if before is not None and before.signature.model == asked_for.name else ()
+    asked_for = asked_for._replace(served=served() or known)
+    signature = signature_of(project, family, asked_for, seeds, datetime.date.today())
     took = Spent.of(_used(family, build), seconds, waits())
     return Held(context, stem, rated, written[-1].path, asked, took, messages, stopped, signature)
 

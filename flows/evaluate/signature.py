@@ -40,6 +40,8 @@ class AskedAs(NamedTuple):
     name: str
     window: int | None = None
     parameters: Mapping[str, object] = {}
+    served: tuple[str, ...] = ()
+    """The models that answered, as the server named them."""
 
 
 class Signature(Frozen):
@@ -55,6 +57,7 @@ class Signature(Frozen):
     scorer: str = Field(description="Of what the scorer does, and of its settings")
     touchstone: str
     model: str = Field(description="The name by which it is asked for")
+    served: tuple[str, ...] = Field((), description="As the server named it in its replies, if by another name")
     date: datetime.date
 
     def __str__(self) -> str:
@@ -69,6 +72,7 @@ class Signature(Frozen):
             "scorer": self.scorer,
             "touchstone": self.touchstone,
             "model": self.model,
+            **({"served": ",".join(self.served)} if self.served else {}),
             "date": self.date.isoformat(),
         }
         return "|".join(f"{name}:{value}" for name, value in told.items())
@@ -133,6 +137,7 @@ def signature_of(
         scorer=_short(scorer_fingerprint(source), scored_by),
         touchstone=importlib.metadata.version("touchstone"),
         model=model.name,
+        served=model.served if set(model.served) - {model.name} else (),
         date=today,
     )
 

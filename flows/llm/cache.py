@@ -18,10 +18,13 @@ BUSY_S = 60
 
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, answer TEXT NOT NULL, kind TEXT NOT NULL, "
-    "input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cost_usd REAL NOT NULL)"
+    "input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cost_usd REAL NOT NULL, "
+    "served TEXT NOT NULL DEFAULT '')"
 )
-_SELECT = "SELECT answer, kind, input_tokens, output_tokens, cost_usd FROM completions WHERE key = ?"
-_INSERT = "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?)"
+_SELECT = "SELECT answer, kind, input_tokens, output_tokens, cost_usd, served FROM completions WHERE key = ?"
+_INSERT = "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?, ?)"
+_ADD_SERVED = "ALTER TABLE completions ADD COLUMN served VARCHAR(200) DEFAULT '' NOT NULL"
+"""A table of an earlier version has no such column."""
 
 Kind = Literal["answer", "cut off", "refusal", "filtered", "no text", "no room", "overlong"]
 """`filtered`: the server's own words, in place of an answer. `no text`: it contains NUL, written out as in Python
@@ -41,6 +44,8 @@ class Completion(NamedTuple):
     input_tokens: int
     output_tokens: int
     cost_usd: float
+    served: str = ""
+    """The model that the server says has answered; empty if it does not say, or was not asked to keep it."""
 
 
 def completion_key(*parts: bytes) -> str:
@@ -153,6 +158,22 @@ def _use_wal(connection: "sqlite3.Connection") -> None:
             time.sleep(WAL_RETRY_S)
 
 
+def _add_served(connection: "sqlite3.Connection") -> None:
+    """Give a table of an earlier version the column `served`; another process may be doing the same."""
+    import sqlite3
+
+    def has_it() -> bool:
+        return any(column[1] == "served" for column in connection.execute("PRAGMA table_info(completions)"))
+
+    if has_it():
+        return
+    try:
+        connection.execute(_ADD_SERVED)
+    except sqlite3.OperationalError:
+        if not has_it():
+            raise
+
+
 class _SqliteTable:
     """The table in SQLite, without SQLAlchemy's statement layer, which would take six times as long."""
 
@@ -169,6 +190,7 @@ class _SqliteTable:
         # In WAL mode NORMAL hands each commit to the operating system: a killed process loses nothing.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(_CREATE)
+        _add_served(connection)
         self._execute = connection.execute
 
     def get(self, key: str) -> Completion | None:
@@ -190,7 +212,7 @@ class _CoreTable:
     """The table in any other database, through SQLAlchemy."""
 
     def __init__(self, engine: "Engine") -> None:
-        from sqlalchemy import Column, Float, Integer, MetaData, String, Table, Text
+        from sqlalchemy import Column, Float, Integer, MetaData, String, Table, Text, inspect, text
 
         metadata = MetaData()
         self._table = Table(
@@ -202,8 +224,12 @@ class _CoreTable:
             Column("input_tokens", Integer, nullable=False),
             Column("output_tokens", Integer, nullable=False),
             Column("cost_usd", Float, nullable=False),
+            Column("served", String(200), nullable=False, server_default=""),
         )
         metadata.create_all(engine)
+        if not any(column["name"] == "served" for column in inspect(engine).get_columns("completions")):
+            with engine.begin() as connection:
+                connection.execute(text(_ADD_SERVED))
         self._engine = engine
 
     def get(self, key: str) -> Completion | None:

@@ -9,9 +9,12 @@ import orjson
 
 from flows.llm.cache import Kind
 from flows.llm.model import THOUGHT, Invalid
+from schemas.base import visible
 
 MOST_TOKENS = 10**9
 """A larger count is a server's mistake."""
+MOST_NAMED = 200
+"""Characters of a model's name in a reply."""
 
 THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 """Fields in which servers put a model's thoughts."""
@@ -26,6 +29,8 @@ class Reply(NamedTuple):
     output_tokens: int | None
     reasoned: bool = False
     """Whether the server shows, or counts, that the model thought before it answered."""
+    served: str = ""
+    """The model that the server says has answered: often a dated version of the one that was asked for."""
 
 
 FAILED = ("error", "abort")
@@ -71,7 +76,20 @@ def read_reply(body: bytes) -> Reply | None:
     details = counted.get("completion_tokens_details")
     thought |= isinstance(details, dict) and bool(_count(details.get("reasoning_tokens")))
     thought |= THOUGHT.match(answer) is not None
-    return Reply(answer, kind, _count(counted.get("prompt_tokens")), _count(counted.get("completion_tokens")), thought)
+    return Reply(
+        answer,
+        kind,
+        _count(counted.get("prompt_tokens")),
+        _count(counted.get("completion_tokens")),
+        thought,
+        _served(reply),
+    )
+
+
+def _served(reply: Mapping[str, Any]) -> str:
+    """The model in a reply, in one short line; empty if it names none."""
+    name = reply.get("model")
+    return " ".join(visible(name).split())[:MOST_NAMED] if isinstance(name, str) else ""
 
 
 def read_failure(body: bytes) -> tuple[int, object] | None:
@@ -133,7 +151,7 @@ def read_log_probabilities(body: bytes) -> Reply | None:
             return None
         if len(numbers) == len(listed):
             answer = orjson.dumps(listed).decode()
-    return Reply(answer, "answer", tokens, _count(usage.get("completion_tokens")))
+    return Reply(answer, "answer", tokens, _count(usage.get("completion_tokens")), served=_served(reply))
 
 
 def _count(value: object) -> int | None:

@@ -176,6 +176,11 @@ class Endpoint:
         """How long the server took for each answer so far, in seconds, with the client's own retries."""
         return self._paid.waits
 
+    @property
+    def served(self) -> Mapping[str, int]:
+        """How many of the answers so far each model gave, by the server's own word; of some it may say nothing."""
+        return self._paid.served
+
     async def aclose(self) -> None:
         """Let what is in flight reach the cache, then close the connections."""
         await self._paid.aclose()

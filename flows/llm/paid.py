@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
@@ -70,6 +71,8 @@ class PaidCompletions:
         self._calls: set[asyncio.Task[Completion]] = set()
         self.waits: list[float] = []
         """How long the server took for each answer, in seconds."""
+        self.served: Counter[str] = Counter()
+        """How many answers, from the cache as well, each model gave by the server's own word."""
 
     def is_cached(self, question: Question) -> bool:
         """Whether the answer is in the cache."""
@@ -82,6 +85,7 @@ class PaidCompletions:
         if cached is None and key in self._asked:  # the same is being asked: one answer, paid for once
             cached = await asyncio.shield(self._asked[key])
         if cached is not None:
+            self.served[cached.served] += 1
             usage.add(self._from_cache(cached))
             return cached
         asked = self._asked[key] = asyncio.get_running_loop().create_future()
@@ -97,6 +101,7 @@ class PaidCompletions:
             asked.set_result(completion)
         finally:
             del self._asked[key]
+        self.served[completion.served] += 1
         usage.calls += 1
         usage.input_tokens += completion.input_tokens
         usage.output_tokens += completion.output_tokens
@@ -166,6 +171,6 @@ class PaidCompletions:
         kind = question.kind(reply)
         if "\0" in answer:
             answer, kind = answer.replace("\0", r"\x00"), kind if kind in ("refusal", "no room") else "no text"
-        completion = Completion(answer, kind, input_tokens, output_tokens, cost)
+        completion = Completion(answer, kind, input_tokens, output_tokens, cost, reply.served)
         self._cache.put(question.key, completion)
         return completion

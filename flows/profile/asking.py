@@ -133,4 +133,5 @@ def _answered_before(project: Project, family: Family, model: str, limit: int | 
         *signature.differences(scores.signature)
     }:
         return None
+    signature = signature.model_copy(update={"served": scores.signature.served})
     return Asked(rows, path, Counted(0, 0), scores.spent, (), None, signature)
