@@ -87,7 +87,7 @@ def declines(said: str, folder: Path, hub: HubServer, **options: Any) -> str:
 
 def test_what_was_changed_on_the_hub_survives_three_versions(hub: HubServer, first: Path) -> None:
     made = metadata_of(served(hub)["README.md"])
-    hub.somebody_commits(REPO, "eval.yaml", EVAL)
+    hub.somebody_commits(REPO, "board.yaml", EVAL)
     hub.somebody_commits(REPO, "images/a.bin", b"\x00large")
     edit_card(hub, lambda card: card.replace(OWN_BEGIN + b"\n\n" + OWN_END, OURS))
     mine = {"pretty_name": "Sayings ✓", "tags": [*made["tags"], "legal"], "extra_gated_prompt": "Please.",
@@ -96,16 +96,16 @@ def test_what_was_changed_on_the_hub_survives_three_versions(hub: HubServer, fir
     build(first, NEXT)
     second = run(first, hub=REPO, version="2.0.0")
     assert second.prepared.kept == [
-        "kept on the Hub, not part of the release: eval.yaml, images/a.bin",
+        "kept on the Hub, not part of the release: board.yaml, images/a.bin",
         "edited by hand, kept in README.md: extra_gated_prompt, license_link, pretty_name, size_categories, tags, "
         "own words",
     ]
-    hub.somebody_commits(REPO, "eval.yaml", EVAL + b"# more\n")
+    hub.somebody_commits(REPO, "board.yaml", EVAL + b"# more\n")
     hub.somebody_commits(REPO, "images/a.bin", None)
     build(first, LATER)
     third = run(first, hub=REPO, version="3.0.0")
     assert third.published
-    beside = {"2.0.0": {"eval.yaml": EVAL, "images/a.bin": b"\x00large"}, "3.0.0": {"eval.yaml": EVAL + b"# more\n"}}
+    beside = {"2.0.0": {"board.yaml": EVAL, "images/a.bin": b"\x00large"}, "3.0.0": {"board.yaml": EVAL + b"# more\n"}}
     for version, theirs in beside.items():
         assert served(hub, version) == {**contents(first / "releases" / version), **theirs}
         card = served(hub, version)["README.md"]
@@ -197,7 +197,7 @@ def test_somebody_edits_between_the_look_and_the_commit(hub: HubServer, first: P
     with pytest.raises(Failed, match=r"README\.md: changed on the Hub while 1\.1\.0 was made; run again"):
         run(first, hub=REPO)
     assert hub.repos[REPO].head.title == "by hand"
-    hub.faults.append(Fault("POST .*/commit/", before=lambda: hub.somebody_commits(REPO, "eval.yaml", EVAL)))
+    hub.faults.append(Fault("POST .*/commit/", before=lambda: hub.somebody_commits(REPO, "board.yaml", EVAL)))
     with pytest.raises(
         Failed, match=r"somebody else committed while 1\.1\.1 was published; nothing of theirs was changed"
     ):
@@ -205,19 +205,19 @@ def test_somebody_edits_between_the_look_and_the_commit(hub: HubServer, first: P
     assert list(hub.repos[REPO].tags) == ["1.0.0"]
     outcome = run(first, hub=REPO)
     assert (outcome.prepared.version, outcome.published) == ("1.1.1", True)
-    assert served(hub, "1.1.1") == {**contents(first / "releases" / "1.1.1"), "eval.yaml": EVAL}
+    assert served(hub, "1.1.1") == {**contents(first / "releases" / "1.1.1"), "board.yaml": EVAL}
     assert metadata_of(served(hub)["README.md"])["pretty_name"] == "Mine"
 
 
 def test_a_file_that_comes_between_the_look_and_the_commit_is_kept(hub: HubServer, first: Path) -> None:
     build(first, NEXT)
-    hub.faults.append(Fault("GET .*/refs", skip=1, before=lambda: hub.somebody_commits(REPO, "eval.yaml", EVAL)))
+    hub.faults.append(Fault("GET .*/refs", skip=1, before=lambda: hub.somebody_commits(REPO, "board.yaml", EVAL)))
     assert run(first, hub=REPO).published
-    assert served(hub, "1.1.0")["eval.yaml"] == EVAL
+    assert served(hub, "1.1.0")["board.yaml"] == EVAL
 
 
 def test_an_untagged_commit_is_tagged_whatever_somebody_put_on_it(hub: HubServer, first: Path) -> None:
-    hub.somebody_commits(REPO, "eval.yaml", EVAL)
+    hub.somebody_commits(REPO, "board.yaml", EVAL)
     edit_card(hub, lambda card: card_with(card, pretty_name="Mine"))
     build(first, NEXT)
     hub.faults.append(Fault("POST .*/tag/", times=10**6, status=503))
@@ -247,7 +247,7 @@ def test_another_machine_finishes_what_was_committed_and_keeps_the_edits_in_it(h
     (there / "releases").mkdir(parents=True)
     shutil.copytree(first / "releases" / "1.0.0", there / "releases" / "1.0.0")
     edit_card(hub, lambda card: card_with(card, pretty_name="Mine"))
-    (first / "releases" / "1.0.0" / "eval.yaml").write_bytes(EVAL)
+    (first / "releases" / "1.0.0" / "board.yaml").write_bytes(EVAL)
     build(first, NEXT)
     hub.faults.append(Fault("POST .*/tag/", times=10**6, status=503))
     with pytest.raises(Failed):
@@ -257,13 +257,13 @@ def test_another_machine_finishes_what_was_committed_and_keeps_the_edits_in_it(h
     outcome = run(there, hub=REPO)
     assert (outcome.prepared.version, outcome.prepared.difference.before) == ("1.2.0", "1.1.0")
     assert metadata_of(served(hub)["README.md"])["pretty_name"] == "Mine"
-    assert served(hub)["eval.yaml"] == EVAL
+    assert served(hub)["board.yaml"] == EVAL
     assert served(hub) == contents(there / "releases" / "1.2.0")
 
 
 def test_a_dataset_that_was_begun_by_hand_keeps_its_files_and_its_metadata(hub: HubServer, tmp_path: Path) -> None:
     hub.made(REPO)
-    hub.somebody_commits(REPO, "eval.yaml", EVAL)
+    hub.somebody_commits(REPO, "board.yaml", EVAL)
     hub.somebody_commits(REPO, "README.md", b"---\npretty_name: Begun\nextra_gated_prompt: Please.\n---\n# Begun\n")
     build(tmp_path, LINES)
     declines(f"{REPO}: README.md: its text was edited outside your own words", tmp_path, hub)
@@ -272,7 +272,7 @@ def test_a_dataset_that_was_begun_by_hand_keeps_its_files_and_its_metadata(hub: 
     card = served(hub, "1.0.0")["README.md"]
     assert OURS in card
     assert metadata_of(card)["extra_gated_prompt"] == "Please."
-    assert served(hub, "1.0.0")["eval.yaml"] == EVAL
+    assert served(hub, "1.0.0")["board.yaml"] == EVAL
     assert not run(tmp_path, hub=REPO).prepared.is_new
 
 
@@ -291,7 +291,7 @@ def test_what_the_release_says_of_its_rows_is_not_edited_by_hand(hub: HubServer,
 
 
 def test_a_preview_says_what_is_kept_and_what_stands_against_the_next_version(hub: HubServer, first: Path) -> None:
-    hub.somebody_commits(REPO, "eval.yaml", EVAL)
+    hub.somebody_commits(REPO, "board.yaml", EVAL)
     (first / "releases" / "1.0.0" / "notes.md").write_text("Mine.\n")
     project = build(first, NEXT)
 
@@ -305,7 +305,7 @@ def test_a_preview_says_what_is_kept_and_what_stands_against_the_next_version(hu
     assert isinstance(prepared, Prepared)
     assert (prepared.version, prepared.kept) == (
         "1.1.0",
-        ["kept on the Hub, not part of the release: eval.yaml", "added by hand, part of the release: notes.md"],
+        ["kept on the Hub, not part of the release: board.yaml", "added by hand, part of the release: notes.md"],
     )
     hub.somebody_commits(REPO, DATA, None)
     card = first / "releases" / "1.0.0" / "README.md"
@@ -352,63 +352,63 @@ def test_all_that_stands_against_a_version_is_told_at_once(hub: HubServer, first
 
 
 def test_a_file_in_the_folder_of_the_last_version_goes_into_the_next(hub: HubServer, first: Path) -> None:
-    (first / "releases" / "1.0.0" / "eval.yaml").write_bytes(EVAL)
+    (first / "releases" / "1.0.0" / "board.yaml").write_bytes(EVAL)
     (first / "releases" / "1.0.0" / ".DS_Store").write_bytes(b"no part of it")
     second = run(first, hub=REPO)
     assert (second.prepared.version, second.published) == ("1.0.1", True)
-    assert second.prepared.kept == ["added by hand, part of the release: eval.yaml"]
+    assert second.prepared.kept == ["added by hand, part of the release: board.yaml"]
     folder = first / "releases" / "1.0.1"
-    (listed,) = [file for file in read_release(folder).manifest.files if file.path == "eval.yaml"]
-    assert (listed.made, (folder / "eval.yaml").read_bytes()) == ("", EVAL)
+    (listed,) = [file for file in read_release(folder).manifest.files if file.path == "board.yaml"]
+    assert (listed.made, (folder / "board.yaml").read_bytes()) == ("", EVAL)
     assert served(hub, "1.0.1") == contents(folder)
     assert not run(first, hub=REPO).prepared.is_new
     build(first, NEXT)
     third = run(first, hub=REPO)
     assert third.prepared.kept == second.prepared.kept
-    assert served(hub, "1.1.0")["eval.yaml"] == EVAL
+    assert served(hub, "1.1.0")["board.yaml"] == EVAL
 
 
 @pytest.fixture
 def carried(first: Path) -> Path:
     """A dataset of which version 1.0.1 has a file that somebody added."""
-    (first / "releases" / "1.0.0" / "eval.yaml").write_bytes(EVAL)
+    (first / "releases" / "1.0.0" / "board.yaml").write_bytes(EVAL)
     run(first, hub=REPO)
     return first
 
 
 def test_an_added_file_follows_its_edits_on_the_hub_and_in_the_folder(hub: HubServer, carried: Path) -> None:
-    hub.somebody_commits(REPO, "eval.yaml", EVAL + b"# hub\n")
+    hub.somebody_commits(REPO, "board.yaml", EVAL + b"# hub\n")
     assert run(carried, hub=REPO).prepared.version == "1.0.2"
-    assert (carried / "releases" / "1.0.2" / "eval.yaml").read_bytes() == EVAL + b"# hub\n"
+    assert (carried / "releases" / "1.0.2" / "board.yaml").read_bytes() == EVAL + b"# hub\n"
     assert not run(carried, hub=REPO).prepared.is_new
-    (carried / "releases" / "1.0.2" / "eval.yaml").write_bytes(EVAL + b"# here\n")
+    (carried / "releases" / "1.0.2" / "board.yaml").write_bytes(EVAL + b"# here\n")
     assert run(carried, hub=REPO).prepared.version == "1.0.3"
-    assert served(hub)["eval.yaml"] == EVAL + b"# here\n"
-    hub.somebody_commits(REPO, "eval.yaml", EVAL + b"# hub\n")
-    (carried / "releases" / "1.0.3" / "eval.yaml").write_bytes(EVAL + b"# both\n")
-    declines(f"{REPO}: eval.yaml: changed on the Hub, and otherwise in {carried}/releases/1.0.3", carried, hub)
-    hub.somebody_commits(REPO, "eval.yaml", EVAL + b"# both\n")
+    assert served(hub)["board.yaml"] == EVAL + b"# here\n"
+    hub.somebody_commits(REPO, "board.yaml", EVAL + b"# hub\n")
+    (carried / "releases" / "1.0.3" / "board.yaml").write_bytes(EVAL + b"# both\n")
+    declines(f"{REPO}: board.yaml: changed on the Hub, and otherwise in {carried}/releases/1.0.3", carried, hub)
+    hub.somebody_commits(REPO, "board.yaml", EVAL + b"# both\n")
     run(carried, hub=REPO)
-    assert served(hub, "1.0.4")["eval.yaml"] == EVAL + b"# both\n"
+    assert served(hub, "1.0.4")["board.yaml"] == EVAL + b"# both\n"
 
 
 @pytest.mark.parametrize("where", ["hub", "folder"])
 def test_an_added_file_that_was_deleted_is_gone(hub: HubServer, carried: Path, where: str) -> None:
     if where == "hub":
-        hub.somebody_commits(REPO, "eval.yaml", None)
+        hub.somebody_commits(REPO, "board.yaml", None)
     else:
-        (carried / "releases" / "1.0.1" / "eval.yaml").unlink()
+        (carried / "releases" / "1.0.1" / "board.yaml").unlink()
     outcome = run(carried, hub=REPO)
     assert (outcome.prepared.version, outcome.prepared.kept) == ("1.0.2", [])
-    assert "eval.yaml" not in served(hub)
+    assert "board.yaml" not in served(hub)
     assert not run(carried, hub=REPO).prepared.is_new
 
 
 def test_two_files_of_one_name_are_a_conflict(hub: HubServer, first: Path) -> None:
-    hub.somebody_commits(REPO, "eval.yaml", EVAL)
-    (first / "releases" / "1.0.0" / "eval.yaml").write_bytes(b"another")
-    declines(f"{REPO}: eval.yaml: the release has a file of that name too; rename one of the two", first, hub)
-    hub.somebody_commits(REPO, "eval.yaml", b"another")
+    hub.somebody_commits(REPO, "board.yaml", EVAL)
+    (first / "releases" / "1.0.0" / "board.yaml").write_bytes(b"another")
+    declines(f"{REPO}: board.yaml: the release has a file of that name too; rename one of the two", first, hub)
+    hub.somebody_commits(REPO, "board.yaml", b"another")
     assert run(first, hub=REPO).published
 
 
@@ -495,7 +495,7 @@ def test_an_edited_plot_is_kept_until_a_version_has_another(hub: HubServer, tmp_
 def test_a_download_with_files_of_others_has_no_fault_and_names_them(
     hub: HubServer, first: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hub.somebody_commits(REPO, "eval.yaml", EVAL)
+    hub.somebody_commits(REPO, "board.yaml", EVAL)
     edit_card(hub, lambda card: card_with(card, pretty_name="Mine"))
     build(first, NEXT)
     run(first, hub=REPO)
@@ -506,13 +506,13 @@ def test_a_download_with_files_of_others_has_no_fault_and_names_them(
     monkeypatch.setenv("COLUMNS", "160")
     verify_release(download)
     said = capsys.readouterr().out
-    assert "- not part of this version: eval.yaml" in said
+    assert "- not part of this version: board.yaml" in said
     assert "0 faults" in said
     assert open_built(first / "out").manifest.name == "sayings"
     (download / "data" / "saying-lines" / "test.parquet").write_bytes(b"")
     with pytest.raises(Failed, match=r"this is not version 1\.1\.0 as it was released$"):
         verify_release(download)
-    assert "- not part of this version: eval.yaml" in capsys.readouterr().out
+    assert "- not part of this version: board.yaml" in capsys.readouterr().out
 
 
 def test_the_folder_of_a_version_that_somebody_edited_is_said_to_go_into_the_next(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ import yaml
 from markupsafe import Markup
 
 from data.publish import markdown
+from data.publish.benchmark import BENCHMARK
 from data.publish.card_facts import CardFacts, ConfigFacts, FamilyFacts, Plot, SourceFacts
 from data.publish.folder import VERIFICATION_INPUTS, claims_of
 from data.publish.licences import hub_licence, licence_text
@@ -196,6 +197,10 @@ def _evaluate(facts: CardFacts, family: FamilyFacts) -> Sequence[tuple[str, str]
     if family.harness_command:
         about = "With lm-evaluation-harness, by tasks that score as the scorer file does"
         ways.append((f"{about} (`{family.harness}/README.md` describes them)", family.harness_command))
+    if family.hub_task and facts.repo:
+        task = shlex.quote(f"hf/{facts.repo}/{family.hub_task}@{facts.manifest.version}")
+        about = f"With Inspect alone, by a task of `{BENCHMARK}`, whose scorers are Inspect's own and come near to ours"
+        ways.append((about, f"inspect eval {task} --model MODEL"))
     if family.scorer:
         command = family.score_command or f"python {shlex.quote(family.scorer)} --help"
         ways.append(("With the scorer file alone, which needs nothing of Touchstone", command))

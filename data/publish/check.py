@@ -15,6 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from data.checksum import checksum
+from data.publish.benchmark import BENCHMARK
 from data.publish.folder import CARD, DATA, MANIFEST, Release, claims_of, is_reserved, paths_in
 from data.publish.merge import read_yaml, split_metadata
 from data.publish.reading import opened, read_batches
@@ -35,10 +36,11 @@ def faults_of(release: Release) -> Iterator[str]:
     - Every configuration has the rows, columns and types of the manifest; its keys are unique; every row has the
       canary.
     - The card has the canary, and its YAML names exactly these configurations, splits and files.
+    - The tasks of the Hub's benchmark file take columns of these configurations; what people made of it is theirs.
 
     Read `release` with `read_release`, which refuses a manifest whose paths leave the folder.
     """
-    for check in (_version, _files, _names, _configs, _card):
+    for check in (_version, _files, _names, _configs, _card, _benchmark):
         yield from map(visible, check(release))
 
 
@@ -262,6 +264,51 @@ def _file_faults(folder: Path, card: _CardConfig, config: ReleasedConfig) -> Ite
         return
     for path in sorted(named ^ set(config.files)):
         yield f"{where}: {path} is " + ("not named" if path in config.files else "named, but not part of it")
+
+
+# ---- the Hub's benchmark file, against the manifest ----
+
+
+class _FieldSpec(BaseModel):
+    input: str
+    target: str
+    metadata: list[str] = []
+
+
+class _Task(BaseModel):
+    id: str
+    config: str
+    split: str
+    field_spec: _FieldSpec
+
+
+class _Benchmark(BaseModel):
+    tasks: list[_Task]
+
+
+def _benchmark(release: Release) -> Iterator[str]:
+    place, ours = release.folder / BENCHMARK, {file.path for file in release.manifest.files} - release.manifest.touched
+    if BENCHMARK not in ours or not place.is_file():
+        return
+    try:
+        tasks = _Benchmark.model_validate(read_yaml(place.read_bytes())).tasks
+    except ValidationError as error:
+        yield f"{BENCHMARK}: {first_problem(error, 'whole')}"
+        return
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        yield f"{BENCHMARK}: cannot be read: {' '.join(str(error).split())}"
+        return
+    columns = {(config.name, config.split): config.fields for config in release.manifest.configs}
+    for id_, times in Counter(task.id for task in tasks).items():
+        if times > 1:
+            yield f"{BENCHMARK}: task {id_} is in it twice"
+    for task in tasks:
+        if (fields := columns.get((task.config, task.split))) is None:
+            yield f"{BENCHMARK}: task {task.id}: {task.config}, split {task.split}: not in the manifest"
+            continue
+        for name in (task.field_spec.input, task.field_spec.target, *task.field_spec.metadata):
+            if name not in fields:
+                yield f"{BENCHMARK}: task {task.id}: {task.config} has no column {name}"
 
 
 def _yaml(text: str) -> Any:

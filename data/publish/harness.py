@@ -114,11 +114,15 @@ class _Function(str):
     """A function of a file beside: `uraq.process_results`."""
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as such, and functions by their tag."""
+class LiteralDumper(yaml.SafeDumper):
+    """Writes texts of several lines as such."""
 
 
-_Dumper.add_representer(
+class _Dumper(LiteralDumper):
+    """Also writes functions by their tag."""
+
+
+LiteralDumper.add_representer(
     str,
     lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
 )

@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from data.parquet import COMPRESSION, GROUP_BYTES, PAGE_BYTES, FilesWriter
+from data.publish.benchmark import ReadyColumn
 from data.publish.folder import DATA
-from data.publish.reading import read_batches, without_maps
+from data.publish.reading import plain_rows, read_batches, without_maps
 from schemas.errors import Failed, WrongInput
 
 SPLIT = "test"
@@ -93,18 +94,19 @@ def write_rows(
     columns: Sequence[str] = (),
     private: Path | None = None,
     split: str = SPLIT,
+    ready: Sequence[ReadyColumn] = (),
 ) -> tuple[ReleasedRows, ...]:
     """Write the accepted rows in `files` to `folder/data/<config>/<split>[-NNNNN-of-NNNNN].parquet`.
 
     `rule` is called once for each row, in order, with its `key`, `id`, `reviewed` (None if the part has no such
-    field) and the named `columns`. Each file is read once, a few megabytes at a time, and each configuration's files
-    are replaced as a whole. A configuration of which no row is released has no files. Rows of the private share go
-    into the folder `private` under the same names.
+    field) and the named `columns`. The `ready` columns are made for every row. Each file is read once, a few
+    megabytes at a time, and each configuration's files are replaced as a whole. A configuration of which no row is
+    released has no files. Rows of the private share go into the folder `private` under the same names.
 
     Returns the configurations sorted by name. Equal rows and rulings give equal bytes. Raises `Failed` if a file
     cannot be read or written, `WrongInput` for a name that no configuration can have.
     """
-    part = _Part(folder, private, canary, split)
+    part = _Part(folder, private, canary, split, ready)
     try:
         for path in files:
             for batch in read_batches(path):
@@ -119,12 +121,15 @@ def write_rows(
 class _Part:
     """The configurations that a part's rows go to."""
 
-    def __init__(self, folder: Path, private: Path | None, canary: str, split: str) -> None:
+    def __init__(
+        self, folder: Path, private: Path | None, canary: str, split: str, ready: Sequence[ReadyColumn]
+    ) -> None:
         if _SPLIT.fullmatch(split) is None:
             raise WrongInput(f"split {split!r}: expected letters, digits and `_`; give it another name")
         self._roots = {False: folder, True: private}
         self._canary = canary
         self._split = split
+        self._ready = ready
         self._held_back: dict[str, Counter[str]] = {}
         self._of_private_sources: Counter[str] = Counter()
         self._writers: dict[tuple[str, bool], _ConfigWriter] = {}
@@ -141,7 +146,7 @@ class _Part:
         for (config, held_out), chosen in places.items():
             rows = table if len(chosen) == table.num_rows else table.take(chosen)
             decisions = [rulings[place].decision for place in chosen]
-            self._writer(config, held_out).add(_released(rows, decisions, self._canary))
+            self._writer(config, held_out).add(_released(rows, decisions, self._canary, self._ready))
         while sum(writer.waiting_bytes for writer in self._writers.values()) > _WAITING_BYTES:
             max(self._writers.values(), key=lambda writer: writer.waiting_bytes).flush()
 
@@ -249,7 +254,7 @@ def _short(table: pa.Table, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
         yield {"reviewed": None, **row}
 
 
-def _released(table: pa.Table, decisions: Sequence[str | None], canary: str) -> pa.Table:
+def _released(table: pa.Table, decisions: Sequence[str | None], canary: str, ready: Sequence[ReadyColumn]) -> pa.Table:
     """Return the rows with the columns that a release adds, in types that `datasets` reads."""
     count = table.num_rows
     reviewed, decision, stamp = ADDED
@@ -259,6 +264,12 @@ def _released(table: pa.Table, decisions: Sequence[str | None], canary: str) -> 
         seen = pa.array([False] * count, pa.bool_())
     record = table.drop_columns([field.name for field in ADDED if field.name in table.column_names])
     record = record.cast(pa.schema([without_maps(field) for field in record.schema]))
+    for column in ready:
+        made = [column.value(row[column.of]) for row in plain_rows(record.select([column.of]))]
+        record = record.append_column(
+            pa.field(column.name, pa.string(), metadata={"description": column.description}),
+            pa.array(made, pa.string()),
+        )
     return (
         record.append_column(reviewed, seen)
         .append_column(decision, pa.array(decisions, pa.string()))

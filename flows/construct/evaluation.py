@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
+from data.publish.benchmark import HubTask
 from data.publish.harness import OptionScoring, ReplyScoring
 from flows.llm.model import Prompt, Said
 from flows.scoring.scorer import Row, Scores
@@ -229,6 +230,8 @@ class Evaluation:
     """`score(scored records, predictions, partial, settings)`."""
     scorer: Scorer | None = None
     """The scorer that a release ships."""
+    hub_tasks: Callable[[Any], Sequence[HubTask]] | None = None
+    """(any record of a configuration) -> its tasks in the Hub's benchmark file; None if that cannot ask for them."""
     headline: Mapping[str, str] = field(default_factory=dict)
     """The main tables of scores -> a description of their values and columns, for a dataset card; by default all."""
     measures: tuple[Measure, ...] = ()

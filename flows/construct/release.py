@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from data.publish.benchmark import ReadyColumn
 from data.sources import SourceSpec
 
 
@@ -27,5 +28,7 @@ class Released:
     mixes: Callable[..., Iterable[SourceSpec]] | None = None
     """`mixes(settings, the values of configs)`: the sources whose text rows of that configuration may contain. If None,
     these are all sources of the part, of its makers, and of the parts that they use."""
+    ready: tuple[ReadyColumn, ...] = ()
+    """Columns that a release adds, made of the rows' own."""
     text_fields: tuple[str, ...] = ()
     """The fields (texts, or turns of a dialogue) that show which languages a row is in; by default its `language`."""

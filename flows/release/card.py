@@ -189,6 +189,7 @@ def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFa
         harness_command=(
             run_command(SCORERS, scored[0].group, chat=family.evaluation.choices is None) if scored else ""
         ),
+        hub_task=next((task for config in configs for task in config.hub_tasks), None),
         in_dialogues=family.evaluation.dialogues is not None,
         headline=family.evaluation.headline,
     )  # fmt: skip
@@ -277,7 +278,7 @@ def _config_facts(project: Project, config: GatheredConfig, folder: Path) -> Con
     return ConfigFacts(
         name=rows.name,
         summary=_first_sentence(config.part.item),
-        fields=described,
+        fields={**described, **{column.name: column.description for column in config.ready}},
         languages=tuple(sorted(config.languages)),
         sources=tuple(_source_facts(project, config)),
         corrected=config.corrected,

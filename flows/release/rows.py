@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from data.publish.benchmark import ReadyColumn
 from data.publish.folder import VERIFICATION_INPUTS, Release
 from data.publish.reading import opened, read_batches
 from data.publish.rows import SPLIT, UNREVIEWED_ALLOWED, ReleasedRows, Ruling, fields_of, write_rows
@@ -59,6 +60,13 @@ class GatheredConfig:
     """The group that the main task is in."""
     asked: Sequence[Mapping[str, Any]] = ()
     """The predictions of one of its rows, without the replies."""
+    hub_tasks: tuple[str, ...] = ()
+    """Its tasks in the Hub's benchmark file."""
+
+    @property
+    def ready(self) -> Sequence[ReadyColumn]:
+        """The columns that were made of its rows' own."""
+        return self.part.released.ready if self.part.released else ()
 
 
 def write_configs(
@@ -86,6 +94,7 @@ def write_configs(
             canary=canary,
             columns=part.released.configs,
             private=private,
+            ready=part.released.ready,
         )
         configs += [GatheredConfig(rows, family, part) for rows in _with_rejected(judged, written)]
     if of_sources:

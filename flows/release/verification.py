@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from data.publish.check import faults_of
 from data.publish.folder import DATA, MANIFEST, VERIFICATION_INPUTS, Release
-from data.publish.reading import read_released
+from data.publish.reading import read_batches, read_released
 from flows.construct.embed import Embedder
 from flows.construct.engine import Family, Part
 from flows.construct.verification import Fault, VerifyContext
@@ -88,6 +88,20 @@ def _prove_family(release: Release, family: Family, embedder: Embedder) -> Itera
                 yield f"{family.name}-{part.name} {fault.id}: {fault.problem}"
         except ValidationError as error:
             yield f"{family.name}-{part.name}: {first_problem(error, 'a row')}"
+        for config in configs:
+            yield from _ready_faults(release, part, config)
+
+
+def _ready_faults(release: Release, part: Part, config: ReleasedConfig) -> Iterator[str]:
+    """Yield the rows whose texts for other programs are not what their own columns give."""
+    ready = [column for column in (part.released.ready if part.released else ()) if column.name in config.fields]
+    names = dict.fromkeys(name for column in ready for name in (column.name, column.of))
+    for path in config.files if ready else ():
+        for batch in read_batches(release.folder / path, ["id", *names]):
+            for row in batch.rows():
+                for column in ready:
+                    if row[column.name] != column.value(row[column.of]):
+                        yield f"{config.name} {row['id']}: {column.name} is not what its {column.of} give"
 
 
 def _no_claims(rows: Iterable[Any], context: VerifyContext) -> Iterator[Fault]:

@@ -27,6 +27,7 @@ from flows.project.locks import locked
 from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
 from flows.release.baselines import baselines_of
+from flows.release.benchmark import write_benchmark
 from flows.release.card import card_facts
 from flows.release.gate import Gated, check_current
 from flows.release.inputs import inputs_of
@@ -287,6 +288,7 @@ class _Draft:
         )  # fmt: skip
         number = before.manifest.version if before else FIRST_VERSION
         write_scorers(project, folder, configs, self.repo, number)
+        write_benchmark(project, folder, configs)
         facts = card_facts(project, folder, configs, self.repo, self.canary, gated, self.sources, baselines)
         made, conflicts = put_files(self.edits, before, folder) if before is not None else ({}, [])
         self.conflicts.extend(conflicts)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from data.publish.benchmark import HubScorer, HubTask
 from data.publish.harness import Metric, ReplyScoring
 from flows.construct.evaluation import Evaluation, Measure, Request, Scorer, columns
 from flows.families.documents.prompts import ANSWER, ToAnswer
@@ -51,6 +52,23 @@ def reply_scoring(row: Row, prompting: str | None, variants: Sequence[str]) -> S
     ]
 
 
+def hub_tasks(pair: DocumentPair) -> Sequence[HubTask]:
+    """A task for each variant."""
+    titled = () if pair.title is None else ("title",)
+    shown = {"closed_book": (), "evidence": (*titled, "evidence")}
+    return [
+        HubTask(
+            variant=variant,
+            input="question",
+            shows=shown[variant],
+            target="answer",
+            scorers=(HubScorer("exact"), HubScorer("f1")),
+            figure=(EXACT, variant),
+        )
+        for variant in VARIANTS
+    ]
+
+
 EVALUATION = Evaluation(
     parts=("pairs",),
     prompts=(ANSWER,),
@@ -59,6 +77,7 @@ EVALUATION = Evaluation(
     score=score,
     scorer=Scorer(FORM, "`prediction` is the whole reply, which should be the answer and no more.", scores_of,
                   replies=reply_scoring),
+    hub_tasks=hub_tasks,
     measures=(Measure(EXACT, "evidence", "replies that are the answer, word for word", "what the model was given"),),
     limits=("Replies are compared by their words: a right answer that is worded otherwise counts as wrong.",),
     headline={

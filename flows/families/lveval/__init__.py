@@ -15,7 +15,7 @@ from flows.families.lveval.assembly import assembler, assemblies_of_rules, conte
 from flows.families.lveval.candidates import dataset_texts
 from flows.families.lveval.confusing_facts import CHANGES
 from flows.families.lveval.datasets import Dataset
-from flows.families.lveval.evaluation import ANSWERS, EVALUATION
+from flows.families.lveval.evaluation import ANSWERS, EVALUATION, READY
 from flows.families.lveval.proposal import propose
 from flows.families.lveval.settings import LVEvalSettings, mixed_sources, problems
 from flows.families.lveval.shortages import shortages
@@ -202,6 +202,7 @@ FAMILY = Family(
                 verification_inputs=("pairs", "confusing-facts", "conflicts", "keywords"),
                 asked=lambda row: bool(row.confusing_facts or row.replacements or row.answer_keywords),
                 mixes=mixed_sources,
+                ready=READY,
             ),
             steps=(
                 files(

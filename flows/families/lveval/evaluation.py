@@ -29,6 +29,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
 
+from data.publish.benchmark import HubScorer, HubTask, ReadyColumn
 from data.publish.harness import Metric, ReplyScoring
 from flows.construct.evaluation import Evaluation, Measure, Request, Scorer, Selection, columns
 from flows.families.lveval import datasets
@@ -196,6 +197,27 @@ def reply_scoring(row: Row, prompting: str | None, variants: Sequence[str]) -> S
     ]
 
 
+READY = (
+    ReadyColumn("answer", "The first of the right answers", "answers", lambda answers: answers[0] if answers else ""),
+)
+
+
+def hub_tasks(row: LongContext) -> Sequence[HubTask]:
+    """A task with the context, and one without. Replies share words with the answer; in Chinese, they hold it."""
+    by_words = row.language == "en" and not datasets.dataset_of_row(_released(row)).recalls_fact
+    return [
+        HubTask(
+            variant=variant,
+            input="input",
+            shows=("context",) if variant == "context" else (),
+            target="answer",
+            scorers=(HubScorer("f1" if by_words else "includes"),),
+            figure=("score", row.level) if variant == "context" else None,
+        )
+        for variant in datasets.VARIANTS
+    ]
+
+
 EVALUATION = Evaluation(
     parts=("contexts",),
     settings=("metrics", "blacklists", "ablations", "context_windows"),
@@ -212,6 +234,7 @@ EVALUATION = Evaluation(
         replies=reply_scoring,
         needs="Chinese rows need jieba, which divides texts into words: `pip install jieba==0.42.1`.",
     ),
+    hub_tasks=hub_tasks,
     limits=(
         "The contexts of LV-Eval mix texts of many sources, with confusing facts and replaced names that "
         "are false on purpose.",

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
+from data.publish.benchmark import HubScorer, HubTask
 from data.publish.harness import Metric, ReplyScoring
 from flows.construct.entailment import DEFAULT_MODEL, Entailment, EntailmentModelUnusableError
 from flows.construct.evaluation import Evaluation, Measure, Request, Scorer, columns
@@ -132,6 +133,32 @@ def reply_scoring(row: Row, prompting: str | None, variants: Sequence[str]) -> S
     ]
 
 
+SHOWN: Mapping[Variant, str] = {
+    "original": "original_evidence",
+    "swapped": "evidence",
+    "question_focused": "evidence_question_focused",
+    "evidence_focused": "evidence_evidence_focused",
+}
+"""By variant, the column with its evidence."""
+
+
+def hub_tasks(case: SwapCase | EnrichedCase) -> Sequence[HubTask]:
+    """A task for each variant of a case. Other wordings of the answer count as wrong there."""
+    swaps = isinstance(case, SwapCase)
+    measure = f"exact match, {'category 1' if swaps else 'category 2'}"
+    return [
+        HubTask(
+            variant=variant,
+            input="question",
+            shows=(SHOWN[variant],) if variant in SHOWN else (),
+            target="original_answer" if swaps and variant != "swapped" else "answer",
+            scorers=(HubScorer("exact"), HubScorer("f1")),
+            figure=(measure, variant) if variant in ("original", "swapped") else None,
+        )
+        for variant in evidence_of(case)
+    ]
+
+
 EVALUATION = Evaluation(
     parts=("category1", "category2"),
     settings=("style", "prompting", "shots", "entailment", "matrix_seeds"),
@@ -146,6 +173,7 @@ EVALUATION = Evaluation(
         score=scores_of,
         replies=reply_scoring,
     ),
+    hub_tasks=hub_tasks,
     limits=(
         "The evidence of ReEval's category 1 was changed to state another answer: it is false on purpose.",
         "ReEval compares words: a right answer that is worded otherwise counts as wrong in exact match.",

@@ -8,7 +8,7 @@ from flows.construct.paper import Paper
 from flows.construct.people import sample
 from flows.construct.release import Released
 from flows.families.uraq import charts, contexts, method, prompts, rubric, verify
-from flows.families.uraq.evaluation import EVALUATION
+from flows.families.uraq.evaluation import EVALUATION, READY
 from flows.families.uraq.proposal import propose
 from flows.families.uraq.settings import UraqSettings, shortages
 from flows.families.uraq.view import view
@@ -100,7 +100,9 @@ FAMILY = Family(
             ),
             verify=verify.verify_evaluation,
             charts=charts.evaluation_charts,
-            released=Released("item_id", ("question",), verification_inputs=("statements", "items", "conflicts")),
+            released=Released(
+                "item_id", ("question",), verification_inputs=("statements", "items", "conflicts"), ready=READY
+            ),
         ),
     ),
     view=view,

@@ -1,7 +1,9 @@
 """How a model is asked about URAQ's evaluation rows, and how its replies are scored."""
 
 from collections.abc import Iterable, Sequence
+from operator import methodcaller
 
+from data.publish.benchmark import HubScorer, HubTask, ReadyColumn
 from data.publish.harness import Metric, ReplyScoring
 from flows.construct.evaluation import Evaluation, Measure, Request, Scorer, Selection, columns
 from flows.families.uraq.contexts import URAQ
@@ -12,7 +14,7 @@ from flows.families.uraq.score import score as scores_of
 from flows.scoring.scorer import Row
 from flows.scoring.tables import Layout, ScoreTables, score_tables
 from schemas.prediction import Prediction
-from schemas.uraq import NEEDS
+from schemas.uraq import NEEDS, EvaluationRow, Need
 
 CONTEXTS = "contexts in a row"
 LAYOUTS = {
@@ -59,6 +61,41 @@ def reply_scoring(row: Row, prompting: str | None, variants: Sequence[str]) -> S
     ]  # fmt: skip
 
 
+def _answer(need: Need) -> str:
+    return f"answer_{need.replace('-', '_')}"
+
+
+READY = (
+    ReadyColumn(
+        "information",
+        "The contexts as a prompt shows them, in one text",
+        "contexts",
+        lambda contexts: "\n".join(f"<info>{context}</info>" for context in contexts),
+    ),
+    *(
+        ReadyColumn(_answer(need), f"The right answer under {need}", "expected", methodcaller("get", need, ""))
+        for need in NEEDS
+    ),
+)
+LAST_OUTPUT = r"(?s).*<output>\s*(.*?)\s*(?:</output>|$)"
+"""What the last `<output>` tag holds."""
+
+
+def hub_tasks(row: EvaluationRow) -> Sequence[HubTask]:
+    """A task for each user need. Numbers and names are compared letter for letter there, but for case."""
+    return [
+        HubTask(
+            variant=need,
+            input="question",
+            shows=("information",),
+            target=_answer(need),
+            scorers=(HubScorer("pattern", {"pattern": LAST_OUTPUT}),),
+            figure=(f"accuracy, {need}", None),
+        )
+        for need in NEEDS
+    ]
+
+
 EVALUATION = Evaluation(
     parts=("evaluation",),
     selection=Selection("context_counts", lambda row: row.n_contexts if row.dataset == URAQ else None),
@@ -74,6 +111,7 @@ EVALUATION = Evaluation(
         score=scores_of,
         replies=reply_scoring,
     ),
+    hub_tasks=hub_tasks,
     limits=(
         "The contexts of URAQ hold statements that were made false on purpose, and the expected answers follow them.",
         "Rows of URAQ that share an `item_id` ask the same question, so they are not independent.",

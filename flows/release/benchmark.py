@@ -1,0 +1,152 @@
+"""The Hub's benchmark file of a release: tasks that ask what `touchstone evaluate` asks, as far as Inspect can alone.
+
+A task's templates are taken from the prompt itself: a row is asked about with marks in place of its texts, and each
+mark becomes the name of its column. Every row is then asked about both ways: if one differs, there is no such task.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from data.publish.benchmark import BENCHMARK, Asked, HubTask, benchmark_text, task_id, task_of
+from data.publish.reading import read_released
+from data.whole_file import write_whole
+from flows.construct.engine import Family, Part
+from flows.construct.evaluation import Evaluation, Request
+from flows.llm.model import Prompt
+from flows.project.project import Project
+from flows.project.release_as_build import record_of
+from flows.release.rows import GatheredConfig
+from schemas.base import Record
+
+BEGIN, END = "\ue000", "\ue001"
+"""Characters of private use, around a mark."""
+BY_OTHER_SCORERS = (
+    "Inspect's own scorers come near to each family's, and are not the same. The figures that `touchstone evaluate` "
+    "and the scorers in this release give are by the family's own."
+)
+HELD, WEIGHED, UNLIKE = "dialogues are held with a model", "options are weighed", "a template cannot ask for its rows"
+"""Why a configuration has no task."""
+
+
+def write_benchmark(project: Project, folder: Path, configs: Sequence[GatheredConfig]) -> None:
+    """Write the tasks of all configurations; nothing without any."""
+    tasks: list[Mapping[str, Any]] = []
+    without: dict[str, list[str]] = {}
+    for config in configs:
+        if not config.rows.files or config.part.name not in config.family.evaluation.parts:
+            continue
+        built = project.build.families[config.family.name]
+        rows = (record_of(config.part, row) for row in read_released(folder, config.rows.files))
+        made = tasks_of(config.family, config.part, rows, built.settings, built.prompts)
+        config.hub_tasks = tuple(task_id(config.rows.name, task.variant) for task, _ in made)
+        tasks += [task_of(config.rows.name, config.rows.split, task, asked) for task, asked in made]
+        if not made:
+            without.setdefault(_reason(config.family.evaluation), []).append(config.rows.name)
+    if tasks:
+        papers = dict.fromkeys(config.family.paper.short for config in configs if config.hub_tasks)
+        description = " ".join(
+            [
+                f"Shows whether a language model uses the context it is given, by {', '.join(papers)}.",
+                BY_OTHER_SCORERS,
+                *(f"Not here, since {why}: {', '.join(names)}." for why, names in without.items()),
+            ]
+        )
+        text = benchmark_text(project.manifest.name, description, tasks)
+        write_whole(folder / BENCHMARK, text.encode())
+
+
+def _reason(evaluation: Evaluation) -> str:
+    if evaluation.dialogues is not None:
+        return HELD
+    return WEIGHED if evaluation.choices is not None else UNLIKE
+
+
+def tasks_of(
+    family: Family, part: Part, rows: Iterator[Record], settings: Any, prompts: Mapping[str, Prompt[Any]]
+) -> list[tuple[HubTask, Asked]]:
+    """Return the tasks under which all rows of a configuration, one or more, are asked alike, and how."""
+    evaluation = family.evaluation
+    if evaluation.hub_tasks is None:
+        return []
+    first = next(rows)
+    tasks = evaluation.hub_tasks(first)
+    asked: dict[str, Asked] = {}
+    for row in chain([first], rows):
+        for task, of_row in _asked(evaluation, part, tasks, row, settings, prompts):
+            if row is first and of_row is not None:
+                asked[task.variant] = of_row
+            elif asked.get(task.variant) != of_row:
+                asked.pop(task.variant, None)
+    return [(task, asked[task.variant]) for task in tasks if task.variant in asked]
+
+
+def _asked(
+    evaluation: Evaluation,
+    part: Part,
+    tasks: Sequence[HubTask],
+    row: Record,
+    settings: Any,
+    prompts: Mapping[str, Prompt[Any]],
+) -> Iterator[tuple[HubTask, Asked | None]]:
+    """Yield how a row is asked under each task; None if its template would ask something else."""
+    made_of = {column.name: column for column in (part.released.ready if part.released else ())}
+    shown = dict.fromkeys(name for task in tasks for name in (task.input, *task.shows))
+    own = dict.fromkeys(made_of[name].of if name in made_of else name for name in shown)
+    marked = row.model_copy(update={name: _marked(name, getattr(row, name)) for name in own})
+    requests, of_marked = (_requests(evaluation, one, settings) for one in (row, marked))
+    texts, marks = (
+        {
+            name: made_of[name].value(getattr(one, made_of[name].of)) if name in made_of else getattr(one, name)
+            for name in shown
+        }
+        for one in (row, marked)
+    )
+    for task in tasks:
+        if task.variant not in requests:
+            yield task, None
+            continue
+        columns = {task.input: "prompt", **{name: name for name in task.shows}}
+        messages = _messages(prompts, of_marked[task.variant])
+        templates = {role: _template(text, {marks[name]: columns[name] for name in columns}) for role, text in messages}
+        values = {columns[name]: texts[name] for name in columns}
+        right = {role: text.format(**values) for role, text in templates.items() if BEGIN not in text}
+        prompt = requests[task.variant].prompt
+        if right != dict(_messages(prompts, requests[task.variant])) or "{prompt}" not in templates["user"]:
+            yield task, None
+        else:
+            yield task, Asked(templates.get("system", ""), templates["user"], prompt.max_tokens, prompt.temperature)
+
+
+def _marked(name: str, value: Any) -> Any:
+    """Return the mark of a column in place of its text, or of its texts; nothing is no text."""
+    mark = f"{BEGIN}{name}{END}"
+    return value if value is None else mark if isinstance(value, str) else (mark,)
+
+
+def _requests(evaluation: Evaluation, row: Record, settings: Any) -> Mapping[str, Request]:
+    """Return the request for each variant: asked in the first way of the settings, without demonstrations."""
+    requests: dict[str, Request] = {}
+    for request in evaluation.requests(row, settings):
+        if not request.shots:
+            requests.setdefault(request.variant, request)
+    return requests
+
+
+def _messages(prompts: Mapping[str, Prompt[Any]], request: Request) -> list[tuple[str, str]]:
+    asked = prompts[request.prompt.name].messages(request.inputs)
+    return [(str(message["role"]), str(message["content"])) for message in asked]
+
+
+def _template(text: str, columns: Mapping[Any, str]) -> str:
+    """Return a text as a template, with a column's name in braces in place of what stands for it."""
+    template = _escaped(text)
+    for value, name in columns.items():
+        if value is not None:
+            template = template.replace(_escaped(value), f"{{{name}}}")
+    return template
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
