@@ -7,6 +7,11 @@ from pydantic import Field
 from schemas.base import Frozen
 
 
+def is_none(value: object) -> bool:
+    """Return whether there is no value; such a field is left out of what is written."""
+    return value is None
+
+
 class UsageOfPrompt(Frozen):
     """The usage of one prompt in one stage."""
 
@@ -66,6 +71,9 @@ class StageManifest(Frozen):
     dropped: Mapping[str, int]
     shards: tuple[ShardManifest, ...]
     notes: tuple[str, ...] = Field((), description="What a reader of the result should know")
+    draw: str | None = Field(
+        None, exclude_if=is_none, description="Of a refreshed step: the draw that it was made for; null: the first"
+    )
 
     @property
     def usage(self) -> dict[str, UsageOfPrompt]:
@@ -122,6 +130,9 @@ class BuildManifest(Frozen):
     prompts: Mapping[str, str] = Field(description="`family/prompt` -> version and template hash")
     parts: tuple[PartManifest, ...]
     release: str | None = Field(None, description="The released version whose rows these are; null for a build")
+    draw: str | None = Field(
+        None, exclude_if=is_none, description="Of its swaps and replacements (`release.refresh`); null: the first"
+    )
 
     def part(self, family: str, part: str) -> PartManifest | None:
         """Return the part's manifest, or None if it was not built."""

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from schemas.base import Frozen
+from schemas.manifest import is_none
 from schemas.prediction import TableCell
 
 
@@ -85,6 +86,11 @@ class ReleaseManifest(Frozen):
     models: Mapping[str, str] = Field(description="`family.role` -> the model that played it")
     prompts: Mapping[str, str] = Field(description="`family/prompt` -> version and template hash")
     versions: Mapping[str, str] = Field(description="Of Python and of the libraries that decide results")
+    draw: str | None = Field(
+        None,
+        exclude_if=is_none,
+        description="Of its swaps and replacements: the version that they followed, or the quarter; null: the first",
+    )
     settings: Mapping[str, JsonValue] = Field(description="`families` of the configuration as built, without secrets")
 
     @property

@@ -48,6 +48,7 @@ def finish(
         dropped=dict(sorted(dropped.items())),
         shards=tuple(shards),
         notes=tuple(dict.fromkeys([*notes, *(note for shard in shards for note in shard.notes)])),
+        draw=build.draw_of(ref),
     )
     if (earlier := build.manifest(ref)) is not None:  # another build finished it first
         return earlier

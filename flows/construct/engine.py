@@ -93,6 +93,10 @@ class StepContext(Generic[S_co, R_co]):
     """Returns the number of the release with which a record came (`flows/construct/arrivals.py`)."""
     released: Records[Record] = ()
     """The records that the step made for the last release; none before the first."""
+    draw: str | None = None
+    """The draw that a refreshed step makes its records for; None for the first, and for every other step."""
+    drawn_before: Sequence[Records[Record]] = ()
+    """The records that a refreshed step made for each release before, oldest first; none without a draw."""
     calls_ahead: float = 0
     """Calls one after the other from a record of this step to the end of the build: who has most is served first."""
 
@@ -203,6 +207,7 @@ class Step:
     chosen: Callable[..., Sequence[Prompt]] | None = None
     prepare: Callable[..., object] | None = None
     embeds: bool = False
+    refreshed: bool = False
     expected: Expected = field(default_factory=Expected)
 
     @property
@@ -251,24 +256,22 @@ class SetStep(Step):
 def each(
     function: Callable[[Given, Context[S, P]], Awaitable[Record]],
     *,
-    version: int = 1,
-    prompts: Sequence[Prompt] = (),
-    settings: Sequence[str] = (),
-    asks: Mapping[str, str] | None = None,
-    prepare: Callable[[StepContext[S, Given]], P] | None = None,
-    embeds: bool = False,
-    chosen: Callable[[S], Sequence[Prompt]] | None = None,
-    expected: Expected | None = None,
-) -> Step:
+    version: int = 1, prompts: Sequence[Prompt] = (), settings: Sequence[str] = (),
+    asks: Mapping[str, str] | None = None, prepare: Callable[[StepContext[S, Given]], P] | None = None,
+    embeds: bool = False, refreshed: bool = False,
+    chosen: Callable[[S], Sequence[Prompt]] | None = None, expected: Expected | None = None,
+) -> Step:  # fmt: skip
     """One record to one record: `async def function(record, ctx) -> record`, or `Drop`.
 
     `settings` names the family settings that its result depends on. `asks` names, for a role of the prompts, a setting
     that lists the models to ask instead. `prepare` is called once for all records. `embeds`: the result depends on the
-    embedder. `chosen(settings)` are the prompts that it asks, by default all. Raise `version` if the result changes.
+    embedder. `refreshed`: it draws anew for a version that refreshes (`release.refresh`); it has a `prepare`.
+    `chosen(settings)` are the prompts that it asks, by default all. Raise `version` if the result changes.
     """
     return RecordStep(
         name=function.__name__, function=function, version=version, prompts=tuple(prompts), settings=tuple(settings),
-        asks=asks or {}, prepare=prepare, embeds=embeds, chosen=chosen, expected=expected or Expected(),
+        asks=asks or {}, prepare=prepare, embeds=embeds, refreshed=refreshed, chosen=chosen,
+        expected=expected or Expected(),
     )  # fmt: skip
 
 
@@ -277,19 +280,16 @@ def expand(
     *,
     slots: Callable[[Given, P], Sequence[Slot]],
     expected: Expected,
-    version: int = 1,
-    prompts: Sequence[Prompt] = (),
-    settings: Sequence[str] = (),
-    prepare: Callable[[StepContext[S, Given]], P] | None = None,
-    embeds: bool = False,
-) -> Step:
+    version: int = 1, prompts: Sequence[Prompt] = (), settings: Sequence[str] = (),
+    prepare: Callable[[StepContext[S, Given]], P] | None = None, embeds: bool = False, refreshed: bool = False,
+) -> Step:  # fmt: skip
     """One record to one for each slot: `async def function(record, slot, ctx) -> record`, or `Drop` of that slot.
 
     `slots(record, prepared)` lists the slots before any record is made; `expected` says how many a record has.
     """
     return RecordStep(
         name=function.__name__, function=function, version=version, prompts=tuple(prompts), settings=tuple(settings),
-        prepare=prepare, embeds=embeds, slots=slots, expected=expected,
+        prepare=prepare, embeds=embeds, refreshed=refreshed, slots=slots, expected=expected,
     )  # fmt: skip
 
 

@@ -107,6 +107,8 @@ def step_context(build: Build, ref: StageRef) -> StepContext:
         called=lambda usage: build.called(ref, usage),
         arrival=Arrivals(build.history, build.releases_before(ref)),
         released=build.released(ref),
+        draw=build.draw_of(ref),
+        drawn_before=build.drawn_before(ref),
         calls_ahead=calls_ahead(build).get(ref, 0),
     )
 

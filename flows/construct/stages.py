@@ -79,11 +79,12 @@ class Build:
         built: BuildManifest | None = None,
         rebuilt: RebuiltParts | None = None,
         history: History | None = None,
+        draw: str | None = None,
     ) -> None:
         """With `built`, the stages are those of that build, even if code or settings changed, except `rebuilt` parts.
 
         People have not seen the rebuilt parts, so verdicts on the built ones do not count for them. `history` has the
-        releases of the dataset, if there are any.
+        releases of the dataset, if there are any. `draw` is that of refreshed steps; None for the first.
         """
         self.families = {configured.family.name: configured for configured in families}
         self.store = store
@@ -91,6 +92,7 @@ class Build:
         self.limit = limit
         self.embedder = embedder
         self.verdicts = verdicts
+        self.draw = draw
         self.called: Callable[[StageRef, Usage], None] = lambda ref, usage: None
         """Called with the usage of each prompt of a stage that was answered or given up."""
         self.prepared: dict[str, tuple[StepContext, object]] = {}
@@ -202,6 +204,20 @@ class Build:
             return ()
         return self.history.read(releases[-1][-1], self.record_type(ref))
 
+    def draw_of(self, ref: StageRef) -> str | None:
+        """Return the draw that a stage is made for; None for the first, and if its step is not refreshed."""
+        step = self.step(ref)
+        return self.draw if step is not None and step.refreshed else None
+
+    def drawn_before(self, ref: StageRef) -> Sequence[Records[Any]]:
+        """Return the records that a refreshed stage had in each release before it, oldest first; none without a draw.
+
+        Those that the store no longer has are left out.
+        """
+        releases = self.releases_before(ref) if self.draw_of(ref) is not None else ()
+        folders = dict.fromkeys(folders[-1] for folders in releases if self.history.has(folders[-1]))
+        return [self.history.read(folder, self.record_type(ref)) for folder in folders]
+
     def source_specs(self, ref: StageRef) -> tuple[SourceSpec, ...]:
         """Return the sources of a stage's part."""
         return tuple(spec for _, spec in self.named_sources(self._family(ref).family, self.part(ref)))
@@ -275,6 +291,8 @@ class Build:
         assert step is not None
         if releases:
             common["releases"] = releases
+        if (draw := self.draw_of(ref)) is not None:
+            common["draw"] = draw
         family = self._family(ref)
         settings = family.settings
         # A folder that was moved or copied rebuilds nothing: sources count by their contents, not by their paths.

@@ -23,18 +23,18 @@ from flows.construct.engine import Family, Part
 from flows.construct.files_step import FilesStep
 from flows.construct.reviewed import reviewed_keys
 from flows.construct.verification import VerifyContext
+from flows.project.build_note import BuildNote, build_note, note_build
 from flows.project.config_checks import study_problems
 from flows.project.locks import one_output
 from flows.project.project import Project
 from flows.project.settings import load_config
-from schemas.base import Dropped, Frozen
+from schemas.base import Dropped
 from schemas.errors import Failed, WrongInput, first_problem, raise_all
 from schemas.manifest import BuildManifest, FileManifest, PartManifest
 
 MANIFEST = "manifest.json"
 REPORT = "report.html"
 PEOPLE_REPORT = "annotation.html"
-NOTE = ".build.json"
 BATCH_ROWS, BATCH_BYTES = 256, 16 * 2**20
 """Limits on the rows that are read at once."""
 LAST = Path(".touchstone", "last")
@@ -53,14 +53,6 @@ DECIDING_LIBRARIES = (
 def _library_versions() -> Mapping[str, str]:
     """The versions of `DECIDING_LIBRARIES`; reading them takes longer than writing a small part."""
     return {name: importlib.metadata.version(name) for name in DECIDING_LIBRARIES}
-
-
-class BuildNote(Frozen):
-    """Where the configuration and stage files of a build are: with its manifest, all that reading it takes."""
-
-    config: str
-    limit: int | None
-    store: str
 
 
 class NoBuild(WrongInput):
@@ -101,6 +93,7 @@ def _write_output_files(project: Project) -> BuildManifest:
             for prompt in family_build.prompts.values()
         },
         parts=tuple(parts),
+        draw=project.draw,
     )
     project.out.mkdir(parents=True, exist_ok=True)
     write_manifest(project.out, manifest)
@@ -131,15 +124,9 @@ def last_manifest(out: Path) -> BuildManifest | None:
         return None
 
 
-def note_build(out: Path, config: Path, limit: int | None, store: str) -> None:
-    """Note in the output folder what it was built from."""
-    note = BuildNote(config=str(config.resolve()), limit=limit, store=_absolute(store))
-    Store(str(out)).write(f"{out.resolve()}/{NOTE}", note.model_dump_json().encode())
-
-
 def remember(project: Project) -> None:
     """Note in the output folder what it was built from, and in the current folder that this build was the last."""
-    note_build(project.out, project.config_path, project.limit, project.config.store)
+    note_build(project.out, project.config_path, project.limit, project.config.store, project.draw)
     LAST.parent.mkdir(parents=True, exist_ok=True)
     LAST.write_text(str(project.out.resolve()), encoding="utf-8")
 
@@ -152,10 +139,8 @@ def open_built(out: Path | None) -> Project:
         except (OSError, UnicodeDecodeError) as error:
             raise NoBuild("no build was run from this folder yet; `touchstone run` makes one") from error
     manifest = read_manifest(out)
-    try:
-        note = BuildNote.model_validate_json((out / NOTE).read_bytes())
-    except (OSError, ValidationError):  # a copy of the files alone can be read and verified
-        note = BuildNote(config=str(out / MANIFEST), limit=manifest.limit, store=str(out / "no-stages"))
+    # A copy of the files alone can be read and verified.
+    note = build_note(out) or BuildNote(config=str(out / MANIFEST), limit=manifest.limit, store=str(out / "no-stages"))
     return Project(Path(note.config), out, note.limit, built=manifest, store=note.store)
 
 
@@ -228,10 +213,6 @@ def open_for_people(out: Path | None) -> Project:
     path = project.config_path
     raise_all([f"{path}: annotation.strangers.{problem}" for problem in study_problems(load_config(path))])
     return project
-
-
-def _absolute(store: str) -> str:
-    return store if "://" in store else str(Path(store).resolve())
 
 
 def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManifest, ...]:

@@ -24,10 +24,11 @@ from flows.families import load_family
 from flows.llm.limits import Share
 from flows.llm.model import BudgetSpent, Prompt, with_templates
 from flows.llm.paid import DRAIN_S
+from flows.project.build_note import decided_draw
 from flows.project.config_checks import check_config
 from flows.project.model_loop import ModelLoop
 from flows.project.models import Models
-from flows.project.released import released_stages
+from flows.project.released import draws_of, released_stages
 from flows.project.settings import Config, ConfigError, load_config, parse_config
 from schemas.errors import WrongInput, first_problem, nearest, raise_all
 from schemas.manifest import BuildManifest
@@ -55,11 +56,13 @@ class Project:
         store: str | None = None,
         pins: Pins | None = None,
         history: History | None = None,
+        draw: str | None = None,
     ) -> None:
         """With `built` and its `store`, stages and families' settings are those of that finished build.
 
         A `store` alone replaces the configured store and its cache. Sources that others can change are read at
         `pins`, by default those of the configuration. `history` has the dataset's releases, by default the store's.
+        `draw` is that of refreshed steps, by default the one that was decided for `out`, or that of the last version.
         """
         self.config_path = config
         self.config: Config = load_config(config) if built is None else built_config(config, built, store)
@@ -76,6 +79,7 @@ class Project:
         """Processes that the shards of a stage are shared among."""
         self.built = built
         self._history = history
+        self._draw = draw
         self.models = Models(config, self.config)
         self.loop = ModelLoop()
         """The event loop that all model calls share."""
@@ -87,7 +91,7 @@ class Project:
 
     def __reduce__(self) -> tuple[Any, ...]:
         paths = self.config_path.resolve(), self.out.resolve()
-        return _reopened, (self.run_id, *paths, self.limit)
+        return _reopened, (self.run_id, *paths, self.limit, self.draw)
 
     def spend_at_most(self, budget_usd: float) -> None:
         """Replace the configuration's `budget_usd`, before a model is asked."""
@@ -128,6 +132,13 @@ class Project:
     def history(self) -> History:
         """The releases of the dataset, as the store knows them."""
         return self._history or History(self.store, lambda: released_stages(self.store, self.config.name))
+
+    @cached_property
+    def draw(self) -> str | None:
+        """The draw of refreshed steps; None for the first."""
+        if self.built is not None:
+            return self.built.draw
+        return self._draw or draws_of(self.store, self.config.name, decided_draw(self.out)).present
 
     @property
     def state(self) -> Path:
@@ -178,6 +189,7 @@ class Project:
             verdicts=self.verdicts,
             built=self.built,
             history=self.history,
+            draw=self.draw,
         )
 
     def _prompts_of(self, family: Family) -> dict[str, Prompt[Any]]:
@@ -251,7 +263,7 @@ _shares: dict[str, Share] = {}
 _opening = threading.Lock()
 
 
-def _reopened(run_id: str, config: Path, out: Path, limit: int | None) -> Project:
+def _reopened(run_id: str, config: Path, out: Path, limit: int | None, draw: str | None) -> Project:
     """Return the project in a worker process: one for all its shards, so that they share connections and limits."""
     with _opening:
         if run_id not in _opened:
@@ -259,7 +271,7 @@ def _reopened(run_id: str, config: Path, out: Path, limit: int | None) -> Projec
                 oldest = next(iter(_opened))
                 _opened.pop(oldest).close()
                 _shares.pop(oldest, None)
-            project = Project(config, out, limit)
+            project = Project(config, out, limit, draw=draw)
             project.run_id, project.models.share = run_id, _shares.get(run_id)
             _opened[run_id] = project
         return _opened[run_id]

@@ -17,7 +17,8 @@ from data.store import Store
 from flows.construct.engine import Part
 from flows.construct.files_step import FilesStep
 from flows.families import family_names, load_family
-from flows.project.output_files import MANIFEST, NOTE, last_manifest, note_build, open_build, write_manifest
+from flows.project.build_note import NOTE, note_build
+from flows.project.output_files import MANIFEST, last_manifest, open_build, write_manifest
 from flows.project.project import Project
 from schemas.errors import Failed, WrongInput, first_problem
 from schemas.manifest import BuildManifest, PartManifest, ShardManifest, StageManifest
@@ -77,6 +78,7 @@ def _written(release: Release, version: str, store: Store, fingerprint: str) -> 
         prompts=released.prompts,
         parts=tuple(parts),
         release=version,
+        draw=released.draw,
     )
 
 

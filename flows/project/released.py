@@ -1,13 +1,15 @@
 """Notes in a store which stages the releases of a dataset were made from. These stages are never removed."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from data.publish.version_number import parsed_version
 from data.store import Store
 from schemas.base import Frozen, content_hash
 from schemas.errors import Failed
+from schemas.manifest import is_none
 from schemas.release import ReleaseManifest
 
 RELEASES = "releases"
@@ -20,6 +22,7 @@ class MadeOf(Frozen):
     """The output folder, or the dataset and its version."""
     stages: tuple[str, ...]
     """Their folders in the store: `uraq/items/prescreen-e6c0ee4b57838374`."""
+    draw: str | None = Field(None, exclude_if=is_none, description="Of a version's swaps and replacements")
 
 
 def stages_of_release(released: ReleaseManifest) -> tuple[str, ...]:
@@ -31,7 +34,7 @@ def note_release(store: Store, released: ReleaseManifest) -> None:
     """Note a released version, wherever its files are. If the store no longer exists, there is nothing to keep."""
     if not store.fs.exists(store.root):
         return
-    made = MadeOf(what=f"{released.name} {released.version}", stages=stages_of_release(released))
+    made = MadeOf(what=f"{released.name} {released.version}", stages=stages_of_release(released), draw=released.draw)
     path = f"{store.root}/{RELEASES}/{content_hash(made.what, made.stages)}.json"
     content = made.model_dump_json().encode()
     if store.read(path) != content:
@@ -53,9 +56,39 @@ def releases(store: Store) -> list[MadeOf]:
 
 def released_stages(store: Store, name: str) -> list[Mapping[str, str]]:
     """Return, for each noted version of the dataset `name` from the first on, stage -> fingerprint."""
-    versions = [(parsed_version(made.what.rpartition(" ")[2]), made.stages) for made in releases(store)
+    return [dict(_named(made.stages)) for _, made in _versions(store, name)]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The draws of a dataset's swaps and replacements: those of its versions, and that of a build."""
+
+    newest: str | None
+    """The newest version; None before the first."""
+    released: str | None
+    """Its draw; None for the first."""
+    present: str | None
+    """That of a build: the one decided for it, if no version has it yet, otherwise that of the newest version."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether no version has the present draw."""
+        return self.present != self.released
+
+
+def draws_of(store: Store, name: str, decided: str | None) -> Draws:
+    """Return the draws of the dataset `name`; `decided` is the draw that is noted for a build."""
+    versions = _versions(store, name)
+    draws = [made.draw for _, made in versions]
+    newest, released = (versions[-1][0], draws[-1]) if versions else (None, None)
+    return Draws(newest, released, decided if decided is not None and decided not in draws else released)
+
+
+def _versions(store: Store, name: str) -> list[tuple[str, MadeOf]]:
+    """Return the noted versions of a dataset, from the first on."""
+    versions = [(made.what.rpartition(" ")[2], made) for made in releases(store)
                 if made.what.rpartition(" ")[0] == name]  # fmt: skip
-    return [dict(_named(stages)) for _, stages in sorted(versions)]
+    return sorted(versions, key=lambda version: (parsed_version(version[0]), version[1].stages))
 
 
 def _named(stages: tuple[str, ...]) -> Iterator[tuple[str, str]]:

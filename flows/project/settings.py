@@ -88,6 +88,11 @@ class ReleaseSettings(Frozen):
         description="Share of the source records whose rows are kept private; "
         "the secret in TOUCHSTONE_HELD_OUT_SECRET draws them",
     )
+    refresh: Literal["each", "quarterly", "never"] = Field(
+        "never",
+        description="When a rebuild draws ReEval's swaps and LV-Eval's replacements anew: `each`: after each version; "
+        "`quarterly`: once a quarter of the year",
+    )
     maintainer: str | None = Field(None, description="Whom the card names as the author and maintainer of the dataset")
     contact: str | None = Field(None, description="Where to reach them: an address of the web or of e-mail")
     homepage: str | None = Field(None, pattern=WEB, description="Address of the dataset's own page, for the card")

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from data.publish.changelog import summary
 from flows.construct.progress import ProgressListener
+from flows.project.build_note import note_draw
 from flows.project.gc import stages_of_build
 from flows.project.locks import one_rebuild
 from flows.project.output_files import last_manifest
 from flows.project.project import Project
 from flows.project.settings import load_config
 from flows.rebuild.changes import Rebuilt, asks_people, compared_with, drift, note_rows, refuse_too_many, rows_of
+from flows.rebuild.refresh import decide_draw
 from flows.release.outcome import Outcome, release_built
 from flows.release.ready import check_rebuild
 from flows.release.version import AS_BEFORE, RELEASES, NothingToRelease
@@ -36,9 +38,11 @@ def rebuild_finished(
     settings = load_config(config)
     with one_rebuild(settings.state, settings.name):
         began = time.monotonic()
-        project = Project(config, out)
+        refresh = decide_draw(settings, out, to or out / RELEASES)
+        project = Project(config, out, draw=refresh.draw)
         try:
             check_rebuild(project, hub or settings.release.repo, to or out / RELEASES)
+            note_draw(out, config, settings.store, refresh.draw)
             built = None if asks_people(project) else finished_build(project, listener)
         finally:
             project.close()
@@ -46,7 +50,7 @@ def rebuild_finished(
             return None
         rows, _, since = compared_with(project)
         report_if_new(project, built, before)
-        done = Rebuilt(built, drift(rows, rows_of(project, built)), since, began=began)
+        done = Rebuilt(built, drift(rows, rows_of(project, built)), since, told=refresh.lines, began=began)
         refuse_too_many(project, done.drift)
         release_rows(release_built, out, str(to) if to else None, hub, done)
         note_rows(out, rows_of(project, built), stages_of_build(built))

@@ -11,6 +11,7 @@ the gate. It can run unattended:
 - If no row passes the gate yet, nothing is released: while people are at work, that is not a failure.
 """
 
+import datetime
 import time
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from flows.annotate.server import connect_configured
 from flows.construct.progress import ProgressListener
 from flows.construct.reviewed import is_current
 from flows.prefect_server.flow_runs import engine
+from flows.project.build_note import note_draw
 from flows.project.gc import stages_of_build
 from flows.project.locks import one_rebuild
 from flows.project.output_files import last_manifest, open_built
@@ -38,6 +40,7 @@ from flows.rebuild.changes import (
     rows_of,
 )
 from flows.rebuild.finished import release_rows
+from flows.rebuild.refresh import decide_draw
 from flows.release.flow import release
 from flows.release.ready import check_rebuild
 from flows.release.version import RELEASES
@@ -56,8 +59,9 @@ def rebuild(
     hub: str | None = None,
     refresh: bool = False,
     listener: ProgressListener | None = None,
+    today: datetime.date | None = None,
 ) -> Rebuilt:
-    """Rebuild the parts of the dataset that changed, from its configuration.
+    """Rebuild the parts of the dataset that changed, from its configuration; `today` is a day of the present quarter.
 
     Raises `WrongInput`, before it builds, if something that the release needs is not set. Raises `Failed` if another
     rebuild of it is running, if more rows changed than allowed, and at the end (`Incomplete`) if something could not be
@@ -68,12 +72,15 @@ def rebuild(
     settings = load_config(path)
     with one_rebuild(settings.state, settings.name):
         pins = Pins(lock_of(path), settings.state / COPIES, refresh=refresh)
-        project = Project(path, folder, pins=pins)
-        check_rebuild(project, hub or settings.release.repo, Path(to) if to else folder / RELEASES)
+        versions = Path(to) if to else folder / RELEASES
+        drawn = decide_draw(settings, folder, versions, today)
+        project = Project(path, folder, pins=pins, draw=drawn.draw)
+        check_rebuild(project, hub or settings.release.repo, versions)
+        note_draw(folder, path, settings.store, drawn.draw)
         rows, _, since = compared_with(project)
         built = _build(project, listener)
         moved = tuple(f"{pin.source}: {pin.before} → {pin.now}" for pin in pins.moved)
-        done = Rebuilt(built, drift(rows, rows_of(project, built)), since, moved, began=began)
+        done = Rebuilt(built, drift(rows, rows_of(project, built)), since, moved, told=drawn.lines, began=began)
         refuse_too_many(project, done.drift)
         if asks_people(project):
             done.built = _people(project, built, listener, done)

@@ -47,6 +47,7 @@ from flows.rebuild.changes import (
     too_many,
 )
 from flows.rebuild.reasons import Reason, why_changed
+from flows.rebuild.refresh import Refresh, decide_draw
 from flows.release.version import PRIVATE, RELEASES, Prepared, look_at, prepare, versions_in
 from flows.run.estimate import Estimate, estimate
 from flows.run.in_process import runner_here
@@ -85,6 +86,8 @@ class Preview:
 
     moved: tuple[str, ...]
     """Sources whose pins would move."""
+    drawn: Refresh
+    """The draw of its swaps and replacements."""
     stages: tuple[StageRef, ...]
     """Stages that would run."""
     since: str
@@ -116,10 +119,11 @@ def preview(config: Path, out: Path, to: Path | None, hub: str | None, *, refres
         pins = Pins(lock_of(config), settings.state / COPIES, scratch=folder / COPIES, refresh=refresh)
         store = Store(settings.store)
         history = History(store, lambda: released_stages(store, settings.name))
-        project = Project(config, out, store=str(folder / "store"), pins=pins, history=history)
+        drawn = decide_draw(settings, out, to or out / RELEASES)
+        project = Project(config, out, store=str(folder / "store"), pins=pins, history=history, draw=drawn.draw)
         project.models.asks = False
         try:
-            result = _preview(project, store, settings.state, pins)
+            result = _preview(project, store, settings.state, pins, drawn)
             if not result.exact:
                 return result
             repo = hub or settings.release.repo
@@ -128,7 +132,7 @@ def preview(config: Path, out: Path, to: Path | None, hub: str | None, *, refres
             project.close()
 
 
-def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview:
+def _preview(project: Project, store: Store, state: Path, pins: Pins, drawn: Refresh) -> Preview:
     wanted = [ref for family, part in project.build.parts() for ref in project.build.stages(family, part)]
     missing = tuple(ref for ref in wanted if not _borrow(project, store, ref))
     models = [model for configured in project.build.families.values() for model in configured.models.values()]
@@ -146,6 +150,7 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview
         differing, tasks, reasons = tuple(_source_drift(project, store, missing)), None, ()
     return Preview(
         moved=tuple(f"{pin.source}: {pin.before} → {pin.now}" for pin in pins.moved),
+        drawn=drawn,
         stages=missing,
         since=since,
         exact=exact,
@@ -187,7 +192,9 @@ def _finished(project: Project, out: Path, pins: Pins) -> Project:
     for name in ("verdicts", "annotations"):
         if (project.out / name).is_dir():
             (out / name).symlink_to((project.out / name).resolve(), target_is_directory=True)
-    manifest = write_output_files(Project(project.config_path, out, store=store, pins=pins, history=history))
+    manifest = write_output_files(
+        Project(project.config_path, out, store=store, pins=pins, history=history, draw=project.draw)
+    )
     return Project(project.config_path, out, built=manifest, store=store, pins=pins, history=history)
 
 

@@ -14,7 +14,6 @@ from rich.table import Table
 
 from data.publish.changelog import summary
 from data.store import Store
-from flows.construct.stages import StageRef
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LEFT, make_console
 from flows.project.gc import look, remove
@@ -93,7 +92,7 @@ def print_preview(config: Path, out: Path, to: Path | None, hub: str | None, *, 
         outlook = preview(config, out, to, hub, refresh=refresh)
     for moved in outlook.moved:
         console.print(f"a pin would move: {escape(moved)}", soft_wrap=True)
-    _print_stages(console, outlook.stages)
+    _print_stages(console, outlook)
     if not outlook.exact:
         console.print(
             "a model costs money here: these are the source records, not the rows that would come of them; "
@@ -164,7 +163,10 @@ def _print_version(console: Console, release: Prepared) -> None:
             console.print(f"release: {name}: {count:,} held back: {reason}", soft_wrap=True)
 
 
-def _print_stages(console: Console, stages: tuple[StageRef, ...]) -> None:
+def _print_stages(console: Console, outlook: "Preview") -> None:
+    if outlook.drawn.told:
+        console.print(escape(outlook.drawn.told), soft_wrap=True)
+    stages = outlook.stages
     if not stages:
         console.print("no stage would run again")
     for ref in stages[:SHOWN]:

@@ -100,6 +100,7 @@ def card_facts(
         models=made.models,
         prompts=made.prompts,
         versions=built.versions,
+        draw=built.draw,
         settings={"families": private.hidden(made.settings), "embedder": built.config["embedder"]},
     )
     return CardFacts(

@@ -25,7 +25,7 @@ def inputs_of(
     return content_hash(
         [[part.family, part.part, [stage.fingerprint for stage in part.stages]] for part in built.parts],
         [[path.name, checksum(path)] for path in (*people, *evaluations_of(project))],
-        project.config.release.model_dump(mode="json", exclude={"contamination"}),
+        project.config.release.model_dump(mode="json", exclude={"contamination", "refresh"}),
         [source_fingerprint(spec) for spec in project.config.release.contamination],
         [
             [family.name, [getattr(spec, name) for name in ATTRIBUTION]]

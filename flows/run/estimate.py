@@ -206,6 +206,8 @@ def _lines(
 ) -> Iterator[EstimateLine]:
     """Yield the line of each prompt of a step; `share` is that of the part's material that the pilot's build had."""
     settings = build.families[family.name].settings
+    if step.refreshed and stage.stage is not None and stage.stage.draw != build.draw:
+        share = 0.0  # it draws anew
     for prompt in step.prompts_asked(settings):
         line = _line(build, family, step, prompt, tried, stage, settings)
         repeated = calls_before(pilot, build, family, prompt, stage.stage) if pilot is not None and share else 0

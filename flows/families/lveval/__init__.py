@@ -12,7 +12,7 @@ from flows.construct.people import every, sample
 from flows.construct.release import Released
 from flows.families.lveval import charts, method, prompts, rubric, selection
 from flows.families.lveval.assembly import assembler, assemblies_of_rules, context_files
-from flows.families.lveval.candidates import dataset_texts
+from flows.families.lveval.candidates import dataset_texts, rule_material
 from flows.families.lveval.confusing_facts import CHANGES
 from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.evaluation import ANSWERS, EVALUATION, READY
@@ -146,7 +146,8 @@ FAMILY = Family(
                     slots=method.pairs_with("replacements"),
                     expected=Expected(slots=_share_with("replacements")),
                     version=6,
-                    prepare=dataset_texts,
+                    prepare=rule_material,
+                    refreshed=True,
                     settings=["datasets"],
                     prompts=[prompts.REPLACEMENT_RULES],
                 ),

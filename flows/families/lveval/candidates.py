@@ -1,4 +1,4 @@
-"""Candidates for substitutes: names and answers of the dataset's other pairs."""
+"""Candidates for substitutes: names and answers of the dataset's other pairs; and what earlier versions had."""
 
 import heapq
 from collections import defaultdict
@@ -8,12 +8,13 @@ from functools import cached_property, lru_cache
 from typing import Literal, get_args
 
 from flows.construct.engine import StepContext
+from flows.construct.refresh import drawn_before
 from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.settings import LVEvalSettings
 from flows.language import language_of
 from flows.language.choices import is_yes_or_no
 from schemas.base import Frozen, content_hash
-from schemas.lveval import Pair, PoolDocument
+from schemas.lveval import Pair, PoolDocument, Replacements, Rule
 
 EntityType = Literal["person", "place", "organisation"]
 ENTITY_TYPES: tuple[EntityType, ...] = get_args(EntityType)
@@ -139,3 +140,22 @@ def dataset_texts(step: StepContext[LVEvalSettings, Pair]) -> TextsByDataset:
         for name, release in sorted({(pair.dataset, came) for came, pair in pairs})
     }
     return TextsByDataset(known, texts)
+
+
+@dataclass(frozen=True)
+class RuleMaterial:
+    """What rules are proposed from."""
+
+    texts: TextsByDataset
+    before: Mapping[str, tuple[tuple[Rule, ...], ...]]
+    """By key, the rules of a pair in the releases before, the last ones last, if they are drawn anew."""
+
+    @property
+    def known(self) -> Mapping[str, Dataset]:
+        """The datasets by their names in the configuration."""
+        return self.texts.known
+
+
+def rule_material(step: StepContext[LVEvalSettings, Pair]) -> RuleMaterial:
+    """Group the pairs by dataset, and collect the rules that they had before."""
+    return RuleMaterial(dataset_texts(step), drawn_before(step, Replacements, lambda made: made.rules))

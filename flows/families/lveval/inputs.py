@@ -45,6 +45,7 @@ class ToRename(Frozen):
     language: str
     most: int = Field(description="Rules wanted at most")
     candidates: tuple[Alternatives, ...] = Field(description="What other documents name of the same kinds")
+    before: tuple[Rule, ...] = Field((), exclude=True, description="Rules of earlier versions, none of which is wanted")
     seed: str = Field("", exclude=True, description="For the rules: seed of their random choices")
 
     @property

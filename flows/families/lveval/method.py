@@ -22,7 +22,7 @@ from flows.construct.records import Records, with_first
 from flows.families.lveval import prompts, selection
 from flows.families.lveval.answer_keywords import counts_in_score
 from flows.families.lveval.assembly import Assembler, DatasetAssemblies
-from flows.families.lveval.candidates import TextsByDataset
+from flows.families.lveval.candidates import RuleMaterial, TextsByDataset
 from flows.families.lveval.conflicts import conflicts
 from flows.families.lveval.confusing_facts import CHANGES, refusals
 from flows.families.lveval.datasets import Dataset
@@ -41,6 +41,7 @@ from schemas.lveval import (
     Pair,
     PoolDocument,
     Replacements,
+    Rule,
     RuleConflicts,
 )
 from schemas.source import Passage, QASource
@@ -283,38 +284,27 @@ async def part(confusion: Confusion, slot: Slot, ctx: Context) -> ConfusingFact:
 # ---- keyword and phrase replacement (section 3.2.3) ----
 
 
-async def propose_rules(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, TextsByDataset]) -> Replacements:
+async def propose_rules(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, RuleMaterial]) -> Replacements:
     """Section 3.2.3: propose keywords or phrases to be replaced, each with its substitute.
 
     Departure: the builder proposes what the paper's annotators write; they revise it. A rule of the last answer that
-    cannot be applied is left out; the others stay.
+    cannot be applied is left out; the others stay. Rules that are drawn anew for a version have no substitute for a
+    keyword that a version before had for it; if there are no others, the pair keeps its last ones.
     """
     sentences = excerpts(pair)
     lost: tuple[Conflict, ...] = ()
     if pair.written is not None:
         rules = pair.written.replacements
     else:
-        asked = ToRename(
-            question=pair.question,
-            answers=pair.answers,
-            sentences=sentences,
-            documents=tuple(document.text for document in pair.documents),
-            language=pair.language,
-            most=MOST_RULES,
-            candidates=ctx.prepared.texts[pair.dataset, ctx.step.arrival(pair)].candidates.for_pair(
-                pair, sentences, ctx.random(pair.key).random()
-            ),
-            seed=content_hash(ctx.step.seed, ctx.step_name, pair.key),
-        )
+        before = ctx.prepared.before.get(ctx.key, ())
         try:
-            rules = (await ctx.ask(prompts.REPLACEMENT_RULES, asked)).rules
-        except InvalidAnswer as refused:
-            rules, lost = applicable_rules(asked, prompts.rules_in(refused.answer))
-            if not touches_question(asked, rules):
+            rules, lost = await _proposed(pair, sentences, before, ctx)
+        except (Drop, InvalidAnswer):
+            asked = _to_rename(pair, sentences, (), ctx)
+            if not before or applicable_rules(asked, before[-1]) != (before[-1], ()):
                 raise
+            rules = before[-1]
             ctx.note_asked(prompts.REPLACEMENT_RULES)
-        if not rules:
-            raise Drop("no name to be replaced", pair.question)
     keywords = [rule.old for rule in rules]
     return Replacements(
         **_shared_fields(pair, ctx),
@@ -322,6 +312,42 @@ async def propose_rules(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, Tex
         excerpts=tuple(sentence for sentence in sentences if occurs(sentence, keywords, pair.language)),
         rules=rules,
         lost=lost,
+    )
+
+
+async def _proposed(
+    pair: Pair, sentences: Sequence[str], before: Sequence[tuple[Rule, ...]], ctx: Context[LVEvalSettings, RuleMaterial]
+) -> tuple[tuple[Rule, ...], tuple[Conflict, ...]]:
+    """Return the rules for a pair, and why others of the last answer cannot be applied."""
+    asked = _to_rename(pair, sentences, before, ctx)
+    lost: tuple[Conflict, ...] = ()
+    try:
+        rules = (await ctx.ask(prompts.REPLACEMENT_RULES, asked, draw=len(before))).rules
+    except InvalidAnswer as refused:
+        rules, lost = applicable_rules(asked, prompts.rules_in(refused.answer))
+        if not touches_question(asked, rules):
+            raise
+        ctx.note_asked(prompts.REPLACEMENT_RULES)
+    if not rules:
+        raise Drop("no name to be replaced", pair.question)
+    return rules, lost
+
+
+def _to_rename(
+    pair: Pair, sentences: Sequence[str], before: Sequence[tuple[Rule, ...]], ctx: Context[LVEvalSettings, RuleMaterial]
+) -> ToRename:
+    draw = [] if ctx.step.draw is None else [ctx.step.draw]
+    texts = ctx.prepared.texts.texts[pair.dataset, ctx.step.arrival(pair)]
+    return ToRename(
+        question=pair.question,
+        answers=pair.answers,
+        sentences=tuple(sentences),
+        documents=tuple(document.text for document in pair.documents),
+        language=pair.language,
+        most=MOST_RULES,
+        candidates=texts.candidates.for_pair(pair, sentences, ctx.random(pair.key, *draw).random()),
+        before=tuple(dict.fromkeys(rule for rules in before for rule in rules)),
+        seed=content_hash(ctx.step.seed, ctx.step_name, pair.key, *draw),
     )
 
 

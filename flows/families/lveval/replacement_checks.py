@@ -6,7 +6,7 @@ with distracting documents are in `conflicts.py`.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -54,6 +54,7 @@ FOLLOWS = "the answer no longer follows"
 UNDONE = "it cannot be undone"
 TOGETHER = "another rule for the same name is left out"
 EXTRA = "one rule too many"
+REPEATED = "an earlier version had this substitute"
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,9 @@ def applicable_rules(asked: ToRename, rules: Sequence[Rule]) -> tuple[tuple[Rule
     texts = PairTexts(asked.question, asked.answers, asked.texts, asked.language)
     extra = [Conflict(old=rule.old, kind=EXTRA, excerpt=f"at most {asked.most}") for rule in rules[asked.most :]]
     kept, lost = remove_harmful(
-        rules[: asked.most], lambda left: [*_unfit(left, texts), *objections(left, texts)], asked.language
+        rules[: asked.most],
+        lambda left: [*_repeated(left, asked.before), *_unfit(left, texts), *objections(left, texts)],
+        asked.language,
     )
     return kept, (*lost, *extra)
 
@@ -133,6 +136,14 @@ def applicable_rules(asked: ToRename, rules: Sequence[Rule]) -> tuple[tuple[Rule
 def touches_question(asked: ToRename, rules: Sequence[Rule]) -> bool:
     """Return whether a rule replaces something in the question or an answer."""
     return bool(occurs(BETWEEN.join((asked.question, *asked.answers)), [rule.old for rule in rules], asked.language))
+
+
+def _repeated(rules: Sequence[Rule], before: Collection[Rule]) -> Iterator[Conflict]:
+    """Yield a conflict for each rule that an earlier version had."""
+    for rule in rules:
+        if rule in before:
+            others = "; ".join(f"{other.new}" for other in before if other.old == rule.old)
+            yield Conflict(old=rule.old, kind=REPEATED, excerpt=f"{rule}: take none of these: {others}")
 
 
 def _unfit(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:

@@ -97,7 +97,8 @@ FAMILY = Family(
                     expected=Expected(
                         calls=lambda settings: {prompts.ALTERNATIVE_ANSWER.name: 1, prompts.REPLACE_ANSWER.name: 1}
                     ),
-                    prepare=method.count_answers,
+                    prepare=method.other_answers,
+                    refreshed=True,
                 ),
             ),
         ),

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from flows.construct.engine import Context, Drop, StepContext
 from flows.construct.entailment import Judge
+from flows.construct.refresh import drawn_before
 from flows.families.reeval import prompts
+from flows.families.reeval.checks.alternative import alternative_problem
 from flows.families.reeval.checks.passage import most_condensed, says_the_same
 from flows.families.reeval.checks.sentence import is_asked_about, may_lean, sentence_before, short_name
 from flows.families.reeval.checks.swap import answer_position, compare, restored, swap_problem
@@ -76,22 +78,29 @@ async def _is_right(case: Case, output: str, ctx: Context[ReEvalSettings, Judge 
 # ---- category 1: answer swapping (section 3.1) ----
 
 
-CountedAnswers = Mapping[tuple[str, str], Mapping[str, int]]
-"""By kind, the numbers and dates that all cases ask for, sorted, each with the release with which it came.
+@dataclass(frozen=True)
+class OtherAnswers:
+    """The answers of other cases and of other releases."""
 
-The rules choose from them, and see no other case.
-"""
+    counted: Mapping[tuple[str, str], Mapping[str, int]]
+    """By kind, the numbers and dates that all cases ask for, sorted, each with the release with which it came.
+
+    The rules choose from them, and see no other case.
+    """
+    before: Mapping[str, tuple[str, ...]]
+    """By key, the alternatives of a case in the releases before, the last one last, if it is drawn anew."""
 
 
-def count_answers(step: StepContext[ReEvalSettings, Case]) -> CountedAnswers:
-    """Collect the numbers and dates that the cases ask for."""
+def other_answers(step: StepContext[ReEvalSettings, Case]) -> OtherAnswers:
+    """Collect the numbers and dates that the cases ask for, and the alternatives that they had before."""
     by_kind: dict[tuple[str, str], dict[str, int]] = {}
     for case in step.inputs:
         kind = _kind_of(case)
         if kind[1].startswith(("number:", "date:")):
             came, known = step.arrival(case), by_kind.setdefault(kind, {})
             known[case.answer] = min(came, known.get(case.answer, came))
-    return {kind: dict(sorted(answers.items())) for kind, answers in by_kind.items()}
+    counted = {kind: dict(sorted(answers.items())) for kind, answers in by_kind.items()}
+    return OtherAnswers(counted, drawn_before(step, SwapCase, lambda case: case.answer))
 
 
 def _kind_of(case: Case) -> tuple[str, str]:
@@ -100,20 +109,31 @@ def _kind_of(case: Case) -> tuple[str, str]:
     return among, language_of(case.language).kind(case.answer, case.question)
 
 
-async def swap_answer(case: Case, ctx: Context[ReEvalSettings, CountedAnswers]) -> SwapCase:
+async def swap_answer(case: Case, ctx: Context[ReEvalSettings, OtherAnswers]) -> SwapCase:
     """Section 3.1 and table 8: another answer, and the evidence rewritten so that it supports that answer.
 
     Departures: the paper swaps every answer. If the passage explains the answer's name, or has it only inside other
     names, no other fits, and nothing is asked; otherwise the pivot may say that none fits. The paper takes the
     model's rewrite as it is; ours must pass `swap_problem`: if a rewrite fails, the model is asked again, then the
-    answer's mentions are replaced one by one, which must pass the same checks.
+    answer's mentions are replaced one by one, which must pass the same checks. A case that is drawn anew for a version
+    gets an alternative that no version before had; if there is no other, it keeps its last one.
     """
     names = names_of(case.language, case.answer, case.aliases, case.evidence)
     if (explained := explanation(case.language, case.evidence, case.answer, names)) is not None:
         raise Drop("passage explains the answer's name", evidence=explained)
     if (longer := only_within_names(case.language, case.question, case.evidence, case.answer, names)) is not None:
         raise Drop("answer stands within other names alone", evidence=f"{case.answer}: {longer}")
-    alternative = await _alternative_answer(case, ctx)
+    before = ctx.prepared.before.get(ctx.key, ())
+    try:
+        return await _swapped(case, names, await _alternative_answer(case, before, ctx), ctx)
+    except (Drop, InvalidAnswer):
+        if not before or alternative_problem(case, before[-1]) is not None:
+            raise
+    ctx.note_asked(prompts.ALTERNATIVE_ANSWER, model=case.pivot)
+    return await _swapped(case, names, before[-1], ctx)
+
+
+async def _swapped(case: Case, names: tuple[str, ...], alternative: str, ctx: Context) -> SwapCase:
     evidence, notes = await _replaced(case, names, alternative, ctx)
     compared = compare(case.language, case.evidence, case.answer, names, evidence)
     return SwapCase(
@@ -134,9 +154,12 @@ async def swap_answer(case: Case, ctx: Context[ReEvalSettings, CountedAnswers]) 
     )
 
 
-async def _alternative_answer(case: Case, ctx: Context[ReEvalSettings, CountedAnswers]) -> str:
-    """Table 8, "Alternative answer generation"."""
-    release, answers = ctx.step.arrival(case), ctx.prepared.get(_kind_of(case), {})
+async def _alternative_answer(
+    case: Case, before: tuple[str, ...], ctx: Context[ReEvalSettings, OtherAnswers]
+) -> str:  # fmt: skip
+    """Table 8, "Alternative answer generation"; none of those that the case had `before`."""
+    release, answers = ctx.step.arrival(case), ctx.prepared.counted.get(_kind_of(case), {})
+    draw = [] if ctx.step.draw is None else [ctx.step.draw]
     asked = prompts.ToAlter(
         question=case.question,
         answer=case.answer,
@@ -145,9 +168,10 @@ async def _alternative_answer(case: Case, ctx: Context[ReEvalSettings, CountedAn
         title=case.title,
         language=case.language,
         others=tuple(answer for answer, came in answers.items() if came <= release),
-        seed=content_hash(ctx.step.seed, ctx.step_name, case.key),
+        before=before,
+        seed=content_hash(ctx.step.seed, ctx.step_name, case.key, *draw),
     )
-    alternative = (await ctx.ask(prompts.ALTERNATIVE_ANSWER, asked, model=case.pivot)).answer
+    alternative = (await ctx.ask(prompts.ALTERNATIVE_ANSWER, asked, model=case.pivot, draw=len(before))).answer
     if not alternative:
         raise Drop("no other answer fits the passage", evidence=f"{case.answer} ({case.question})")
     return alternative

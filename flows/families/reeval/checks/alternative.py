@@ -1,6 +1,7 @@
 """Checks which answers can replace a case's answer (section 3.1)."""
 
 import re
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Protocol
 
@@ -8,6 +9,7 @@ from flows.families.reeval.filters import LANGUAGES, MOST_CHARACTERS
 from flows.language import Language, language_of
 from flows.language.choices import is_choice
 from flows.llm.model import Problem
+from flows.scoring.qa import exact_match
 from schemas.base import odd_character
 
 LEAST_SHARED = 3
@@ -98,6 +100,14 @@ def _place_problem(case: Answered, alternative: str) -> Problem:
     if language.contains(case.evidence, alternative):
         return "alternative already in the evidence", f"{alternative!r} stands in the passage"
     return None
+
+
+def repeated_problem(alternative: str, before: Sequence[str], language: str) -> Problem:
+    """Return why `alternative` cannot be drawn anew: an earlier version had it."""
+    if not before or exact_match(alternative, before, language) == 0:
+        return None
+    told = "; ".join(before)
+    return "alternative of an earlier version", f"the question had these already, so give another: {told}"
 
 
 def _named_in_question(case: Answered, alternative: str) -> str | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from flows.families.reeval.checks.alternative import alternative_problem
+from flows.families.reeval.checks.alternative import alternative_problem, repeated_problem
 from flows.families.reeval.checks.passage import condensed_problem, merged_problem, objection_problem
 from flows.families.reeval.checks.sentence import resolved_problem, sentence_problem
 from flows.families.reeval.checks.swap import restored, swap_problem
@@ -26,6 +26,7 @@ class ToAlter(Frozen):
     language: str
     title: str | None = None
     others: tuple[str, ...] = Field((), description="For the rules: numbers or dates of its kind that others ask for")
+    before: tuple[str, ...] = Field((), description="The alternatives of earlier versions, none of which is wanted")
     seed: str = Field("", description="For the rules: seeds the choice among the alternatives")
 
 
@@ -135,6 +136,7 @@ class Reading(Frozen):
 def _check_alternative(asked: ToAlter, answer: Alternative) -> None:
     if answer.answer:
         require(alternative_problem(asked, answer.answer))
+        require(repeated_problem(answer.answer, asked.before, asked.language))
 
 
 def _check_replaced(asked: ToReplace, answer: Replaced) -> None:

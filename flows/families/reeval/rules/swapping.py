@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Sequence
 
+from flows.families.reeval.checks.alternative import repeated_problem
 from flows.families.reeval.checks.swap import swap_problem
 from flows.families.reeval.prompts import Alternative, Replaced, ToAlter, ToReplace
 from flows.families.reeval.rules.alternatives import candidates_for, is_alone, is_person
@@ -21,7 +22,8 @@ _SHARE = re.compile(r"per\s?cent|%|百分之|％")
 def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
     """The first candidate that can replace the answer in the evidence."""
     # Seeded by the case, not by the prompt: a candidate does not change when the prompt's inputs do.
-    return first_fitting(asked, candidates_for(asked, asked.others, random.Random(asked.seed)))
+    candidates = candidates_for(asked, asked.others, random.Random(asked.seed))
+    return first_fitting(asked, [one for one in candidates if not repeated_problem(one, asked.before, asked.language)])
 
 
 def first_fitting(asked: ToAlter, candidates: Sequence[str]) -> Alternative:
