@@ -52,7 +52,7 @@ FLOORS = (
     {"flows.project"},
     {"flows.run", "flows.annotate", "flows.new"},
     {"flows.evaluate", "flows.release"},
-    {"flows.profile", "flows.rebuild"},
+    {"flows.profile", "flows.rebuild", "flows.results"},
     {"flows.serve"},
     {"flows.cli"},
 )

@@ -21,7 +21,7 @@ from flows.families.uraq.evaluation import LAST_OUTPUT
 from flows.families.uraq.score import read_reply
 from flows.llm.model import Prompt
 from flows.project.output_files import open_built
-from flows.release.benchmark import tasks_of
+from flows.release.benchmark import AlikeTasks
 from flows.release.verification import prove_rows
 from flows.release.version import prepare
 from schemas.base import Record
@@ -37,8 +37,10 @@ REPO = "acme/test"
 def tasks(family: str, part: str, rows: Sequence[Record], **settings: Any) -> dict[str, tuple[HubTask, Asked]]:
     declared = load_family(family)
     prompts = {prompt.name: prompt for prompt in declared.prompts}
-    made = tasks_of(declared, declared.part(part), iter(rows), declared.settings(**settings), prompts)
-    return {task.variant: (task, asked) for task, asked in made}
+    made = AlikeTasks(declared, declared.part(part), declared.settings(**settings), prompts)
+    for row in rows:
+        made.add(row)
+    return {task.variant: (task, asked) for task, asked in made.found}
 
 
 def pairs(*titles: str | None) -> list[DocumentPair]:
@@ -99,8 +101,10 @@ def test_a_template_of_ones_own_is_asked_by_if_it_shows_the_same_texts(tmp_path:
     def asked(user: str) -> list[str]:
         (tmp_path / f"{prompt.name}.j2").write_text(f"{{% block user %}}{user}{{% endblock %}}")
         own = Prompt(prompt.name, 1, prompt.output, tmp_path, max_tokens=9, inputs=prompt.inputs)
-        made = tasks_of(family, family.part("evaluation"), iter(uraq_rows((1, 3))), family.settings(), {own.name: own})
-        return [how.user for _, how in made]
+        made = AlikeTasks(family, family.part("evaluation"), family.settings(), {own.name: own})
+        for row in uraq_rows((1, 3)):
+            made.add(row)
+        return [how.user for _, how in made.found]
 
     infos = "{% for context in contexts %}\n<info>{{ context }}</info>\n{% endfor %}\n"
     assert asked(f"{infos}{{{{ question }}}} {{{{ '{{a}}' }}}}") == ["{information}\n{prompt} {{a}}"] * 3

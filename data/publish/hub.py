@@ -144,10 +144,20 @@ def fetch(repo: str, version: str, to: Path) -> None:
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise WrongInput(f"{to}: exists already; name a new folder")
     hub = Repository(repo)
+    commit = _commit_of(hub, version)
+    _fetch(hub, commit, _manifest(hub, commit), to)
+
+
+def commit_of(repo: str, version: str) -> str:
+    """Return the commit of a published version. Raises as `publish` does."""
+    return _commit_of(Repository(repo), version)
+
+
+def _commit_of(hub: Repository, version: str) -> str:
     tags = _versions(hub.refs()[1])
     if version not in tags:
-        raise WrongInput(f"{repo}: no version {version}; the published versions: {', '.join(tags) or 'none'}")
-    _fetch(hub, tags[version], _manifest(hub, tags[version]), to)
+        raise WrongInput(f"{hub.name}: no version {version}; the published versions: {', '.join(tags) or 'none'}")
+    return tags[version]
 
 
 def _fetch(hub: Repository, commit: str, manifest: ReleaseManifest, to: Path) -> None:

@@ -58,6 +58,7 @@ class EvaluationScores(Frozen):
     figures: tuple[FigureRow, ...]
     spent: Spent
     partial: bool = Field(False, description="Whether the budget was spent before all was answered")
+    way: str = Field("", description="How it was asked, if the figures' models do not say so: `open-book, 5 shots`")
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,13 @@ def _evaluate(
     figures = tuple(figure_rows(family.evaluation.measures, measured_by(family.evaluation.measures, outcome.values)))
     write_scores(
         path,
-        EvaluationScores(signature=outcome.signature, figures=figures, spent=outcome.spent, partial=outcome.stopped),
+        EvaluationScores(
+            signature=outcome.signature,
+            figures=figures,
+            spent=outcome.spent,
+            partial=outcome.stopped,
+            way=outcome.way,
+        ),
     )
     if not result.sources:
         result.sources = {

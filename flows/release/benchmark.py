@@ -5,7 +5,6 @@ mark becomes the name of its column. Every row is then asked about both ways: if
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +37,10 @@ def write_benchmark(project: Project, folder: Path, configs: Sequence[GatheredCo
         if not config.rows.files or config.part.name not in config.family.evaluation.parts:
             continue
         built = project.build.families[config.family.name]
-        rows = (record_of(config.part, row) for row in read_released(folder, config.rows.files))
-        made = tasks_of(config.family, config.part, rows, built.settings, built.prompts)
+        tasks_of_rows = AlikeTasks(config.family, config.part, built.settings, built.prompts)
+        for row in read_released(folder, config.rows.files):
+            tasks_of_rows.add(record_of(config.part, row))
+        made = tasks_of_rows.found
         config.hub_tasks = tuple(task_id(config.rows.name, task.variant) for task, _ in made)
         tasks += [task_of(config.rows.name, config.rows.split, task, asked) for task, asked in made]
         if not made:
@@ -63,23 +64,37 @@ def _reason(evaluation: Evaluation) -> str:
     return WEIGHED if evaluation.choices is not None else UNLIKE
 
 
-def tasks_of(
-    family: Family, part: Part, rows: Iterator[Record], settings: Any, prompts: Mapping[str, Prompt[Any]]
-) -> list[tuple[HubTask, Asked]]:
-    """Return the tasks under which all rows of a configuration, one or more, are asked alike, and how."""
-    evaluation = family.evaluation
-    if evaluation.hub_tasks is None:
-        return []
-    first = next(rows)
-    tasks = evaluation.hub_tasks(first)
-    asked: dict[str, Asked] = {}
-    for row in chain([first], rows):
-        for task, of_row in _asked(evaluation, part, tasks, row, settings, prompts):
-            if row is first and of_row is not None:
-                asked[task.variant] = of_row
-            elif asked.get(task.variant) != of_row:
-                asked.pop(task.variant, None)
-    return [(task, asked[task.variant]) for task in tasks if task.variant in asked]
+class AlikeTasks:
+    """Finds the tasks under which all rows of a configuration are asked alike."""
+
+    def __init__(self, family: Family, part: Part, settings: Any, prompts: Mapping[str, Prompt[Any]]) -> None:
+        self.rows = 0
+        self._evaluation = family.evaluation
+        self._part = part
+        self._settings = settings
+        self._prompts = prompts
+        self._tasks: Sequence[HubTask] = ()
+        self._asked: dict[str, Asked] = {}
+
+    def add(self, row: Record) -> None:
+        """Compare how a row is asked with how those before were."""
+        if self._evaluation.hub_tasks is None:
+            return
+        self.rows += 1
+        if self.rows == 1:
+            self._tasks = self._evaluation.hub_tasks(row)
+        elif not self._asked:
+            return
+        for task, asked in _asked(self._evaluation, self._part, self._tasks, row, self._settings, self._prompts):
+            if self.rows == 1 and asked is not None:
+                self._asked[task.variant] = asked
+            elif self._asked.get(task.variant) != asked:
+                self._asked.pop(task.variant, None)
+
+    @property
+    def found(self) -> list[tuple[HubTask, Asked]]:
+        """The tasks, and how each is asked."""
+        return [(task, self._asked[task.variant]) for task in self._tasks if task.variant in self._asked]
 
 
 def _asked(

@@ -1,0 +1,109 @@
+"""`touchstone results`, with output for a terminal."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from data.whole_file import write_whole
+from flows.construct.engine import Family
+from flows.project.console import make_console
+from flows.project.output_files import open_build
+from flows.results.evaluated import Dataset, Found, TaskRows, asked_tasks, dataset_of, evaluations
+from flows.results.every_eval_ever import record_path, record_text
+from flows.results.model_card import FOLDER, entries_text, entry
+from schemas.base import counted
+from schemas.errors import Failed, WrongInput
+
+
+def write_results(out: Path | None, to: Path, hub: str | None) -> None:
+    """Write the scores of a build for model repositories and for Every Eval Ever.
+
+    The latter are written even if the Hub does not know the version, which then raises at the end.
+    """
+    console = make_console()
+    project = open_build(out, console)
+    problem: WrongInput | Failed | None = None
+    try:
+        found, dataset = evaluations(project), dataset_of(project, hub)
+        commit = None
+        if dataset.repo and dataset.version:
+            from data.publish.hub import commit_of
+
+            try:
+                commit = commit_of(dataset.repo, dataset.version)
+            except (WrongInput, Failed) as error:
+                problem = error
+        for name in dict.fromkeys(one.scores.signature.family for one in found):
+            family = project.family(name)
+            for one in found:
+                if one.scores.signature.family == name:
+                    record = to / record_path(dataset, one.scores.signature)
+                    write_whole(record, record_text(dataset, family, one).encode())
+                    console.print(f"{record}: Every Eval Ever", soft_wrap=True, markup=False)
+            if dataset.repo and problem is None:
+                entries = _Entries(console, to, dataset, commit, family, list(asked_tasks(project, family)))
+                for one in found:
+                    if one.scores.signature.family == name:
+                        entries.write(one)
+    finally:
+        project.close()
+    for line in _missing(dataset):
+        console.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+    if problem is not None:
+        raise problem
+
+
+@dataclass(frozen=True)
+class _Entries:
+    """Writes the `.eval_results` on the evaluations of a family."""
+
+    console: Console
+    to: Path
+    dataset: Dataset
+    commit: str | None
+    family: Family
+    tasks: Sequence[TaskRows]
+
+    def write(self, found: Found) -> None:
+        """Write a file for each task and way of asking, and say which tasks have none."""
+        folder, signature = self.to / found.key / FOLDER, found.scores.signature
+        written, without = 0, dict[str, None]()
+        for task in self.tasks:
+            for group, way in found.ways.items():
+                value = task.value(found.scores.figures, group)
+                if value is None:
+                    without[task.id] = None
+                    continue
+                name = "-".join(filter(None, [self.dataset.name, task.id, re.sub(r"[^A-Za-z0-9]+", "-", way)]))
+                text = entries_text(entry(self.dataset, self.commit, task.id, value, way, signature))
+                write_whole(folder / f"{name}.yaml", text.encode())
+                written += 1
+        if written:
+            files = f"{counted(written, 'file')} on {self.family.name}, for the repository of {signature.model}"
+            self.console.print(f"{folder}: {files}", soft_wrap=True, markup=False)
+        if not self.tasks:
+            self._tell(found, f"no {FOLDER}: the dataset's eval.yaml has no task of {self.family.name}")
+        elif without:
+            tasks = ", ".join(without)
+            self._tell(found, f"no {FOLDER} for {tasks}: no figure is over exactly these rows; evaluate all of them")
+
+    def _tell(self, found: Found, line: str) -> None:
+        self.console.print(f"[yellow]{escape(f'{found.path.name}: {line}')}[/]", soft_wrap=True)
+
+
+def _missing(dataset: Dataset) -> Iterator[str]:
+    """Yield what the files lack."""
+    if dataset.repo is None:
+        yield (
+            f"no {FOLDER}: they name the dataset on the Hub; give its repository by --hub OWNER/NAME, or by "
+            "`release.repo` in the configuration"
+        )
+    if not dataset.version:
+        yield (
+            f"{dataset.name} is a build, not a released version, so nothing here names a revision; `touchstone profile "
+            "releases/1.0.0` evaluates a version"
+        )
