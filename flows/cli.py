@@ -17,7 +17,7 @@ from flows.project.command import schema
 from flows.rebuild.command import gc, rebuild
 from flows.release.command import diff, doctor, release, verify
 from flows.results.command import results
-from flows.run.command import explain, run, show
+from flows.run.command import batches, explain, run, show
 from flows.serve.command import serve
 from schemas.errors import Conflicts, Failed, WrongInput
 
@@ -33,8 +33,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 COMMANDS = (
-    new, run, estimate, show, explain, verify, evaluate, profile, results, score, metric, release, diff, rebuild, gc,
-    serve, schema, doctor,
+    new, run, batches, estimate, show, explain, verify, evaluate, profile, results, score, metric, release, diff,
+    rebuild, gc, serve, schema, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)

@@ -221,6 +221,12 @@ class ChatServer:
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         content = await reader.readexactly(int(headers.get("content-length", 0)))
         method, path, _ = first.split(" ", 2)
+        return await self._respond(method, path, headers, content, writer)
+
+    async def _respond(
+        self, method: str, path: str, headers: dict[str, str], content: bytes, writer: asyncio.StreamWriter
+    ) -> bool:
+        """Answer a request; False where the connection is to end."""
         if (method, path) == ("GET", "/v1/models"):
             return self._send(writer, 200, {"object": "list", "data": [{"id": self.model, **self.listed}]})
         paths = ["/v1/chat/completions", *(["/v1/completions"] if self.telling else [])]

@@ -27,7 +27,7 @@ FENCES = {
     "label_studio_sdk": ("annotation/label_studio/",),
     "huggingface_hub": ("data/sources/hub.py", "data/publish/", "flows/construct/entailment.py"),
     "datasets": ("data/sources/hub.py", "data/publish/", "flows/families/charpeval/score.py"),
-    "openai": ("flows/llm/client.py", "flows/llm/connection.py"),
+    "openai": ("flows/llm/client.py", "flows/llm/connection.py", "flows/llm/batch_api.py"),
     "uv": ("annotation/label_studio/install.py",),
     "crowdkit": ("annotation/reliability.py",),
     "trafilatura": ("data/sources/documents/",),

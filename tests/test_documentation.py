@@ -23,8 +23,8 @@ from tests.fork_server import READ_AT_IMPORT, run_forked
 from tests.label_studio import copy_seed
 from tests.prefect_server import with_database
 
-COMMANDS = ("new", "run", "estimate", "show", "explain", "verify", "evaluate", "profile", "results", "score", "metric",
-            "schema", "doctor", "release", "diff", "rebuild", "gc",
+COMMANDS = ("new", "run", "batches", "estimate", "show", "explain", "verify", "evaluate", "profile", "results", "score",
+            "metric", "schema", "doctor", "release", "diff", "rebuild", "gc",
             "label-studio up", "annotate push", "annotate pull", "annotate status", "label-studio down")  # fmt: skip
 ENDLESS = ("annotate listen", "serve")
 """They go on until they are stopped."""

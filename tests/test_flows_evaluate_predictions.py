@@ -12,7 +12,7 @@ import pytest
 
 from flows.construct.evaluation import Evaluation, Request, Selection
 from flows.construct.stages import Build, FamilyBuild
-from flows.evaluate.predictions import BATCHES_AT_ONCE, NothingAnswered, predict
+from flows.evaluate.predictions import GROUPS_AT_ONCE, NothingAnswered, predict
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows
 from flows.families import load_family
 from flows.llm.model import BudgetSpent, Invalid, Prompt, Text, Usage
@@ -265,16 +265,16 @@ class Patient:
 def test_while_one_row_is_waited_for_some_others_are_asked_about_and_all_are_written_in_order(
     build: Build, tmp_path: Path
 ) -> None:
-    count = 3 * BATCHES_AT_ONCE
+    count = 3 * GROUPS_AT_ONCE
     stage: Any = InFiles(count)
     stage._rows = [
         Word(key=f"{number}", text=f"word{number}", upper="", provenance=Provenance(seed=1)) for number in range(count)
     ]
     project: Any = SimpleNamespace(build=build, loop=ModelLoop(), state=tmp_path)
-    model, path, told = Patient(2 * BATCHES_AT_ONCE), tmp_path / "predictions.jsonl", list[int]()
+    model, path, told = Patient(2 * GROUPS_AT_ONCE), tmp_path / "predictions.jsonl", list[int]()
     rows = EvaluatedRows([stage], None)  # long texts: a batch has one row, about which two questions are asked
     predict(project, EVALUATED, model, rows, path, lambda done, total: told.append(done))
-    assert model.asked_by_then == 2 * BATCHES_AT_ONCE, "rows that wait to be written are in memory"
+    assert model.asked_by_then == 2 * GROUPS_AT_ONCE, "rows that wait to be written are in memory"
     written = [json.loads(line)["prediction"] for line in path.read_text().splitlines()]
     assert written == [f"WORD{number}" for number in range(count) for _ in range(2)]
     assert told == list(range(1, count + 1))

@@ -64,3 +64,10 @@ def test_tokens_are_estimated_by_script() -> None:
     assert estimate_tokens("\u4e2d\u6587abcd") == 3  # two characters and a four
     assert estimate_tokens("\uc548\ub155") == 2
     assert estimate_prompt_tokens([{"role": "user", "content": "abcd"}, {"role": "user", "content": ""}]) == 9
+
+
+def test_a_batch_costs_what_the_library_says_and_half_of_a_price_of_ones_own(tmp_path: Path) -> None:
+    assert Prices().of("gpt-4o-mini", batch=True).cost(1_000_000, 1_000_000) == pytest.approx(0.375)
+    path = tmp_path / "prices.yaml"
+    path.write_text("mine: {input_per_million: 1, output_per_million: 2.5}\n", encoding="utf-8")
+    assert Prices.from_file(path).of("mine", batch=True).cost(2_000_000, 1_000_000) == 2.25

@@ -10,6 +10,7 @@ from flows.construct.records import Records
 from flows.construct.reviewed import reviewed_keys
 from flows.construct.settings import FamilySettings, Undeclared
 from flows.construct.stages import Build, StageRef
+from flows.llm.endpoint_settings import is_batched
 from flows.llm.model import Prompt
 from flows.llm.rules import Rules
 
@@ -129,6 +130,12 @@ def asks_servers(build: Build, ref: StageRef) -> bool:
     """Return whether a stage's step asks models that are not rules."""
     step, family = build.step(ref), build.families[ref.family]
     return step is not None and not all(isinstance(family.models[name], Rules) for name in step.models(family.settings))
+
+
+def asks_in_batches(build: Build, ref: StageRef) -> bool:
+    """Return whether a stage's step asks a model whose answers come in batches."""
+    step, family = build.step(ref), build.families[ref.family]
+    return step is not None and any(is_batched(family.models[name]) for name in step.models(family.settings))
 
 
 def row_files(build: Build, ref: StageRef) -> Sequence[RowFile]:

@@ -27,7 +27,7 @@ class ProgressListener:
         """Some time has passed, whether or not anything happened."""
 
     def noted(self, note: str) -> None:
-        """The build says something that concerns no stage."""
+        """The build says something that concerns no stage, such as how many requests of a batch are back."""
 
     def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None:
         """A stage is finished; `before` if it already was when the build began.

@@ -18,7 +18,14 @@ from typing import Protocol
 from flows.construct.counting import finish
 from flows.construct.engine import RecordStep
 from flows.construct.files_step import FilesStep, RowFile
-from flows.construct.preparing import asks_servers, can_follow, expected_calls, prepared_step, row_files
+from flows.construct.preparing import (
+    asks_in_batches,
+    asks_servers,
+    can_follow,
+    expected_calls,
+    prepared_step,
+    row_files,
+)
 from flows.construct.progress import ProgressListener
 from flows.construct.running import finished_shard
 from flows.construct.spans import FilesLeft, Spans
@@ -222,6 +229,7 @@ class Runner:
             at_once=self._executor.at_once,
             workers=self._executor.workers,
             asks=any(asks_servers(build, ref) for ref in chain),
+            in_batches=any(asks_in_batches(build, ref) for ref in chain),
         )
         before = total - spans.left
         for ref, calls in zip(chain, expected_calls(build, chain), strict=True):

@@ -22,8 +22,9 @@ from flows.construct.engine import Context, Drop, RecordStep, SetContext, SetSte
 from flows.construct.files_step import FilesContext, FilesStep, RowFile
 from flows.construct.part_sources import opened
 from flows.construct.people import People
-from flows.construct.preparing import prepared_step, step_context
+from flows.construct.preparing import asks_in_batches, prepared_step, step_context
 from flows.construct.reviewed import fewer_than_wanted, verdicts_on_no_record
+from flows.construct.spans import BATCHED_RECORDS
 from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
 from flows.llm.model import InvalidAnswer, Usage
 from schemas.base import Dropped, Record, key_of
@@ -36,6 +37,8 @@ T = TypeVar("T")
 
 WINDOW = 256
 """Most records of a shard that are worked on at once, those included that wait for a slower one before them."""
+BATCHED_WINDOW = BATCHED_RECORDS
+"""The same if models are asked in batches: each wait takes hours."""
 SET_SHARD_RECORDS = 256
 """Records in the first shards that a set is written to. Later ones grow with the set, to keep their number small."""
 LOOKED_UP_AT_ONCE = 4096
@@ -110,13 +113,18 @@ async def run_shard(build: Build, chain: Sequence[StageRef], start: int, stop: i
                     else:
                         writer.keep(outcome)
 
-        await in_order(attempts(), WINDOW, write)
+        await in_order(attempts(), window_of(build, chain), write)
     # The first stage last: its shard says that those of the others exist.
     shards = [
         writer.finish(step.planned, _usage_of_prompts(step.usage))
         for writer, step in reversed([*zip(writers, steps, strict=True)])
     ]
     return shards[::-1]
+
+
+def window_of(build: Build, chain: Sequence[StageRef]) -> int:
+    """Return how many records of a shard of these stages are worked on at once."""
+    return BATCHED_WINDOW if any(asks_in_batches(build, ref) for ref in chain) else WINDOW
 
 
 def finished_shard(build: Build, chain: Sequence[StageRef], start: int) -> list[ShardManifest] | None:

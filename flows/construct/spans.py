@@ -21,6 +21,8 @@ LEAST_RECORDS: Final = 128
 """Least records of a shard of a single process: fewer leave a slow model idle."""
 ASKING_RECORDS: Final = 256
 """Least records of a shard that asks servers, if several workers do: as many as a worker can have in work at once."""
+BATCHED_RECORDS: Final = 6_250
+"""Least records of a shard that asks in batches: eight such shards fill a batch."""
 LEAST_S: Final = 0.5
 """Shards begin this many seconds apart or more, once their cost is known: starting a task takes some 20 ms."""
 MOST_S: Final = 20.0
@@ -40,12 +42,13 @@ class Spans:
         at_once: int,
         workers: int,
         asks: bool = False,
+        in_batches: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`total` is the number of input records, `done` the (start, stop) of finished shards, in order.
 
         `at_once` is the number of shards that run at once, `workers` that of the processes that share them. `asks`:
-        the records wait for servers, not for a processor.
+        the records wait for servers, not for a processor; `in_batches`, for hours.
         """
         self._gaps: list[tuple[int, int]] = []
         """Last gap first."""
@@ -63,6 +66,8 @@ class Spans:
         self._at_once = at_once
         self._workers = workers
         least = LEAST_RECORDS if workers == 1 else ASKING_RECORDS if asks else 1
+        if in_batches:
+            least = BATCHED_RECORDS
         self._least = min(least, math.ceil(self.left / workers))
         self._clock = clock
         self._began = clock()

@@ -73,6 +73,7 @@ def ask_about_rows(
         family.evaluation.ready(settings_now(project, family))
     usage, notes = Usage(), list[str]()
     project.models.tell = notes.append
+    project.models.progress = partial(show_batches, console)
     load(console, weighs)
     if weighs is None:
         replies = project.models.model(model, family)
@@ -109,6 +110,11 @@ def ask_about_rows(
         *map(escape, notes),
     ]
     return Asked(rows, path, before, spent, messages, stopped, signature)
+
+
+def show_batches(console: Console, line: str) -> None:
+    """Print a line about batches that are waited for."""
+    console.print(f"  [dim]{escape(line)}[/]", soft_wrap=True)
 
 
 def waits_of(answers: object) -> Callable[[], Sequence[float]]:
@@ -161,6 +167,7 @@ def hold_dialogues(console: Console, project: Project, family: Family, model: st
     stopped: BudgetSpent | None = None
     notes: list[str] = []
     project.models.tell = notes.append
+    project.models.progress = partial(show_batches, console)
     stem = predictions_path(project, family, model).with_suffix("")
     answers = project.models.model(model, family)
     begun, waits, served = time.monotonic(), waits_of(answers), served_by(answers)

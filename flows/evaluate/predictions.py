@@ -14,6 +14,7 @@ from data.whole_file import whole_file
 from flows.construct.engine import Family
 from flows.construct.evaluation import Choice, Request
 from flows.evaluate.rows import EvaluatedRows, Rows
+from flows.llm.endpoint_settings import is_batched
 from flows.llm.likelihood import SCORES, Likelihood, LikelihoodModel, Options, TooLong
 from flows.llm.local import LocalModel
 from flows.llm.model import CUT_OFF, REFUSED, TOO_LONG, BudgetSpent, InvalidAnswer, Model, NoAnswer, Prompt, Usage
@@ -29,8 +30,10 @@ WEIGHED_AT_ONCE = 16
 """Rows whose options are weighed together; prompts that begin alike are then read one after the other."""
 
 
-BATCHES_AT_ONCE = 8
-"""Batches of rows that are asked about together: while the first is waited for, a server is not idle."""
+GROUPS_AT_ONCE = 8
+"""Groups of rows that are asked about together: while the first is waited for, a server is not idle."""
+BATCHED_ROWS, BATCHED_GROUPS_AT_ONCE = 512, 128
+"""Rows of a group, and groups at once, if the model is asked in batches: each wait takes hours."""
 
 Predicted = list[Prediction | BudgetSpent]
 """Predictions on rows, with `BudgetSpent` in place of any that was not paid for."""
@@ -67,8 +70,11 @@ def predict(
         requests = [(row, request) for row in batch for request in family.evaluation.requests(row, settings)]
         return project.loop.submit(asking.all(requests))
 
+    groups, at_once = rows.batches(), GROUPS_AT_ONCE
+    if is_batched(model):
+        groups, at_once = rows.batches(BATCHED_ROWS), BATCHED_GROUPS_AT_ONCE
     with one_evaluation(project.state, path):
-        _write(rows, rows.batches(), path, progress, ask, BATCHES_AT_ONCE)
+        _write(rows, groups, path, progress, ask, at_once)
     return usage
 
 
@@ -91,7 +97,7 @@ def weigh(
         asked = [(row, choice) for row in batch for choice in choices(row, settings)]
         return project.loop.submit(_weigh(model, asked, usage))
 
-    at_once = 1 if isinstance(model, LocalModel) else BATCHES_AT_ONCE
+    at_once = 1 if isinstance(model, LocalModel) else GROUPS_AT_ONCE
     with one_evaluation(project.state, path):
         _write(rows, rows.batches(WEIGHED_AT_ONCE), path, progress, ask, at_once)
     return usage

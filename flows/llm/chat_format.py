@@ -31,6 +31,8 @@ class Reply(NamedTuple):
     """Whether the server shows, or counts, that the model thought before it answered."""
     served: str = ""
     """The model that the server says has answered: often a dated version of the one that was asked for."""
+    batched: bool = False
+    """Whether it came in a batch, at the price of batches."""
 
 
 FAILED = ("error", "abort")

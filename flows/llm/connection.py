@@ -7,17 +7,17 @@ Retry-After. Cases that it does not handle are handled here: a server that hangs
 import asyncio
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from flows.llm.chat_format import Reply, offered_window, read_failure, read_log_probabilities, read_reply
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.limits import Limits
 from flows.llm.model import ModelSetupError, TransportError
 from flows.llm.refusal import RefusedRequest, read_refusal
-from schemas.base import visible
+from schemas.base import counted, visible
 from schemas.errors import innermost
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from flows.llm.client import AsyncOpenAI
 
+T = TypeVar("T")
 CONNECT_S = 10.0
 """How long it may take to connect, in seconds."""
 
@@ -93,12 +94,12 @@ class Connection:
                 response = await self._client.send(route.path, body)
             except openai.APIStatusError as error:
                 if "x-touchstone-silence" not in error.response.headers:
-                    raise read_refusal(error.status_code, error.body, self._short) from None
+                    raise self.refusal(error.status_code, error.body) from None
                 silences += 1
                 if silences == SILENT_TRIES or not tries_left:
                     raise self._silent(silences) from None
             except openai.APIConnectionError as error:
-                raise self._unreachable(error) from None
+                raise self._unreachable(error, self._settings.max_retries + 1) from None
             except aiohttp.ClientError as error:  # a reply that is not HTTP; the transport lets it through
                 unreadable = str(error)
             except (UnicodeError, AssertionError) as error:  # an error whose charset the SDK cannot read
@@ -118,6 +119,28 @@ class Connection:
             f"check that base_url speaks the OpenAI protocol of {route.name}s",
             transient=False,
         )
+
+    async def call(self, work: "Callable[[openai.AsyncOpenAI], Awaitable[T]]") -> T:
+        """What `work` makes of the SDK's client, without its retries; raises `RefusedRequest` and `TransportError`."""
+        import aiohttp
+        import openai
+
+        try:
+            return await work(self._client.with_options(max_retries=0))
+        except openai.APIStatusError as error:
+            if "x-touchstone-silence" in error.response.headers:
+                raise self._silent(1) from None
+            raise self.refusal(error.status_code, error.body) from None
+        except openai.APIConnectionError as error:
+            raise self._unreachable(error, 1) from None
+        except (aiohttp.ClientError, openai.APIError, ValueError) as error:  # no HTTP, no JSON, or half of a file
+            raise TransportError(
+                f"{self.where}: replied with something that cannot be read ({self._short(str(error))})"
+            ) from None
+
+    def refusal(self, status: int, body: object) -> RefusedRequest:
+        """A refusal of this status and content."""
+        return read_refusal(status, body, self._short)
 
     async def listed_window(self) -> int | None:
         """The model's window as the server's list of models has it; None if it has none."""
@@ -201,7 +224,7 @@ class Connection:
         if failed[0] == 429:
             self._limits.too_many(response.request.extensions["sent_at"])
         if not tries_left or failed[0] not in PASSING:
-            raise read_refusal(*failed, self._short)
+            raise self.refusal(*failed)
 
     def _silent(self, tries: int) -> TransportError:
         times = "one try" if tries == 1 else f"{tries} tries"
@@ -211,11 +234,11 @@ class Connection:
             transient=False,
         )
 
-    def _unreachable(self, error: "openai.APIConnectionError") -> TransportError:
+    def _unreachable(self, error: "openai.APIConnectionError", tries: int) -> TransportError:
         # The transport calls every fault of a connection a timeout: the innermost cause says what it was.
         cause = innermost(error)
         return TransportError(
-            f"{self.where}: cannot be reached in {self._settings.max_retries + 1} tries "
+            f"{self.where}: cannot be reached in {counted(tries, 'try', 'tries')} "
             f"({self._short(str(cause) or type(cause).__name__)}); check base_url and that the server is up, and {KEPT}"
         )
 

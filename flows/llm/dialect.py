@@ -1,7 +1,7 @@
 """How a server wants to be asked: the parts of a request that it accepts, as far as its refusals show."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -18,6 +18,8 @@ from flows.llm.refusal import OF_THE_REQUEST, RefusedRequest
 
 Level = Literal["json_schema", "json_object", "text"]
 LEVELS: tuple[Level, ...] = ("json_schema", "json_object", "text")
+Post = Callable[[bytes], Awaitable[Reply]]
+"""Sends the body of a request. Raises `RefusedRequest` and `TransportError`."""
 LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
 """Newer models of OpenAI take the limit of tokens under the second name."""
 
@@ -166,13 +168,18 @@ class Negotiation:
 
     def turn(self, form: Form) -> AbstractAsyncContextManager[None]:
         """Wait until it is known what the server offers, or go first and find out."""
-        return self._probe.turn(lambda: self._is_known(form))
+        return self._probe.turn(lambda: self.is_known(form))
 
-    def _is_known(self, form: Form) -> bool:
+    def is_known(self, form: Form) -> bool:
+        """Whether it is known how the server takes requests of this form."""
         return self._heard and (form.schema is None or self.dialect.level_is_known)
 
-    async def ask(self, form: Form, messages: list[Message], written: bytes, tokens: int) -> Reply:
+    async def ask(
+        self, form: Form, messages: list[Message], written: bytes, tokens: int, post: Post | None = None
+    ) -> Reply:
         """The server's reply; `written` are the messages as JSON, `tokens` the most that the answer may have.
+
+        `post` sends a request, by default at once.
 
         A prompt that its provider withholds is answered by the provider's own words ("filtered"). Raises
         `PromptTooLong`, with what the server says about its window, and `TransportError`.
@@ -181,7 +188,8 @@ class Negotiation:
         while True:
             level, learnt = dialect.level, dialect.learnt
             try:
-                reply = await self._connection.post(dialect.body(form, messages, written, tokens), CHAT)
+                body = dialect.body(form, messages, written, tokens)
+                reply = await (post(body) if post is not None else self._connection.post(body, CHAT))
             except RefusedRequest as refused:
                 if refused.is_about_content:
                     return Reply(refused.message, "filtered", 0, 0)

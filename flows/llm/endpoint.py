@@ -3,16 +3,20 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 from pydantic import BaseModel
 
 from flows.llm import truncation
+from flows.llm.batch_api import BatchApi
+from flows.llm.batch_records import BatchRecords, Reading, Request
+from flows.llm.batches import Batches
 from flows.llm.cache import Completion, CompletionCache, Kind, completion_key
 from flows.llm.chat_format import Reply, reask
-from flows.llm.connection import Connection
+from flows.llm.connection import CHAT, Connection
 from flows.llm.dialect import Dialect, Form, Negotiation
 from flows.llm.endpoint_settings import REASONING_TOKENS, EndpointSettings
 from flows.llm.likelihood import Likelihood, Options
@@ -57,11 +61,18 @@ class Endpoint:
         budget: Budget | None = None,
         limits: Limits | None = None,
         tell: Callable[[str], None] = _log.warning,
+        batches: Path | None = None,
+        progress: Callable[[str], None] = _log.info,
     ) -> None:
-        """`tell` gets each note to the user once: what the server does not take and is no longer asked."""
+        """`tell` gets each note to the user once: what the server does not take and is no longer asked.
+
+        `batches` is the folder for those that are under way, if the settings want any; `progress` gets lines on them.
+        """
         self.name = settings.name
         self.settings = settings
-        self.price: Price = (prices or Prices()).of(settings.name, settings.base_url)
+        prices = prices or Prices()
+        self._full_price = prices.of(settings.name, settings.base_url)
+        self.price: Price = prices.of(settings.name, settings.base_url, batch=settings.batch)
         self.budget = budget or Budget()
         if self.budget.ceiling_usd is not None and not self.price.is_known:
             raise UnknownPrice(
@@ -75,7 +86,7 @@ class Endpoint:
             tokens_per_minute=settings.tokens_per_minute,
         )
         self._connection = Connection(settings, self.limits)
-        self._paid = PaidCompletions(self.name, cache, self.price, self.budget, self.limits)
+        self._paid = PaidCompletions(self.name, cache, self._full_price, self.budget, self.limits, self.price)
         self.negotiation = Negotiation(self._connection, Dialect(settings.name, settings.structured, tell))
         self._log_probabilities = LogProbabilities(settings, self._connection, self._paid)
         self._forms: dict[tuple[str, type[BaseModel], float, int], Form] = {}
@@ -84,6 +95,18 @@ class Endpoint:
             tokenizer = settings.tokenizer
             self._cut = truncation.middle_cut(
                 settings.window, truncation.PretrainedTokenizer(tokenizer) if tokenizer else None
+            )
+        self._batches: Batches | None = None
+        if settings.batch:
+            assert batches is not None, "batches need a folder"
+            self._batches = Batches(
+                settings,
+                BatchRecords(batches),
+                BatchApi(settings, self._connection),
+                ask_directly=self._ask_directly,
+                keep=self._keep,
+                is_kept=lambda key: cache.get(key) is not None,
+                tell=progress,
             )
         self._tell = tell
         self._reasons = False
@@ -182,7 +205,9 @@ class Endpoint:
         return self._paid.served
 
     async def aclose(self) -> None:
-        """Let what is in flight reach the cache, then close the connections."""
+        """Let what is in flight reach the cache, then close the connections. Batches are not waited for."""
+        if self._batches is not None:
+            await self._batches.aclose()
         await self._paid.aclose()
         await self._connection.aclose()
 
@@ -239,6 +264,46 @@ class Endpoint:
             return short._replace(kind="cut off")
         return long._replace(kind="answer") if long.kind == "overlong" else long
 
+    # ---- batches ----
+
+    def is_sent(self, key: str) -> bool:
+        """Whether a question was sent in a batch whose replies are not in the cache yet."""
+        return self._batches is not None and self._batches.has(key)
+
+    def is_batched(self, key: str, form: Form) -> bool:
+        """Whether a question goes into a batch: one that finds out what the server takes is asked at once."""
+        return self._batches is not None and (self._batches.has(key) or self.negotiation.is_known(form))
+
+    def ask(self, question: "_ChatQuestion", *, batched: bool) -> Awaitable[Reply]:
+        """The server's reply to a question, in a batch or at once."""
+        form, messages = question.form, question.messages
+        if not batched:
+            return self.negotiation.ask(form, messages, question.written, question.output_tokens)
+        assert self._batches is not None
+        ask, reading = self._batches.ask, Reading(form.limit, question.room, question.input_tokens())
+        return self.negotiation.ask(
+            form, messages, question.written, question.output_tokens,
+            lambda body: ask(Request(question.key, body, reading)),
+        )  # fmt: skip
+
+    async def _ask_directly(self, request: Request) -> Reply:
+        """The reply to a request that came back from a batch without an answer, at the full price."""
+        reading, length = request.reading, len(request.body)
+        tokens = reading.limit + reading.room
+        more = self._full_price.cost(length, tokens) - self.price.cost(length, tokens)
+        await self.limits.enter(reading.input_tokens + tokens)
+        try:
+            await self.budget.reserve(more)
+            try:
+                return await self._connection.post(request.body, CHAT)
+            finally:
+                self.budget.settle(more, 0.0)
+        finally:
+            self.limits.leave()
+
+    def _keep(self, key: str, reading: Reading, reply: Reply) -> None:
+        self._paid.keep(key, reply, self.kind(reply, reading.limit, reading.room), reading.input_tokens)
+
     def kind(self, reply: Reply, limit: int, room: int) -> Kind:
         """The kind of a reply, which decides whether it is asked for again with another limit of tokens.
 
@@ -285,11 +350,19 @@ class _ChatQuestion(NamedTuple):
     def body(self) -> bytes:
         return self.endpoint.negotiation.dialect.body(self.form, self.messages, self.written, self.output_tokens)
 
-    def ask(self) -> Awaitable[Reply]:
-        return self.endpoint.negotiation.ask(self.form, self.messages, self.written, self.output_tokens)
+    @property
+    def is_batched(self) -> bool:
+        return self.endpoint.is_batched(self.key, self.form)
+
+    @property
+    def is_sent(self) -> bool:
+        return self.endpoint.is_sent(self.key)
+
+    def ask(self, *, batched: bool) -> Awaitable[Reply]:
+        return self.endpoint.ask(self, batched=batched)
 
     def kind(self, reply: Reply) -> Kind:
         return self.endpoint.kind(reply, self.form.limit, self.room)
 
     def turn(self) -> AbstractAsyncContextManager[None]:
-        return self.endpoint.negotiation.turn(self.form)
+        return nullcontext() if self.is_sent else self.endpoint.negotiation.turn(self.form)

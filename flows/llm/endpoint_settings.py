@@ -48,6 +48,10 @@ class EndpointSettings(Frozen):
         180.0, gt=0, description="Longest silence of the server in seconds, before the request is repeated once"
     )
     max_retries: int = Field(5, ge=0, description="Retries after 429, 5xx and dropped connections")
+    batch: bool = Field(False, description="Send requests in batches, which come back within a day, at half the price")
+    batch_unanswered: Literal["again", "directly"] = Field(
+        "again", description="How to ask what a batch leaves unanswered: in another batch, or at once at the full price"
+    )
     structured: Structured = Field(
         "auto", description="How JSON is requested; auto takes the best way that the server offers"
     )
@@ -128,3 +132,9 @@ class EndpointSettings(Frozen):
     def identity(self) -> Mapping[str, object]:
         """The model, its server, and the settings that its answers depend on, whether or not the server takes them."""
         return {**self.server, **self.model_dump(mode="json", include=ANSWERED_BY, exclude_defaults=True)}
+
+
+def is_batched(model: object) -> bool:
+    """Whether a model's answers come in batches: then as much as possible is to be asked at once."""
+    settings = getattr(model, "settings", None)
+    return isinstance(settings, EndpointSettings) and settings.batch

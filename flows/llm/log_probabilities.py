@@ -109,6 +109,8 @@ class _TextQuestion(NamedTuple):
     key: str
     text: str
     asked: LogProbabilities
+    is_batched: bool = False
+    is_sent: bool = False
 
     @property
     def output_tokens(self) -> int:
@@ -120,7 +122,8 @@ class _TextQuestion(NamedTuple):
     def body(self) -> bytes:
         return self.asked.body(self.text)
 
-    def ask(self) -> Awaitable[Reply]:
+    def ask(self, *, batched: bool) -> Awaitable[Reply]:
+        assert not batched, "log-probabilities are not asked for in batches"
         return self.asked.ask(self.text)
 
     def kind(self, reply: Reply) -> Kind:

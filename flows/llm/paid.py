@@ -3,10 +3,11 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
+from flows.llm.batches import KeptMeanwhile
 from flows.llm.cache import Completion, CompletionCache, Kind
 from flows.llm.chat_format import Reply
 from flows.llm.limits import Budget, Limits
@@ -42,7 +43,19 @@ class Question(Protocol):
         """The request as it would be sent now."""
         ...
 
-    def ask(self) -> Awaitable[Reply]: ...
+    @property
+    def is_batched(self) -> bool:
+        """Whether it goes into a batch now, or was sent in one."""
+        ...
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether it was sent in a batch, perhaps by another process, and its answer is not in the cache yet."""
+        ...
+
+    def ask(self, *, batched: bool) -> Awaitable[Reply]:
+        """The reply, in a batch or at once. In a batch, raises `KeptMeanwhile`."""
+        ...
 
     def kind(self, reply: Reply) -> Kind:
         """What `reply` is as an answer to this question."""
@@ -60,10 +73,20 @@ class PaidCompletions:
     limits. If a call is cancelled, what it has sent still reaches the cache. Belongs to one event loop.
     """
 
-    def __init__(self, model: str, cache: CompletionCache, price: Price, budget: Budget, limits: Limits) -> None:
+    def __init__(
+        self,
+        model: str,
+        cache: CompletionCache,
+        price: Price,
+        budget: Budget,
+        limits: Limits,
+        batch_price: Price | None = None,
+    ) -> None:
+        """`batch_price` is that of answers that come in batches."""
         self._model = model
         self._cache = cache
         self._price = price
+        self._batch_price = batch_price or price
         self._budget = budget
         self._limits = limits
         self._asked: dict[str, asyncio.Future[Completion]] = {}
@@ -75,8 +98,8 @@ class PaidCompletions:
         """How many answers, from the cache as well, each model gave by the server's own word."""
 
     def is_cached(self, question: Question) -> bool:
-        """Whether the answer is in the cache."""
-        return self._cache.get(question.key) is not None
+        """Whether the answer is in the cache, or will be when its batch is back."""
+        return question.is_sent or self._cache.get(question.key) is not None
 
     async def answer(self, question: Question, usage: Usage) -> Completion:
         """The answer, from the cache or the server; what it took is added to `usage`."""
@@ -130,7 +153,16 @@ class PaidCompletions:
         )
 
     async def _pay(self, question: Question) -> Completion:
-        """Ask the server within the limits, and keep its answer."""
+        """Ask the server within the limits, and keep its answer.
+
+        Limits are for requests that are answered at once. What is in a batch is paid for by whoever has sent it.
+        """
+        if question.is_batched:
+            body = question.body()
+            reserved = 0.0 if question.is_sent else self._batch_price.cost(len(body), question.output_tokens)
+            await self._budget.reserve(reserved)
+            # Nothing is lost if nobody waits any longer: its batch is written down.
+            return await self._call(question, reserved, batched=True)
         tokens = question.input_tokens() + question.output_tokens if self._limits.count_tokens else 0
         await self._limits.enter(tokens)
         try:
@@ -141,7 +173,7 @@ class PaidCompletions:
             self._limits.leave()
             raise
         # What is sent may be paid for: from here on it is seen through to the cache, even if nobody waits.
-        call = asyncio.create_task(self._call(question, reserved))
+        call = asyncio.create_task(self._call(question, reserved, batched=False))
         self._calls.add(call)
         call.add_done_callback(self._answered)
         return await asyncio.shield(call)
@@ -152,25 +184,38 @@ class PaidCompletions:
         if not call.cancelled():
             call.exception()
 
-    async def _call(self, question: Question, reserved: float) -> Completion:
+    async def _call(self, question: Question, reserved: float, *, batched: bool) -> Completion:
         """Ask the server, then release the place in the limits and the `reserved` money."""
         cost = 0.0
         try:
             sent = time.monotonic()
-            reply = await question.ask()
-            self.waits.append(time.monotonic() - sent)
-            input_tokens, output_tokens = reply.input_tokens, reply.output_tokens
-            if input_tokens is None or output_tokens is None:
-                input_tokens = question.input_tokens()
-                output_tokens = estimate_tokens(reply.answer)
-            cost = self._price.cost(input_tokens, output_tokens)
+            reply = await question.ask(batched=batched)
+            if not batched:
+                self.waits.append(time.monotonic() - sent)
+            completion = self._completion(reply, question.kind(reply), question.input_tokens)
+            cost = completion.cost_usd
+        except KeptMeanwhile:
+            kept = self._cache.get(question.key)
+            assert kept is not None
+            return kept
         finally:
             self._budget.settle(reserved, cost)
-            self._limits.leave()
+            if not batched:
+                self._limits.leave()
+        if not reply.batched:  # otherwise it is there
+            self._cache.put(question.key, completion)
+        return completion
+
+    def keep(self, key: str, reply: Reply, kind: Kind, input_tokens: int) -> None:
+        """Put a reply of a batch into the cache; `input_tokens` are an estimate, if the server counts none."""
+        self._cache.put(key, self._completion(reply, kind, lambda: input_tokens))
+
+    def _completion(self, reply: Reply, kind: Kind, estimate: Callable[[], int]) -> Completion:
+        input_tokens, output_tokens = reply.input_tokens, reply.output_tokens
+        if input_tokens is None or output_tokens is None:
+            input_tokens, output_tokens = estimate(), estimate_tokens(reply.answer)
+        cost = (self._batch_price if reply.batched else self._price).cost(input_tokens, output_tokens)
         answer = reply.answer.encode("utf-8", "replace").decode()  # half a character cannot be stored
-        kind = question.kind(reply)
         if "\0" in answer:
             answer, kind = answer.replace("\0", r"\x00"), kind if kind in ("refusal", "no room") else "no text"
-        completion = Completion(answer, kind, input_tokens, output_tokens, cost, reply.served)
-        self._cache.put(question.key, completion)
-        return completion
+        return Completion(answer, kind, input_tokens, output_tokens, cost, reply.served)

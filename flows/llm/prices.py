@@ -51,6 +51,10 @@ class FlatPrice(Frozen):
     input_per_million: float = Field(ge=0, strict=True)
     output_per_million: float = Field(ge=0, strict=True)
 
+    def halved(self) -> "FlatPrice":
+        """Half of it: the price in batches, at all who have them."""
+        return FlatPrice(input_per_million=self.input_per_million / 2, output_per_million=self.output_per_million / 2)
+
     def cost(self, input_tokens: int, output_tokens: int) -> float:
         return (input_tokens * self.input_per_million + output_tokens * self.output_per_million) / 1e6
 
@@ -68,15 +72,18 @@ class SteppedPrice:
 
     is_known = True
 
-    def __init__(self, model: str, base_url: str | None) -> None:
+    def __init__(self, model: str, base_url: str | None, context: Mapping[str, str]) -> None:
+        """`context` is how the library names the way of asking."""
         self._model = model
         self._base_url = base_url
+        self._context = context
 
     def cost(self, input_tokens: int, output_tokens: int) -> float:
         from genai_prices import Usage, calc_price
 
         usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
-        return float(calc_price(usage, self._model, provider_api_url=self._base_url).total_price)
+        price = calc_price(usage, self._model, provider_api_url=self._base_url, price_context=self._context)
+        return float(price.total_price)
 
 
 class _PriceFile(RootModel[dict[str, FlatPrice]]):
@@ -107,25 +114,27 @@ class Prices:
                 "output_per_million: USD}`"
             ) from error
 
-    def of(self, model: str, base_url: str | None = None) -> Price:
-        """The price of `model` from the provider at `base_url`, or else from its maker."""
+    def of(self, model: str, base_url: str | None = None, *, batch: bool = False) -> Price:
+        """The price of `model` from the provider at `base_url`, or else from its maker; in a `batch` or one by one."""
         if model in self._overrides:
-            return self._overrides[model]
+            price = self._overrides[model]
+            return price.halved() if batch else price
         from genai_prices import Usage, calc_price
 
         thousand = Usage(input_tokens=1_000, output_tokens=1_000)
         million = Usage(input_tokens=1_000_000, output_tokens=1_000_000)
+        context = {"processing": "batch"} if batch else {}
         for place in (base_url, None):
             try:
-                small = calc_price(thousand, model, provider_api_url=place)
-                large = calc_price(million, model, provider_api_url=place)
+                small = calc_price(thousand, model, provider_api_url=place, price_context=context)
+                large = calc_price(million, model, provider_api_url=place, price_context=context)
             except LookupError:
                 continue
             if large.total_price == 1000 * small.total_price:
                 return FlatPrice(
                     input_per_million=float(large.input_price), output_per_million=float(large.output_price)
                 )
-            return SteppedPrice(model, place)
+            return SteppedPrice(model, place, context)
         return NoPrice()
 
 

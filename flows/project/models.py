@@ -47,6 +47,8 @@ class Models:
         """False if models are not asked, as in an estimate: those behind servers then need no key and no price."""
         self.tell: Callable[[str], None] = _log.warning
         """Gets each note on a model once; set it before models are opened."""
+        self.progress: Callable[[str], None] = _log.info
+        """Gets a line now and then about the batches that are waited for."""
 
     @cached_property
     def cache(self) -> CompletionCache:
@@ -148,9 +150,18 @@ class Models:
                     share=self.share,
                 )
                 self._endpoints[key] = Endpoint(
-                    settings, self.cache, prices=self.prices, budget=self.budget, limits=limits, tell=self.tell
-                )
+                    settings, self.cache, prices=self.prices, budget=self.budget, limits=limits, tell=self.tell,
+                    batches=self.batches, progress=self._show,
+                )  # fmt: skip
             return self._endpoints[key]
+
+    def _show(self, line: str) -> None:
+        self.progress(line)
+
+    @property
+    def batches(self) -> Path:
+        """The folder of the batches that are under way."""
+        return self._config.state / "batches"
 
     @property
     def endpoints(self) -> list[Endpoint]:
@@ -191,7 +202,7 @@ class OnDemand:
     @cached_property
     def price(self) -> Price:
         """See `Endpoint`."""
-        return self._models.prices.of(self.name, self.settings.base_url)
+        return self._models.prices.of(self.name, self.settings.base_url, batch=self.settings.batch)
 
 
 Served = Endpoint | OnDemand

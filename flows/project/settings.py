@@ -175,6 +175,13 @@ class Config(BaseModel):
             raise ValueError("`model` is shorthand for `models.default`: give one of them")
         return self
 
+    @model_validator(mode="after")
+    def _batches_in_one_process(self) -> "Config":
+        models = (self.model, *self.models.values())
+        if self.runner == "dask" and any(isinstance(model, EndpointSettings) and model.batch for model in models):
+            raise ValueError("workers of `runner: dask` would each wait for batches of their own: leave batch out")
+        return self
+
     def model_for(self, role: str) -> RulesSettings | EndpointSettings | LocalSettings:
         """Return the settings of the model with this role or name."""
         default = self.model or self.models.get("default") or RulesSettings()

@@ -1,4 +1,4 @@
-"""`touchstone run`, `show` and `explain`."""
+"""`touchstone run`, `batches`, `show` and `explain`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +28,28 @@ def run(
     from flows.run.terminal import run_in_terminal
 
     run_in_terminal(config or default_config(), out, limit)
+
+
+def batches(
+    config: ConfigArgument = None,
+    cancel: Annotated[
+        str | None, typer.Option(metavar="ID", help="Cancel this batch at its server; `all` cancels every one")
+    ] = None,
+) -> None:
+    """List the batches (`batch: true`) that were sent and are not collected yet, or cancel them.
+
+    The command that sent a batch collects it when you run it again, also if it was killed. Stop it before you cancel a
+    batch, or it sends the rest again at once.
+
+    Example: `touchstone batches my.yaml`
+    """
+    from flows.project.settings import default_config
+    from flows.run.batches import cancel_batches, list_batches
+
+    if cancel is not None:
+        cancel_batches(config or default_config(), cancel)
+    else:
+        list_batches(config or default_config())
 
 
 def show(

@@ -106,7 +106,7 @@ def build(config: str, out: str, limit: int | None = None, listener: ProgressLis
         with building(project.state), _workers_of(project) as workers:
             project.store.probe()
             listener = Artifacts(listener or ProgressListener())
-            stages.called = listener.called
+            stages.called, project.models.progress = listener.called, listener.noted
             lock, example = partial(one_stage, project.state), partial(_first_item, project)
             runner = Runner(stages, PrefectTasks(project, stages, workers), lock, listener, example)
             runner.run(ref for family, part in stages.parts() for ref in stages.stages(family, part))

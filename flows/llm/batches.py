@@ -1,0 +1,338 @@
+"""Requests gathered into batches, sent, waited for and collected: each is paid for once, whenever a process is killed.
+
+A request waits until no other has come for a moment; then those that wait are one batch. It is written down before it
+is sent (`batch_records.py`), and forgotten when all its replies are in the cache. In between, another process finds it
+and waits for it. Repairs, and the steps after, are gathered into the next batch: they go in rounds.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from typing import NamedTuple
+
+from flows.llm.batch_api import PATH, BatchApi, BatchState, Line, RefusedBatchError
+from flows.llm.batch_records import BatchRecord, BatchRecords, Reading, Request
+from flows.llm.chat_format import Reply
+from flows.llm.endpoint_settings import EndpointSettings
+from flows.llm.model import TransportError
+from flows.llm.refusal import RefusedRequest
+from schemas.base import counted
+
+QUIET_S = 0.5
+"""A batch is sent when no request has come for so long."""
+MOST_REQUESTS, MOST_BYTES = 50_000, 100_000_000
+"""Of a batch. OpenAI takes 200 MB, others less."""
+SENDINGS = 4
+"""A request is sent in so many batches at most, if it comes back without an answer."""
+LINES_AT_ONCE = 256
+"""Replies that are put into the cache before other work has its turn."""
+TELL_EVERY_S, TELL_SHARE = 30.0, 0.1
+"""Progress is told after so many seconds, and after so large a share of the time that a batch has taken."""
+
+
+class Unanswered(Exception):  # noqa: N818 - no fault: it is asked again
+    """A request came back without an answer."""
+
+
+class QueueFull(Unanswered):
+    """Its batch was refused whole, since too much waits at the server."""
+
+
+class KeptMeanwhile(Exception):  # noqa: N818 - no fault
+    """Another process has put the answer into the cache."""
+
+
+class _Open(NamedTuple):
+    """A batch whose replies are not in the cache yet."""
+
+    record: BatchRecord
+    readings: Mapping[str, Reading]
+
+
+class Batches:
+    """Sends a model's requests in batches. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        settings: EndpointSettings,
+        records: BatchRecords,
+        api: BatchApi,
+        *,
+        ask_directly: Callable[[Request], Awaitable[Reply]],
+        keep: Callable[[str, Reading, Reply], None],
+        is_kept: Callable[[str], bool],
+        tell: Callable[[str], None],
+    ) -> None:
+        """`keep` puts a reply into the cache, and `is_kept` looks for one; `tell` gets lines about the progress."""
+        self._settings = settings
+        self._records = records
+        self._api = api
+        self._ask_directly = ask_directly
+        self._keep = keep
+        self._is_kept = is_kept
+        self._tell = tell
+        self._open: dict[str, _Open] = {}
+        """By name."""
+        self._sent: dict[str, str] = {}
+        """By the key of a request, the name of the open batch that it is in."""
+        self._waiting: dict[str, asyncio.Future[Reply]] = {}
+        """By the key of a request."""
+        self._gathered: list[Request] = []
+        self._bytes = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._sending = asyncio.Lock()
+        self._work: dict[str, asyncio.Task[None]] = {}
+        """The tasks that wait for open batches, by name, and those that send some."""
+        self._most = MOST_REQUESTS
+        self._one_at_a_time = False
+        """Whether the server's queue was full: then one batch waits there, not several."""
+        self._ended = asyncio.Event()
+        self._find_open()
+
+    def has(self, key: str) -> bool:
+        """Whether a request was sent and its reply is not in the cache yet."""
+        return key in self._sent
+
+    async def ask(self, request: Request) -> Reply:
+        """The reply to a request. Raises `RefusedRequest`, `TransportError` and `KeptMeanwhile`."""
+        left, why = SENDINGS, ""
+        while left:
+            try:
+                return await self._in_a_batch(request)
+            except QueueFull:
+                continue
+            except Unanswered as unanswered:
+                why = str(unanswered)
+                left -= 1
+            if self._settings.batch_unanswered == "directly":
+                return await self._ask_directly(request)
+        raise TransportError(
+            f"model {self._settings.name} at {self._settings.base_url}: a request came back without an answer from "
+            f"{SENDINGS} batches ({why}); run again later, or set batch_unanswered: directly",
+            transient=False,
+        )
+
+    async def aclose(self) -> None:
+        """Wait for nothing more; what was sent is found again by the next process."""
+        if self._timer is not None:
+            self._timer.cancel()
+        tasks = list(self._work.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # ---- gathered and sent ----
+
+    async def _in_a_batch(self, request: Request) -> Reply:
+        key = request.key
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._waiting[key] = future
+        try:
+            if (name := self._sent.get(key)) is not None:
+                self._wait_for(self._open[name])
+            else:
+                self._gather(request)
+            return await future
+        finally:
+            del self._waiting[key]
+
+    def _gather(self, request: Request) -> None:
+        self._gathered.append(request)
+        self._bytes += len(request.body)
+        if self._timer is not None:
+            self._timer.cancel()
+        if len(self._gathered) >= self._most or self._bytes >= MOST_BYTES:
+            self._send_gathered()
+        else:
+            self._timer = asyncio.get_running_loop().call_later(QUIET_S, self._send_gathered)
+
+    def _send_gathered(self) -> None:
+        requests, self._gathered, self._bytes, self._timer = self._gathered, [], 0, None
+        keys = [request.key for request in requests]
+        self._begin(f"sending {keys[0]}", keys, self._send(requests))
+
+    def _begin(self, name: str, keys: Collection[str], work: Coroutine[object, object, None]) -> None:
+        """Begin work on requests. If it fails, so do those who wait for them."""
+
+        async def run() -> None:
+            try:
+                await work
+            except Exception as error:  # noqa: BLE001 - whoever waits gets it
+                for key in keys:
+                    if (future := self._waiting.get(key)) is not None and not future.done():
+                        future.set_exception(error)
+            finally:
+                del self._work[name]
+
+        self._work[name] = asyncio.create_task(run())
+
+    async def _send(self, left: list[Request]) -> None:
+        """Send the requests that somebody still waits for and nobody has sent, in a batch or several."""
+        while left:
+            async with self._sending:
+                while self._one_at_a_time and self._open:
+                    for batch in self._open.values():
+                        self._wait_for(batch)
+                    self._ended.clear()
+                    await self._ended.wait()
+                async with self._records.sending():
+                    self._find_open()
+                    left = [request for request in left if self._is_left(request.key)]
+                    if not left:
+                        return
+                    batch, left = self._add(left[: self._most]), left[self._most :]
+                    await self._create(batch)
+            self._wait_for(batch)
+
+    def _is_left(self, key: str) -> bool:
+        """Whether a request is still to be sent; if another process has sent it, wait for that."""
+        future = self._waiting.get(key)
+        if future is None or future.done():
+            return False
+        if (name := self._sent.get(key)) is not None:
+            self._wait_for(self._open[name])
+            return False
+        if self._is_kept(key):
+            future.set_exception(KeptMeanwhile())
+            return False
+        return True
+
+    def _add(self, requests: list[Request]) -> _Open:
+        """Write down a batch before it is sent."""
+        settings = self._settings
+        record = self._records.add(requests, PATH, settings.name, settings.base_url, settings.api_key_env)
+        return self._opened(record, {request.key: request.reading for request in requests})
+
+    def _find_open(self) -> None:
+        """Take note of the batches of other processes that were sent to this server for this model."""
+        for record in self._records:
+            is_own = (record.note.model, record.note.base_url) == (self._settings.name, self._settings.base_url)
+            if is_own and record.note.name not in self._open:
+                with contextlib.suppress(FileNotFoundError):  # collected in this moment
+                    self._opened(record, record.readings)
+
+    def _opened(self, record: BatchRecord, readings: Mapping[str, Reading]) -> _Open:
+        batch = self._open[record.note.name] = _Open(record, readings)
+        self._sent.update(dict.fromkeys(readings, record.note.name))
+        return batch
+
+    async def _create(self, batch: _Open) -> None:
+        """Have the server create a batch, unless it has done so; if it surely has not, and will not, forget the batch.
+
+        Call it while `sending`.
+        """
+        record = batch.record
+        may_exist = record.note.file_id is not None
+        try:
+            if record.note.file_id is None:
+                record.update(file_id=await self._api.upload(record.note.name, record.file))
+            assert record.note.file_id is not None
+            created = await self._api.create(
+                record.note.name, record.note.file_id, record.note.made, may_exist=may_exist
+            )
+        except TransportError as error:
+            if record.note.file_id is None or isinstance(error, RefusedBatchError):
+                self._forget(batch)
+            raise
+        record.update(batch_id=created)
+        self._tell(f"{self._settings.name}: {counted(record.note.requests, 'request')} sent in batch {created}")
+
+    # ---- waited for and collected ----
+
+    def _wait_for(self, batch: _Open) -> None:
+        name = batch.record.note.name
+        if name not in self._work:
+            self._begin(name, batch.readings.keys(), self._collect(batch))
+
+    async def _collect(self, batch: _Open) -> None:
+        """Wait for the replies of a batch, put them into the cache, and let those go on who wait for them."""
+        record = batch.record
+        if record.note.batch_id is None:  # it was being sent when its process was killed
+            async with self._records.sending():
+                if record.is_there() and record.note.batch_id is None:
+                    await self._create(batch)
+        if record.note.batch_id is None:  # another process has found and collected it
+            self._forget(batch)
+            self._wake(batch, dict.fromkeys(batch.readings, "collected by another process"))
+            return
+        state = await self._api.ended(record.note.batch_id, self._progress_of(batch))
+        lines = [line for file in state.files for line in await self._api.lines(file)]
+        outcomes = await self._kept(batch, lines)
+        is_refused_whole = state.queue_is_full and not outcomes
+        is_too_large = is_refused_whole and len(self._open) == 1
+        self._one_at_a_time |= is_refused_whole
+        self._forget(batch)
+        if is_too_large and record.note.requests == 1:
+            raise TransportError(f"model {self._settings.name}: {state.problem}", transient=False)
+        if is_too_large:
+            self._most = record.note.requests // 2
+        self._tell_end(batch, state, sum(isinstance(outcome, Reply) for outcome in outcomes.values()))
+        unanswered = QueueFull() if is_refused_whole else Unanswered(state.problem or state.status)
+        self._wake(batch, outcomes, unanswered)
+
+    def _wake(
+        self, batch: _Open, outcomes: Mapping[str, Reply | RefusedRequest | str], otherwise: Unanswered | None = None
+    ) -> None:
+        """Let those go on who wait for the requests of a batch."""
+        for key in batch.readings:
+            future = self._waiting.get(key)
+            if future is None or future.done():
+                continue
+            outcome = outcomes.get(key)
+            if isinstance(outcome, Reply):
+                future.set_result(outcome)
+            elif isinstance(outcome, RefusedRequest):
+                future.set_exception(outcome)
+            elif self._is_kept(key):
+                future.set_exception(KeptMeanwhile())
+            else:
+                future.set_exception(Unanswered(outcome) if outcome else otherwise or Unanswered())
+
+    async def _kept(self, batch: _Open, lines: list[Line]) -> dict[str, Reply | RefusedRequest | str]:
+        """Put the replies into the cache, and return what became of each request that has a line, by key."""
+        outcomes: dict[str, Reply | RefusedRequest | str] = {}
+        for number, line in enumerate(lines):
+            reading = batch.readings.get(line.key)
+            if reading is None or isinstance(outcomes.get(line.key), Reply):
+                continue
+            outcomes[line.key] = line.outcome
+            if isinstance(line.outcome, Reply):
+                self._keep(line.key, reading, line.outcome)
+            if number % LINES_AT_ONCE == 0:
+                await asyncio.sleep(0)
+        return outcomes
+
+    def _forget(self, batch: _Open) -> None:
+        batch.record.remove()
+        self._open.pop(batch.record.note.name, None)
+        for key in batch.readings:
+            if self._sent.get(key) == batch.record.note.name:
+                del self._sent[key]
+        self._ended.set()
+
+    # ---- told ----
+
+    def _progress_of(self, batch: _Open) -> Callable[[BatchState], None]:
+        """Return a function that tells now and then how many requests are back."""
+        begun = told_at = time.monotonic()
+        told = -1
+
+        def look(state: BatchState) -> None:
+            nonlocal told_at, told
+            now = time.monotonic()
+            if state.back == told or now - told_at < max(TELL_EVERY_S, TELL_SHARE * (now - begun)):
+                return
+            told, told_at = state.back, now
+            self._tell(
+                f"{self._settings.name}: {state.back:,} of {counted(batch.record.note.requests, 'request')} are back "
+                f"of batch {state.batch_id} ({state.status})"
+            )
+
+        return look
+
+    def _tell_end(self, batch: _Open, state: BatchState, replies: int) -> None:
+        left = batch.record.note.requests - replies
+        more = f", {left:,} without an answer" if left else ""
+        back = counted(replies, "answer")
+        self._tell(f"{self._settings.name}: batch {state.batch_id} is {state.status}: {back}{more}")

@@ -1,0 +1,248 @@
+"""Answers that come in batches: the same as without, at half the price, each paid for once."""
+
+import asyncio
+import json
+from contextlib import aclosing, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.llm.cache import CompletionCache
+from flows.llm.endpoint import Endpoint
+from flows.llm.endpoint_settings import EndpointSettings
+from flows.llm.limits import Budget
+from flows.llm.model import Prompt, TransportError, Usage
+from flows.llm.prices import FlatPrice, Prices
+from schemas.base import Frozen
+from tests.batch_server import BatchFaults, BatchServer
+from tests.builds import wait_for
+from tests.chat_server import Messages, Reply
+
+PRICES = Prices({"gpt-4o-mini": FlatPrice(input_per_million=1000, output_per_million=1000)})
+
+
+class Asked(Frozen):
+    number: int
+
+
+class Square(Frozen):
+    square: int
+
+
+def squares(messages: Messages) -> str:
+    return json.dumps({"square": int(messages[0]["content"].split()[1]) ** 2})
+
+
+@pytest.fixture
+def square(tmp_path: Path) -> Prompt[Square]:
+    (tmp_path / "square.j2").write_text("{% block user %}Square {{ number }} please{% endblock %}", encoding="utf-8")
+    return Prompt("square", 1, Square, tmp_path, max_tokens=50, inputs=Asked)
+
+
+async def ask(
+    server: BatchServer,
+    folder: Path,
+    prompt: Prompt[Any],
+    numbers: range | list[int],
+    usage: Usage | None = None,
+    *,
+    budget: Budget | None = None,
+    told: list[str] | None = None,
+    **settings: Any,
+) -> list[Any]:
+    made = EndpointSettings.model_validate({"name": "gpt-4o-mini", "base_url": server.url, "batch": True, **settings})
+    lines: list[str] = [] if told is None else told
+    with closing(CompletionCache(f"sqlite:///{folder}/cache.db")) as cache:
+        async with aclosing(
+            Endpoint(
+                made, cache, prices=PRICES, budget=budget, tell=lines.append,
+                batches=folder / "batches", progress=lines.append,
+            )
+        ) as endpoint:  # fmt: skip
+            usage = Usage() if usage is None else usage
+            calls = (endpoint.complete(prompt, Asked(number=n), usage=usage) for n in numbers)
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+
+async def sent(server: BatchServer, folder: Path, prompt: Prompt[Any]) -> asyncio.Task[list[Any]]:
+    """A task that waits for the batch that it has sent, of 20 numbers less the first."""
+    told: list[str] = []
+    waiting = asyncio.create_task(ask(server, folder, prompt, range(20), told=told))
+    await asyncio.to_thread(wait_for, lambda: bool(told), 20)
+    assert told == ["gpt-4o-mini: 19 requests sent in batch batch-0"]
+    return waiting
+
+
+async def test_one_request_finds_out_and_the_others_come_in_a_batch_at_half_the_price(
+    tmp_path: Path, square: Prompt[Square]
+) -> None:
+    usage, told = Usage(), list[str]()
+    with BatchServer(answer=lambda messages: Reply(squares(messages), usage=(10, 5))) as server:
+        answers = await ask(server, tmp_path, square, range(100), usage, told=told)
+        assert answers == [Square(square=n * n) for n in range(100)]
+        assert server.answered_in_batches == 99
+        assert len(server.batches) == 1
+        assert usage.calls == 100
+        # 15 tokens at a tenth of a cent each: one at the full price, 99 at half of it.
+        assert usage.cost_usd == pytest.approx(0.015 + 99 * 0.0075)
+        again = Usage()
+        assert await ask(server, tmp_path, square, range(100), again) == answers
+        assert (again.calls, again.cached, len(server.batches)) == (0, 100, 1)
+    assert told == [
+        "gpt-4o-mini: 99 requests sent in batch batch-0",
+        "gpt-4o-mini: batch batch-0 is completed: 99 answers",
+    ]
+    assert not [path for path in (tmp_path / "batches").iterdir() if path.is_dir()]
+
+
+FAULTS = {
+    "calls limited": BatchFaults(rate_limited=0.2),
+    "calls failing": BatchFaults(errors_500=0.2),
+    "calls dropped": BatchFaults(dropped=0.2, seed=3),
+    "calls dropped in their reply": BatchFaults(dropped_in_reply=0.2),
+    "calls malformed": BatchFaults(malformed=0.2),
+    "lines failing": BatchFaults(server_errors=0.2),
+    "lines missing": BatchFaults(missing=0.2),
+    "batches failed": BatchFaults(failed=1),
+    "batches expired": BatchFaults(expired=1),
+    "batches cancelled": BatchFaults(cancelled=1),
+}
+
+
+@pytest.mark.parametrize("faults", FAULTS)
+@pytest.mark.parametrize("unanswered", ["again", "directly"])
+async def test_what_fails_is_asked_again_and_nothing_is_paid_twice(
+    tmp_path: Path, square: Prompt[Square], faults: str, unanswered: str
+) -> None:
+    with BatchServer(answer=squares, batch_faults=FAULTS[faults]) as server:
+        answers = await ask(server, tmp_path, square, range(100), batch_unanswered=unanswered)
+        assert answers == [Square(square=n * n) for n in range(100)]
+        assert server.answered_twice == []
+        hit = "lines" in faults or "batches" in faults
+        assert (server.answered_in_batches < 99) == (hit and unanswered == "directly")
+        assert (len(server.batches) > 1) == (hit and unanswered == "again")
+
+
+async def test_a_creation_that_nobody_heard_of_is_found_at_the_server(tmp_path: Path, square: Prompt[Square]) -> None:
+    with BatchServer(answer=squares, batch_faults=BatchFaults(dropped=1, times=1)) as server:
+        assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]
+        assert len(server.batches) == 1
+        assert server.calls.count(("POST", "/batches")) == 1
+
+
+@pytest.mark.parametrize("keeps_metadata", [True, False])
+@pytest.mark.parametrize("left", ["nothing", "an uploaded file", "a batch that is not noted", "a batch"])
+async def test_what_a_killed_process_left_is_gone_on_with(
+    tmp_path: Path, square: Prompt[Square], left: str, *, keeps_metadata: bool
+) -> None:
+    """The process is stopped while it waits; then what it had noted later than the moment of the kill is taken away."""
+    with BatchServer(answer=squares, batch_s=1.5, keeps_metadata=keeps_metadata) as server:
+        waiting = await sent(server, tmp_path, square)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        [note] = (tmp_path / "batches").glob("*/batch.json")
+        known = json.loads(note.read_text())
+        assert (known["file_id"], known["batch_id"]) == ("file-0", "batch-0")
+        if left != "a batch":
+            note.write_text(json.dumps(known | {"batch_id": None, "file_id": None if left == "nothing" else "file-0"}))
+        if left in ("nothing", "an uploaded file"):
+            server.batches.clear()
+        assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]
+        assert server.answered_twice == []
+        assert len(server.batches) == 1
+        assert len(server.files) == (3 if left == "nothing" else 2)
+
+
+async def test_a_batch_of_another_process_is_waited_for_and_not_sent_again(
+    tmp_path: Path, square: Prompt[Square]
+) -> None:
+    with BatchServer(answer=squares, batch_s=0.5) as server:
+        both = await asyncio.gather(*(ask(server, tmp_path, square, range(50)) for _ in range(2)))
+        assert both == [[Square(square=n * n) for n in range(50)]] * 2
+        in_batches = [request.hash for request in server.answered if request.body.get("in_batch")]
+        assert len(in_batches) == len(set(in_batches))
+
+
+async def test_answers_that_nobody_waits_for_are_kept(tmp_path: Path, square: Prompt[Square]) -> None:
+    with BatchServer(answer=squares, batch_s=1) as server:
+        waiting = await sent(server, tmp_path, square)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        assert await ask(server, tmp_path, square, [19]) == [Square(square=361)]
+        usage = Usage()
+        assert await ask(server, tmp_path, square, range(20), usage) == [Square(square=n * n) for n in range(20)]
+        assert (usage.calls, usage.cached) == (0, 20)
+        assert server.answered_twice == []
+
+
+async def test_repairs_go_in_rounds(tmp_path: Path, square: Prompt[Square]) -> None:
+    def at_the_third_try(messages: Messages) -> str:
+        return squares(messages) if len(messages) == 5 else "no idea"
+
+    with BatchServer(answer=at_the_third_try) as server:
+        assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]
+        # The first request, which finds out, is repaired a round before the others.
+        assert [batch["size"] for batch in server.batches.values()] == [20, 20, 19]
+        assert server.answered_twice == []
+
+
+async def test_a_refusal_in_a_batch_shows_what_the_server_takes(tmp_path: Path, square: Prompt[Square]) -> None:
+    """The request that finds out is taken; in a batch the server wants no temperature."""
+    told: list[str] = []
+    server = BatchServer(answer=squares)
+    server.refuses = lambda body: (400, "Unsupported parameter: 'temperature'") if (
+        "temperature" in body and server.batches
+    ) else None  # fmt: skip
+    with server:
+        assert await ask(server, tmp_path, square, range(20), told=told) == [Square(square=n * n) for n in range(20)]
+        assert len(server.batches) == 2
+        assert any("does not take temperature" in line for line in told)
+
+
+async def test_a_full_queue_is_met_by_smaller_batches_one_after_the_other(
+    tmp_path: Path, square: Prompt[Square]
+) -> None:
+    with BatchServer(answer=squares, queue=30) as server:
+        assert await ask(server, tmp_path, square, range(100)) == [Square(square=n * n) for n in range(100)]
+        assert server.answered_twice == []
+        assert max(batch["size"] for batch in server.batches.values() if not batch["is_refused"]) <= 30
+
+
+async def test_a_queue_that_takes_nothing_is_a_line(tmp_path: Path, square: Prompt[Square]) -> None:
+    with BatchServer(answer=squares, queue=0) as server:
+        answers = await ask(server, tmp_path, square, range(5))
+        failures = [answer for answer in answers if isinstance(answer, TransportError)]
+        assert len(failures) == 4
+        assert {str(failure) for failure in failures} == {"model gpt-4o-mini: Enqueued token limit reached"}
+
+
+async def test_no_more_is_sent_than_the_budget_has_room_for(tmp_path: Path, square: Prompt[Square]) -> None:
+    with BatchServer(answer=lambda messages: Reply(squares(messages), usage=(10, 5))) as server:
+        # A request is reserved at some 25 cents (450 bytes, 50 tokens), and takes 0.75.
+        budget = Budget(2.0)
+        assert await ask(server, tmp_path, square, range(60), budget=budget) == [
+            Square(square=n * n) for n in range(60)
+        ]
+        assert len(server.batches) > 1
+        assert max(batch["size"] for batch in server.batches.values()) < 20
+        assert budget.spent_usd == pytest.approx(0.015 + 59 * 0.0075)
+
+
+async def test_a_server_without_batches_is_a_line(tmp_path: Path, square: Prompt[Square]) -> None:
+    with BatchServer(answer=squares, has_batches=False) as server:
+        answers = await ask(server, tmp_path, square, range(5))
+        failures = {str(answer) for answer in answers if isinstance(answer, TransportError)}
+        assert failures == {f"model gpt-4o-mini at {server.url}: takes no files of batches (404); remove batch: true"}
+        assert not [path for path in (tmp_path / "batches").iterdir() if path.is_dir()]
+
+
+async def test_a_batch_that_the_server_has_lost_is_a_line(tmp_path: Path, square: Prompt[Square]) -> None:
+    with BatchServer(answer=squares, batch_s=30) as server:
+        waiting = await sent(server, tmp_path, square)
+        server.batches.clear()
+        answers = await waiting
+        assert {str(answer) for answer in answers[1:]} == {
+            f"model gpt-4o-mini at {server.url}: has no batch batch-0; if it was sent with another key, set that one; "
+            "if it is gone, `touchstone batches --cancel batch-0` lets its requests be sent again"
+        }
