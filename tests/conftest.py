@@ -14,6 +14,7 @@ from hypothesis import settings
 from flows.prefect_server.embedded import API, EmbeddedServer
 from tests.builds import ROOT, cache_folder
 from tests.fork_server import Forks
+from tests.inspect_program import make_inspect
 from tests.label_studio import Served, SharedServer, copy_seed, make_seed
 from tests.lm_harness import make_harness
 from tests.prefect_server import make_database, with_database
@@ -149,6 +150,12 @@ def label_studio_seed() -> Path:
 def lm_eval() -> Path:
     """The program of a real lm-evaluation-harness, installed once on this machine."""
     return make_harness(cache_folder())
+
+
+@pytest.fixture(scope="session")
+def inspect_program() -> Path:
+    """The program of a real Inspect, installed once on this machine."""
+    return make_inspect(cache_folder())
 
 
 @pytest.fixture

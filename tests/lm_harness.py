@@ -1,6 +1,6 @@
 """A real lm-evaluation-harness for tests: installed once on a machine, in an environment of its own.
 
-That environment has only the packages that ours lacks, and finds the others in ours: to install PyTorch again would
+Such an environment has only the packages that ours lacks, and finds the others in ours: to install PyTorch again would
 take more processor time than all tests of the harness.
 """
 
@@ -36,23 +36,33 @@ class Evaluated:
 
 def make_harness(cache: Path) -> Path:
     """The harness's program, installed where it is missing."""
+    env = make_environment(cache, "lm-eval", PACKAGE)
+    for task in (purelib_of(env) / "lm_eval" / "tasks").rglob("*.yaml"):
+        task.unlink(missing_ok=True)  # each run reads all 14,000
+    return env / "bin" / "lm_eval"
+
+
+def purelib_of(env: Path) -> Path:
+    """The folder of an environment's own packages."""
+    return Path(sysconfig.get_path("purelib", vars={"base": str(env)}))
+
+
+def make_environment(cache: Path, name: str, package: str) -> Path:
+    """The environment of a package, installed where it is missing."""
     packages = [path for path in sys.path if Path(path).name == "site-packages"]
-    env = cache.resolve() / f"lm-eval-{content_hash(PACKAGE, packages)}"
+    env = cache.resolve() / f"{name}-{content_hash(package, packages)}"
     cache.mkdir(parents=True, exist_ok=True)
-    with (cache / "lm-eval.lock").open("a") as lock:
+    with (cache / f"{name}.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # workers that come together make one
         mark = env / ".installed"
         if not mark.exists():
             python = env / "bin" / "python"
             subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", env], check=True)
-            own = Path(sysconfig.get_path("purelib", vars={"base": str(env)}))
-            (own / "ours.pth").write_text("\n".join(packages), encoding="utf-8")
+            (purelib_of(env) / "ours.pth").write_text("\n".join(packages), encoding="utf-8")
             pip = [sys.executable, "-m", "pip", "--python", python, "install", "-qq", "--no-compile"]
-            subprocess.run([*pip, PACKAGE], check=True)
-            for task in (own / "lm_eval" / "tasks").rglob("*.yaml"):
-                task.unlink()  # each run reads all 14,000
+            subprocess.run([*pip, package], check=True)
             mark.touch()
-    return env / "bin" / "lm_eval"
+    return env
 
 
 def evaluate(

@@ -13,8 +13,10 @@ from data.parquet import arrow_fields
 from flows.families.lveval.datasets import BY_NAME
 from schemas.base import PromptRef, Provenance, Record, SourceRef
 from schemas.charpeval import DISTRACTOR_TYPES, SUBSETS, CharpEvalItem
+from schemas.documents import DocumentPair, Span
 from schemas.lveval import LongContext, Rule
 from schemas.reeval import EnrichedCase, PassageRef, SwapCase
+from schemas.source import Place
 from schemas.uraq import DONT_KNOW, NEEDS, SETTINGS, EvaluationRow
 
 KINDS: dict[Any, tuple[str, str, str]] = {
@@ -44,6 +46,21 @@ def uraq_rows(counts: Sequence[int] = (1, 10), datasets: Sequence[str] = ("uraq"
                     for count in counts
                 ]  # fmt: skip
     return rows
+
+
+def document_pairs() -> list[DocumentPair]:
+    """Two questions on one document, and one on another."""
+    return [
+        DocumentPair(
+            key=question, question=question, answer=answer, kind="fact", evidence=f"It is {answer}.",
+            sentences=(Span(text=f"It is {answer}.", start=0, end=len(answer) + 7),), passages=(question,),
+            places=(Place(document=document, start=0, end=9, checksum="0"),), language="en",
+            provenance=Provenance(seed=1),
+        )
+        for question, answer, document in (
+            ("How high?", "three", "tower.md"), ("Which king?", "old King", "tower.md"), ("Sure?", "yes", "b.md")
+        )
+    ]  # fmt: skip
 
 
 def provenance(row: str, pivot: str = "rules") -> Provenance:

@@ -498,7 +498,7 @@ def test_a_family_of_dialogues_has_neither_scorer_nor_task_and_says_why() -> Non
     )
     told = card.partition("## Evaluate")[2].partition("## Configurations")[0]
     assert "touchstone evaluate refutebench --model MODEL" in told
-    assert "It has no scorer file and no harness task: each turn of a dialogue depends on the answers" in told
+    assert "It has no scorer file for predictions, since each turn of a dialogue depends on the answers" in told
     assert "predictions.jsonl" not in told
 
 

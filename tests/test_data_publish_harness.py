@@ -12,12 +12,14 @@ import pytest
 import yaml
 
 from data.publish.harness import BESIDE, HarnessData
+from data.publish.inspect_package import DialogueTask
 from flows.construct.engine import Family
+from flows.construct.stages import FamilyBuild
 from flows.families import load_family
 from flows.families.reeval.score import VARIANTS
 from flows.llm.likelihood import SCORES, Options
 from flows.llm.local import LocalModel, LocalSettings
-from flows.release.scorers import FamilyTasks, harness_tasks, write_tasks
+from flows.release.scorers import FamilyTasks, dialogue_tasks, harness_tasks, write_tasks
 from flows.scoring.shipped import shipped_scorer
 from flows.scoring.tables import ScoreTables
 from schemas.charpeval import OPTION_TYPES
@@ -41,7 +43,8 @@ from tests.test_flows_construct_entailment import LABELS, make_model
 pytestmark = pytest.mark.slow
 
 SETTINGS_OF: Mapping[str, Any] = {
-    "uraq": {}, "reeval": {"entailment": "off"}, "lveval": {}, "charpeval": {"shots": [3]},
+    "documents": {}, "uraq": {}, "reeval": {"entailment": "off"}, "lveval": {}, "charpeval": {"shots": [3]},
+    "refutebench": {"unrelated": [1]},
 }  # fmt: skip
 
 
@@ -58,16 +61,20 @@ def release(
 ) -> None:
     """A folder as a release has it: the scorers and the tasks, and by config a Parquet file that the card names."""
     families: dict[str, FamilyTasks] = {}
+    dialogues: list[DialogueTask] = []
     for config, (name, rows) in configs.items():
         family, settings = family_of(name)
         prompts = {prompt.name: prompt for prompt in family.prompts}
         data = HarnessData(repo or BESIDE, config, revision=version if repo else None)
-        tasks = harness_tasks(f"touchstone-{config}", family, settings, prompts, rows[0], data, version)
-        families.setdefault(name, FamilyTasks(family)).tasks.extend(tasks)
+        if family.evaluation.dialogues is not None:
+            built = FamilyBuild(family, settings, prompts, {})
+            dialogues += dialogue_tasks(f"touchstone-{config}", family, built, folder / "scorers", data, version)
+        if tasks := harness_tasks(f"touchstone-{config}", family, settings, prompts, rows[0], data, version):
+            families.setdefault(name, FamilyTasks(family)).tasks.extend(tasks)
         path = folder / "data" / config / "test.parquet"
         path.parent.mkdir(parents=True)
         write_release(path, rows)
-    write_tasks(folder / "scorers", list(families.values()), "sample", repo, version)
+    write_tasks(folder / "scorers", list(families.values()), dialogues, "sample", repo, version)
     for name in families:
         (folder / "scorers" / f"{name}.py").write_text(shipped_scorer(load_family(name).folder), encoding="utf-8")
     named = [

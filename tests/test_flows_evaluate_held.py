@@ -24,6 +24,8 @@ from flows.run.terminal import Terminal
 from tests.builds import TOUCHSTONE, write_config
 from tests.causal_models import make_llama
 from tests.chat_server import ChatServer, Messages
+from tests.inspect_program import inspect, logged
+from tests.test_data_publish_harness import release as write_released
 from tests.test_flows_cli import Outcome
 from tests.toy import run_all
 
@@ -199,6 +201,39 @@ def test_a_model_is_evaluated_beside_the_build_and_asked_once(
     assert server.requests == beta.requests == []
     assert "0 calls, 0 answers from the cache" in again.output
     assert files_of(folder) == after
+
+
+@pytest.mark.slow
+def test_the_released_task_for_inspect_holds_and_rates_the_same_dialogues(
+    evaluated: Path, server: ChatServer, beta: ChatServer, inspect_program: Path, tmp_path: Path
+) -> None:
+    with contextlib.closing(Project(Path("config.yaml"), Path("out"))) as project:
+        seeds = list(project.build.accepted("refutebench", "seeds"))
+    write_released(tmp_path / "released", {"refutebench-seeds": ("refutebench", seeds)})
+    models = {"": beta, "refuter": server, "evaluator": server}
+    task = "scorers/inspect_tasks.py@touchstone_refutebench_seeds"
+    done = inspect(inspect_program, tmp_path / "released", [task], models)
+    assert done.returncode == 0, done.stdout + done.stderr
+    inspected = logged(tmp_path / "released")["touchstone_refutebench_seeds"]
+    ours = {
+        (one["protocol"], one["query"]): [turn["text"] for turn in one["turns"]]
+        for one in predictions(evaluated, "refutebench-beta.dialogues.jsonl")
+    }
+    theirs = {
+        (sample["metadata"]["protocol"], sample["messages"][0]["content"]): [
+            message["content"].strip() for message in sample["messages"]
+        ]
+        for sample in inspected.samples.values()
+    }
+    assert theirs == ours
+    cells = json.loads((evaluated / "out/predictions/refutebench-beta.tables.json").read_text())
+    by_place = {(one["table"], one["column"]): one["value"] for one in cells if one["row"] == "beta / writing"}
+    assert inspected.values["following the first refutation, turn 1"] == by_place["memory", "turn 1"]
+    assert inspected.values["following the first refutation, turn 3"] == by_place["memory", "turn 3"]
+    assert inspected.values["overall, mean"] == pytest.approx(by_place["overall", "mean"])
+    assert inspected.values["task consistency, final"] == by_place["task consistency", "final"]
+    assert inspected.values["persistent, at once"] == by_place["persistent", "C = 0"]
+    assert inspected.values["persistent, C = 1"] == by_place["persistent", "C = 1"]
 
 
 @pytest.mark.slow

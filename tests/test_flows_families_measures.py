@@ -19,11 +19,17 @@ from flows.families.reeval.scored_reply import answers, category
 from flows.llm.likelihood import DEFAULT_SCORE
 from flows.scoring.scorer import Value
 from flows.scoring.tables import ScoreTables
-from schemas.base import Provenance
-from schemas.documents import DocumentPair, Span
-from schemas.source import Place
 from schemas.uraq import NEEDS
-from tests.released import charpeval_items, enriched_cases, long_contexts, replies, swap_cases, uraq_rows, weighed
+from tests.released import (
+    charpeval_items,
+    document_pairs,
+    enriched_cases,
+    long_contexts,
+    replies,
+    swap_cases,
+    uraq_rows,
+    weighed,
+)
 from tests.test_flows_families_refutebench_score import TRANSIENT, dialogue, rated, scored, seed
 from tests.test_flows_release_scorers import tables_of
 
@@ -87,18 +93,7 @@ def refutebench() -> ScoreTables:
 
 
 def documents() -> ScoreTables:
-    """Two questions on one document, and one on another."""
-    rows = [
-        DocumentPair(
-            key=question, question=question, answer=answer, kind="fact", evidence=f"It is {answer}.",
-            sentences=(Span(text=f"It is {answer}.", start=0, end=len(answer) + 7),), passages=(question,),
-            places=(Place(document=document, start=0, end=9, checksum="0"),), language="en",
-            provenance=Provenance(seed=1),
-        )
-        for question, answer, document in (
-            ("How high?", "three", "tower.md"), ("Which king?", "old King", "tower.md"), ("Sure?", "yes", "b.md")
-        )
-    ]  # fmt: skip
+    rows = document_pairs()
     asked = [({"id": row.id, "variant": variant}, row.answer) for row in rows for variant in VARIANTS]
     return tables_of("documents", rows, often_right(asked))
 

@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from flows.construct.verification import VerifyContext
 from flows.families.refutebench import FAMILY, problems
-from flows.families.refutebench.conversation import focus_of, strong_of
 from flows.families.refutebench.prompts import (
     REFUTE,
     Checked,
@@ -22,6 +21,7 @@ from flows.families.refutebench.prompts import (
     ToRefute,
     rating_of,
 )
+from flows.families.refutebench.protocol import focus_of, strong_of
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.llm.model import Invalid, InvalidAnswer, Out, Prompt, Text, Usage
 from flows.project.output_files import write_output_files
@@ -223,7 +223,7 @@ def test_every_model_meets_the_same_focus_at_the_same_place(tmp_path: Path) -> N
     for pair in found.values():
         assert len({model for model, _ in pair}) == 2
         assert len({focuses for _, focuses in pair}) == 1
-    everything = [focus_of(f"query {number}", turn) for number in range(300) for turn in range(3)]
+    everything = [focus_of(f"query {number}", turn, FOCUSES) for number in range(300) for turn in range(3)]
     for focus in FOCUSES:
         assert 0.28 < everything.count(focus) / len(everything) < 0.39
 

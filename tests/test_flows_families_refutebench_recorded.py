@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from flows.families.refutebench.conversation import fault_of
 from flows.families.refutebench.prompts import (
     CHECK_REFUTATION,
     RATE_REFUTATION,
@@ -18,6 +17,7 @@ from flows.families.refutebench.prompts import (
     ToRate,
     ToRateTask,
 )
+from flows.families.refutebench.protocol import fault_of
 from flows.llm.model import Text
 from schemas.refutebench import FOCUSES, Focus
 

@@ -249,7 +249,7 @@ def test_the_page_on_the_tasks_has_a_command_for_every_family_whatever_it_asks()
         settings = family.settings.model_validate(changes)
         config = f"touchstone-{name}-a"
         made.append(FamilyTasks(family, harness_tasks(config, family, settings, prompts, row, DATA, "1.0.0")))
-    page = tasks_readme([one.facts for one in made], "toy", "acme/toy", "1.0.0").decode()
+    page = tasks_readme([one.facts for one in made], [], "toy", "acme/toy", "1.0.0").decode()
     command = "lm-eval run --model hf --model_args pretrained=MODEL --include_path scorers --tasks touchstone-"
     assert f"{command}reeval-faithful --apply_chat_template\n{command}charpeval\n" in page
     assert "* `touchstone-reeval-faithful`: `touchstone-reeval-a-faithful`\n" in page

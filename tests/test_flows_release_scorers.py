@@ -13,6 +13,8 @@ from types import ModuleType
 from typing import Any, Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flows.construct.entailment import Entailment
 from flows.families import family_names, load_family
@@ -25,9 +27,11 @@ from flows.families.reeval import score as reeval
 from flows.families.reeval.evaluation import score_by
 from flows.families.uraq import score as uraq
 from flows.llm.likelihood import SCORES
+from flows.scoring.hashing import drawn_hash
 from flows.scoring.scorer import Scores
-from flows.scoring.shipped import shipped_scorer
+from flows.scoring.shipped import shipped_file, shipped_scorer
 from flows.scoring.tables import ScoreError, ScoreTables, tally, told_beside
+from schemas.base import content_hash
 from schemas.charpeval import OPTION_TYPES
 from schemas.prediction import Prediction
 from schemas.uraq import DONT_KNOW, NEEDS, SETTINGS
@@ -413,3 +417,22 @@ def test_another_family_s_data_and_a_missing_file_are_told(folder: Path) -> None
     predictions = write_lines(folder / "p.jsonl", [])
     assert "expected a column item_id, found none" in alone(folder, "scorers/uraq.py", predictions, data, code=2).stderr
     assert "No such file" in alone(folder, "scorers/uraq.py", predictions, "gone.jsonl", code=2).stderr
+
+
+# ---- for Inspect ----
+
+
+@given(st.lists(st.text() | st.integers(-(2**53), 2**53), max_size=4))
+def test_what_a_shipped_file_draws_is_what_we_draw(parts: list[str | int]) -> None:
+    try:
+        wanted = content_hash(*parts)
+    except TypeError:  # a lone surrogate, which no text of ours has
+        return
+    assert drawn_hash(*parts) == wanted
+
+
+def test_the_protocol_of_dialogues_is_one_file_of_the_standard_library() -> None:
+    held = load_family("refutebench").evaluation.held.elsewhere
+    assert held is not None
+    tree = ast.parse(shipped_file(held.protocol))
+    assert {name.partition(".")[0] for node in tree.body for name in imports_of(node)} <= sys.stdlib_module_names

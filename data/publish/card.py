@@ -197,6 +197,9 @@ def _evaluate(facts: CardFacts, family: FamilyFacts) -> Sequence[tuple[str, str]
     if family.harness_command:
         about = "With lm-evaluation-harness, by tasks that score as the scorer file does"
         ways.append((f"{about} (`{family.harness}/README.md` describes them)", family.harness_command))
+    if family.inspect_command:
+        about = "With Inspect, by tasks that ask and score in the same way"
+        ways.append((f"{about} (`scorers/README.md` describes them)", family.inspect_command))
     if family.hub_task and facts.repo:
         task = shlex.quote(f"hf/{facts.repo}/{family.hub_task}@{facts.manifest.version}")
         about = f"With Inspect alone, by a task of `{BENCHMARK}`, whose scorers are Inspect's own and come near to ours"

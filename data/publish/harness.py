@@ -11,7 +11,7 @@ A family says how its documents are scored (`ReplyScoring`, `OptionScoring`); a 
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -108,6 +108,8 @@ class HarnessTask:
     text: str
     """Of its YAML file."""
     scoring: ReplyScoring | OptionScoring
+    prompting: str | None = None
+    """The way of asking, if the family has several."""
 
 
 class _Function(str):
@@ -141,8 +143,9 @@ def reply_task(
     data: HarnessData,
     version: str,
     prompts: Mapping[str, HarnessPrompt],
+    prompting: str | None = None,
 ) -> HarnessTask:
-    """The task of a config (by the task's name) for replies; `prompts` by variant.
+    """The task of a config (by the task's name) for replies under a way of asking; `prompts` by variant.
 
     Raises `WrongInput` for an invalid template, and for variants that cannot be asked as one task.
     """
@@ -155,7 +158,8 @@ def reply_task(
         {
             "task": name,
             "class": _Function("utils.Replies"),
-            **_source(data, version, scoring.options),
+            "metadata": {"version": version, **dict.fromkeys(scoring.options)},
+            **source_of(data),
             "variants": list(scoring.variants),
             **({"together": list(scoring.together)} if scoring.together else {}),
             **({"options": list(scoring.options)} if scoring.options else {}),
@@ -165,7 +169,7 @@ def reply_task(
             **_results(family, scoring.metrics),
         }
     )
-    return HarnessTask(name, text, scoring)
+    return HarnessTask(name, text, scoring, prompting)
 
 
 def option_task(config: str, family: str, scoring: OptionScoring, data: HarnessData, version: str) -> HarnessTask:
@@ -175,7 +179,8 @@ def option_task(config: str, family: str, scoring: OptionScoring, data: HarnessD
         {
             "task": name,
             "class": _Function("utils.Options"),
-            **_source(data, version),
+            "metadata": {"version": version},
+            **source_of(data),
             "fewshot_config": {
                 "sampler": "first_n",
                 "target_delimiter": " ",
@@ -301,9 +306,9 @@ def _of_all(family: str, scoring: ReplyScoring, prompts: Sequence[HarnessPrompt]
     return kept[0]
 
 
-def _source(data: HarnessData, version: str, options: Iterable[str] = ()) -> dict[str, Any]:
+def source_of(data: HarnessData) -> dict[str, Any]:
+    """Where rows are loaded from, in the words of the harness."""
     return {
-        "metadata": {"version": version, **dict.fromkeys(options)},
         "dataset_path": data.path,
         "dataset_name": data.name,
         **({"dataset_kwargs": {"revision": data.revision}} if data.revision else {}),

@@ -1,4 +1,4 @@
-"""The README.md beside the tasks, in the form that lm-evaluation-harness asks of contributed tasks."""
+"""The README.md beside the tasks, with all that lm-evaluation-harness asks of contributed tasks."""
 
 import re
 from collections import Counter
@@ -11,6 +11,7 @@ import jinja2
 from data.publish import markdown
 from data.publish.folder import SCORERS
 from data.publish.harness import HarnessTask, OptionScoring, run_command
+from data.publish.inspect_package import DialogueTask, inspect_command, package_name
 
 _LINK = re.compile(r"\burl\s*=\s*\{([^{}]+)\}")
 
@@ -54,8 +55,12 @@ class TaskFacts:
     @property
     def command(self) -> str:
         """The command that runs the main tasks, in the folder of the release."""
-        weighed = any(isinstance(task.scoring, OptionScoring) for task in self.tasks)
-        return run_command(SCORERS, next(iter(self.groups)), chat=not weighed)
+        return run_command(SCORERS, next(iter(self.groups)), chat=not self.is_weighed)
+
+    @property
+    def is_weighed(self) -> bool:
+        """Whether options are weighed, of which Inspect's tasks have none."""
+        return any(isinstance(task.scoring, OptionScoring) for task in self.tasks)
 
     @property
     def shots(self) -> int:
@@ -64,11 +69,23 @@ class TaskFacts:
         return max(Counter(row.get("language") for row in shown).values(), default=0)
 
 
-def tasks_readme(families: Sequence[TaskFacts], name: str, repo: str | None, version: str) -> bytes:
+def tasks_readme(
+    families: Sequence[TaskFacts], dialogues: Sequence[DialogueTask], name: str, repo: str | None, version: str
+) -> bytes:
     """Return the README.md of the tasks of a release, in UTF-8."""
     groups = ",".join(group for family in families for group in family.groups)
     text: str = _template().render(
         families=families,
+        dialogues=dialogues,
+        package=package_name(name),
+        inspect="\n".join(
+            [
+                *(inspect_command(SCORERS, family.tasks[0].name) for family in families if not family.is_weighed),
+                *(inspect_command(SCORERS, task.name, *task.roles) for task in dialogues),
+            ]
+        ),
+        weighed=[family.short for family in families if family.is_weighed],
+        shots=any(family.shots for family in families if not family.is_weighed),
         name=name,
         repo=repo,
         version=version,

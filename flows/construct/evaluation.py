@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
@@ -122,6 +123,19 @@ class DialogueContext:
 
 
 @dataclass(frozen=True)
+class HeldElsewhere:
+    """What a release ships so that Inspect holds and rates the dialogues (`data/publish/inspect_package.py`)."""
+
+    protocol: Path
+    """A file that imports only the standard library and modules that do the same."""
+    kinds: Callable[[Any], Sequence[tuple[str, int]]]
+    """settings -> (protocol, number of unrelated pairs) of the dialogues about a seed; none if they cannot be held."""
+    settings: Callable[[Any], Mapping[str, Any]]
+    """settings -> those that the protocol takes, as JSON."""
+    prompts: tuple[Prompt[Any], ...]
+
+
+@dataclass(frozen=True)
 class DialogueEvaluation:
     """How a model is evaluated in dialogues: parts of the build are made again, with that model."""
 
@@ -138,6 +152,7 @@ class DialogueEvaluation:
     """
     cases: Callable[[DialogueContext], DialogueCases] | None = None
     """The dialogues whose attention is reported turn by turn (`flows/evaluate/attention.py`)."""
+    elsewhere: HeldElsewhere | None = None
 
 
 @dataclass(frozen=True)
@@ -166,7 +181,7 @@ class Scorer:
     """The family's `score.py`, which a release ships as one file beside its rows (`flows/release/scorers.py`).
 
     It imports only the standard library and modules that do the same. lm-evaluation-harness calls its
-    `process_results`, and for options that are weighed its `prompt` and `texts`.
+    `process_results`, and for options that are weighed its `prompt` and `texts`; Inspect calls its `grade`.
     """
 
     form: Row
@@ -181,6 +196,8 @@ class Scorer:
     """Returns the harness's task for options that are weighed."""
     needs: str = ""
     """For users of the release: what else has to be installed, a sentence."""
+    packages: tuple[str, ...] = ()
+    """What `needs` names, as a package of Python's states it."""
 
 
 Question = Literal["evidence", "absence", "length", "near facts", "instruction"]

@@ -190,6 +190,7 @@ def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFa
         harness_command=(
             run_command(SCORERS, scored[0].group, chat=family.evaluation.choices is None) if scored else ""
         ),
+        inspect_command=next((config.inspect for config in configs if config.inspect), ""),
         hub_task=next((task for config in configs for task in config.hub_tasks), None),
         in_dialogues=family.evaluation.dialogues is not None,
         headline=family.evaluation.headline,

@@ -58,6 +58,8 @@ class GatheredConfig:
     """Its main task for lm-evaluation-harness."""
     group: str = ""
     """The group that the main task is in."""
+    inspect: str = ""
+    """The command that puts its task for Inspect to a model; empty if there is none."""
     asked: Sequence[Mapping[str, Any]] = ()
     """The predictions of one of its rows, without the replies."""
     hub_tasks: tuple[str, ...] = ()

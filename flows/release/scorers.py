@@ -1,4 +1,7 @@
-"""The scorers that go out beside the rows: a family's `score.py` as one file, and tasks for lm-evaluation-harness."""
+"""The scorers that go out beside the rows: a family's `score.py` as one file, and tasks for other programs by them.
+
+The programs are lm-evaluation-harness and Inspect, which also holds dialogues.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +15,7 @@ from data.publish.harness import (
     HarnessData,
     HarnessPrompt,
     HarnessTask,
+    ReplyScoring,
     group_of_tasks,
     named,
     option_task,
@@ -19,9 +23,20 @@ from data.publish.harness import (
     utils_text,
 )
 from data.publish.harness_readme import TaskFacts, tasks_readme
+from data.publish.inspect_package import (
+    PACKAGE,
+    TASKS,
+    DialoguePrompt,
+    DialogueTask,
+    dialogue_task,
+    inspect_command,
+    inspect_tasks,
+    package,
+)
 from data.publish.reading import read_released
 from data.whole_file import write_whole
 from flows.construct.engine import Family
+from flows.construct.stages import FamilyBuild
 from flows.families import citation
 from flows.llm.likelihood import SCORES
 from flows.llm.model import Prompt
@@ -30,7 +45,7 @@ from flows.project.project import Project
 from flows.project.release_as_build import record_of
 from flows.release.fingerprints import task_fingerprint
 from flows.release.rows import GatheredConfig
-from flows.scoring.shipped import scorer_fingerprint, shipped_scorer
+from flows.scoring.shipped import scorer_fingerprint, shipped_file, shipped_scorer
 from schemas.base import Record
 
 TASK = "touchstone"
@@ -40,28 +55,56 @@ TASK = "touchstone"
 def write_scorers(
     project: Project, folder: Path, configs: Sequence[GatheredConfig], repo: str | None, version: str
 ) -> None:
-    """Write each family's scorer, and beside it the tasks for lm-evaluation-harness, on the rows of this version."""
+    """Write each family's scorer, and beside it the tasks of other programs, on the rows of this version."""
     tasks: dict[str, FamilyTasks] = {}
+    dialogues: list[DialogueTask] = []
     for config in configs:
         family, rows = config.family, config.rows
         built = project.build.families[family.name]
         config.prompts = dialogue_fingerprints(family, built.prompts)
-        if family.evaluation.scorer is None or not rows.files:
+        if not rows.files:
+            continue
+        data = HarnessData(repo or BESIDE, rows.name, rows.split, version if repo else None)
+        name = f"{TASK}-{rows.name}"
+        if config.part.name in family.evaluation.parts:
+            for held in dialogue_tasks(name, family, built, folder / SCORERS, data, version):
+                config.inspect = inspect_command(SCORERS, held.name, *held.roles)
+                dialogues.append(held)
+        if family.evaluation.scorer is None:
             continue
         scorer = shipped_scorer(family.folder)
         write_whole(folder / SCORERS / f"{family.name}.py", scorer.encode())
         row = record_of(config.part, next(read_released(folder, rows.files)))
-        data = HarnessData(repo or BESIDE, rows.name, rows.split, version if repo else None)
-        name = f"{TASK}-{rows.name}"
         exported = harness_tasks(name, family, built.settings, built.prompts, row, data, version)
         if exported:
             config.task = exported[0].name
+            if isinstance(exported[0].scoring, ReplyScoring):
+                config.inspect = inspect_command(SCORERS, exported[0].name)
             config.group = named(f"{TASK}-{family.name}", exported[0].scoring.suffix)
             config.scorer = scorer_fingerprint(scorer)
             config.prompts = dict(task_fingerprint(task.text) for task in exported)
             config.asked = list(_asked(family, built.settings, row))
             tasks.setdefault(family.name, FamilyTasks(family)).tasks.extend(exported)
-    write_tasks(folder / SCORERS, list(tasks.values()), project.manifest.name, repo, version)
+    write_tasks(folder / SCORERS, list(tasks.values()), dialogues, project.manifest.name, repo, version)
+
+
+def dialogue_tasks(
+    name: str, family: Family, built: FamilyBuild, folder: Path, data: HarnessData, version: str
+) -> list[DialogueTask]:
+    """The task of a config whose rows begin dialogues that other programs can hold; it writes their protocol."""
+    held = family.evaluation.dialogues
+    elsewhere = held.elsewhere if held else None
+    if elsewhere is None or not (kinds := elsewhere.kinds(built.settings)):
+        return []
+    write_whole(folder / f"{family.name}.py", shipped_file(elsewhere.protocol).encode())
+    prompts = {
+        prompt.name: DialoguePrompt(
+            HarnessPrompt(built.prompts[prompt.name].source, prompt.max_tokens), prompt.role, prompt.temperature
+        )
+        for prompt in elsewhere.prompts
+    }
+    settings = elsewhere.settings(built.settings)
+    return [dialogue_task(name, family.name, kinds, settings, prompts, data, version)]
 
 
 @dataclass
@@ -95,17 +138,32 @@ class FamilyTasks:
         )
 
 
-def write_tasks(folder: Path, families: Sequence[FamilyTasks], name: str, repo: str | None, version: str) -> None:
+def write_tasks(
+    folder: Path,
+    families: Sequence[FamilyTasks],
+    dialogues: Sequence[DialogueTask],
+    name: str,
+    repo: str | None,
+    version: str,
+) -> None:
     """Write the tasks and groups of all families, with what they need, and a page on them; nothing without any."""
-    if not families:
+    if not families and not dialogues:
         return
     for made in families:
         for task in made.tasks:
             write_whole(folder / f"{task.name}.yaml", task.text.encode())
         for group, tasks in made.groups.items():
             write_whole(folder / f"{group}.yaml", group_of_tasks(group, tasks, version).encode())
+    for held in dialogues:
+        write_whole(folder / f"{held.name}.json", held.text.encode())
     write_whole(folder / UTILS, utils_text().encode())
-    write_whole(folder / CARD, tasks_readme([made.facts for made in families], name, repo, version))
+    scorers = [made.family.evaluation.scorer for made in families]
+    needed = [package for scorer in scorers if scorer for package in scorer.packages]
+    replies = [task for made in families for task in made.tasks if isinstance(task.scoring, ReplyScoring)]
+    if replies or dialogues:
+        write_whole(folder / TASKS, inspect_tasks(replies, dialogues).encode())
+        write_whole(folder / PACKAGE, package(name, version, needed).encode())
+    write_whole(folder / CARD, tasks_readme([made.facts for made in families], dialogues, name, repo, version))
 
 
 def _asked(family: Family, settings: Any, row: Any) -> Iterator[Mapping[str, Any]]:
@@ -148,7 +206,7 @@ def harness_tasks(
         )
     values = row.model_dump(mode="json")
     return [
-        reply_task(config, family.name, scoring, data, version, asked)
+        reply_task(config, family.name, scoring, data, version, asked, prompting)
         for prompting, asked in ways.items()
         for scoring in scorer.replies(values, prompting, list(asked))
     ]

@@ -1,4 +1,4 @@
-"""A family's scorer as one file, as a release ships it, and the fingerprint of what it does."""
+"""A family's scorer (or the protocol of its dialogues) as one file, as a release ships it; and its fingerprint."""
 
 import ast
 from collections.abc import Sequence
@@ -32,18 +32,25 @@ def _is_docstring(node: Any) -> bool:
 
 
 def shipped_scorer(folder: Path) -> str:
-    """Return the text of `score.py` in a family's folder, and within it that of each module of ours that it imports.
+    """Return the text of `score.py` in a family's folder as one file."""
+    return shipped_file(folder / SCORER)
+
+
+def shipped_file(path: Path) -> str:
+    """Return the text of a module, and within it that of each module of ours that it imports.
 
     Raises `ValueError` for an import that cannot be replaced with the text: it renames, or imports a module.
     """
-    source = _Source(folder / SCORER)
+    source = _Source(path)
     modules: dict[str, _Source] = {}
     _collect(source, modules)
     imports = _merged([line for part in (source, *modules.values()) for line in part.imports])
     texts = [
         f"# ---- {name.rpartition('.')[2].replace('_', ' ')} ----\n\n{part.body}" for name, part in modules.items()
     ]
-    return "\n\n".join([f'"""{source.docstring}"""\n\n{imports}', *texts, f"# ---- the scorer ----\n\n{source.body}"])
+    return "\n\n".join(
+        [f'"""{source.docstring}"""\n\n{imports}', *texts, f"# ---- the {path.stem} ----\n\n{source.body}"]
+    )
 
 
 class _Source:

@@ -85,6 +85,11 @@ def _cells(reply: Graded) -> Iterator[tuple[tuple[str, str], float]]:
         yield (f"{reply.group} / {name}", "F1"), reply.f1
 
 
+def grade(row: Row, variant: str, reply: str) -> float:
+    """Return for Inspect whether a reply to a question is an exact match."""
+    return exact_match(reply, [row["answer"]], row["language"])
+
+
 def process_results(doc: Row, results: list[str]) -> dict[str, float]:
     """Score the replies to a question for lm-evaluation-harness, in the order of its variants."""
     scores: dict[str, float] = {}

@@ -233,6 +233,7 @@ EVALUATION = Evaluation(
         score=scores_of,
         replies=reply_scoring,
         needs="Chinese rows need jieba, which divides texts into words: `pip install jieba==0.42.1`.",
+        packages=("jieba==0.42.1",),
     ),
     hub_tasks=hub_tasks,
     limits=(

@@ -298,6 +298,14 @@ def _confusing_facts(rows: Iterable[Row], notes: list[str]) -> list[Cell]:
     return cells
 
 
+# ---- for Inspect (`inspect_tasks.py` beside this file) ----
+
+
+def grade(row: Row, variant: str, reply: str) -> float:
+    """Return the score of a reply, with the context or without it, by the released metric of its dataset."""
+    return process_results(row, [reply])["score"]
+
+
 # ---- for lm-evaluation-harness (the YAML files beside this one) ----
 
 

@@ -19,13 +19,13 @@ lies in 0..1; n is the number of cases that it is taken over, and a share of not
 apart by prompting and shots, and by source; where there are several sources, rows of all of them together stand beside.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from statistics import fmean
 
 from flows.families.reeval.scored_reply import Judge, answers, category, cross_encoder, premise_and_hypothesis
+from flows.scoring.hashing import drawn_hash
 from flows.scoring.qa import exact_match, f1
 from flows.scoring.scorer import (
     Account,
@@ -297,8 +297,15 @@ def _matrix(asked: Sequence[Row], title: str, measures: Sequence[str], seeds: in
 
 
 def _random_place(row: str) -> str:
-    parts = json.dumps(["reeval matrix", row], ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(parts.encode()).hexdigest()[:16]
+    return drawn_hash("reeval matrix", row)
+
+
+# ---- for Inspect (`inspect_tasks.py` beside this file) ----
+
+
+def grade(row: Row, variant: str, reply: str) -> float:
+    """Return whether a reply to a case under a variant is an exact match."""
+    return float(_measured(row, {"variant": variant, "prediction": reply}, judged=False)["EM"])
 
 
 # ---- for lm-evaluation-harness (the YAML files beside this one) ----

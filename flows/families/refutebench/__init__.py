@@ -7,14 +7,15 @@ from typing import Any
 from data.sources import SourceSpec
 from flows.construct.engine import Family, Part, all_, each, expand
 from flows.construct.estimates import Expected
-from flows.construct.evaluation import DialogueEvaluation, Evaluation, Measure
+from flows.construct.evaluation import DialogueEvaluation, Evaluation, HeldElsewhere, Measure
 from flows.construct.paper import Paper
 from flows.construct.people import sample
 from flows.construct.release import Released
-from flows.families.refutebench import charts, method, plan, prompts, rubric, verify
+from flows.families.refutebench import charts, method, plan, prompts, protocol, rubric, verify
 from flows.families.refutebench.cases import cases
 from flows.families.refutebench.proposal import propose
-from flows.families.refutebench.score import FOLLOWING, tables
+from flows.families.refutebench.protocol import FOLLOWING
+from flows.families.refutebench.score import tables
 from flows.families.refutebench.selected_ratings import select_ratings
 from flows.families.refutebench.settings import RefuteBenchSettings, problems
 from flows.families.refutebench.view import view
@@ -156,7 +157,14 @@ FAMILY = Family(
         headline={"overall": "mean rating from 1 to 5 over refutations and seeds, with its 95 % interval"},
         measures=(Measure(FOLLOWING, "instruction", "how the first refutation is followed", "turn", "rating"),),
         dialogues=DialogueEvaluation(
-            parts=("dialogues", "ratings"), models="evaluated", tables=tables, select=select_ratings, cases=cases
+            parts=("dialogues", "ratings"),
+            models="evaluated",
+            tables=tables,
+            select=select_ratings,
+            cases=cases,
+            elsewhere=HeldElsewhere(
+                Path(protocol.__file__), plan.kinds_of, RefuteBenchSettings.of_protocol, prompts.PROMPTS
+            ),
         ),
     ),
     reads="dialogues",

@@ -12,6 +12,7 @@ from random import Random
 
 from flows.construct.engine import Context, Drop
 from flows.families.refutebench import prompts
+from flows.families.refutebench.protocol import MOST_TRIES, fault_of, focus_of, letters_and_digits, strong_of
 from flows.families.refutebench.requirements import (
     Requirement,
     goes_with,
@@ -25,8 +26,6 @@ from flows.llm.model import InvalidAnswer, Problem, Said
 from schemas.base import content_hash
 from schemas.refutebench import FOCUSES, PLAIN, DialogueTurn, Focus, RefutationDialogue, Seed, SeedTask
 
-MOST_TRIES = 3
-"""Refutations that are asked for before a dialogue is dropped; the paper gives no number."""
 SAME_ABOVE = 0.9
 """Cosine above which two refutations of a dialogue say the same; the paper gives no number."""
 
@@ -106,7 +105,7 @@ class Conversation:
         reason, and after `MOST_TRIES` the dialogue is dropped.
         """
         settings = self.ctx.settings
-        focus = focus_of(self.opened.query, len(self._earlier))
+        focus = focus_of(self.opened.query, len(self._earlier), FOCUSES)
         refused: list[tuple[str, str]] = []
         for draw in range(MOST_TRIES):
             asked = prompts.ToRefute(
@@ -132,10 +131,10 @@ class Conversation:
         raise Drop(f"refutation {reason}", "; ".join(text for text, _ in refused))
 
     async def _problem(self, text: str, focus: Focus) -> Problem:
-        if not _bare(text):
+        if not letters_and_digits(text):
             return "without words", "it says nothing"
         earlier = self._earlier
-        same = next((other for other in earlier if _bare(other) == _bare(text)), None)
+        same = next((other for other in earlier if letters_and_digits(other) == letters_and_digits(text)), None)
         if same is None and earlier and self.opened.style != PLAIN:  # plain ones differ in a word: "say this for that"
             same = await asyncio.to_thread(self._same_meaning, text)
         if same is not None:
@@ -161,42 +160,8 @@ class Conversation:
         return readable[nearest] if cosines[nearest] > SAME_ABOVE else None
 
 
-def focus_of(query: str, number: int) -> Focus:
-    """Return the focus of a query's refutation of this number (figure 3: "randomly chosen"), one for every model."""
-    return Random(content_hash("focus", query, number)).choice(FOCUSES)
-
-
-def strong_of(query: str, style: Sequence[str]) -> str:
-    """Return the style rule that is strong throughout a query's dialogues, the same for every model.
-
-    Departure: in figure 3 each refutation is highly ambiguous, highly abstract and highly emotional at once, which no
-    person is. We draw one of them from the query; the others apply to a lesser degree.
-    """
-    return Random(content_hash("strong", query)).choice(style) if style else ""
-
-
-def fault_of(checked: prompts.Checked, focus: Focus, earlier: Sequence[str]) -> Problem:
-    """Return why a checked refutation is refused, with advice to the refuter; None if it is not."""
-    if checked.met:
-        return "met already", "the answer does that already"
-    if checked.off_focus:
-        return "off its focus", f"it asks for something else than a change in {focus}"
-    if checked.aspects != 1:
-        return "of several aspects", f"it asks for {checked.aspects} things; ask for one"
-    if 0 < checked.repeats <= len(earlier):
-        return "repeated", f"it says again: {earlier[checked.repeats - 1]}"
-    if 0 < checked.contradicts <= len(earlier):
-        return "contradicted", f"it goes against: {earlier[checked.contradicts - 1]}"
-    return None
-
-
 def _chinese(text: str) -> str:
     return "".join(character for character in text if "\u3400" <= character <= "\u9fff")
-
-
-def _bare(text: str) -> str:
-    """Return the letters and digits, in lower case."""
-    return "".join(character for character in text.lower() if character.isalnum())
 
 
 # ---- the template refuter, the baseline beside the agent ----

@@ -17,9 +17,10 @@ from flows.construct.embed import Embedder
 from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
 from flows.construct.records import Records, with_first
 from flows.construct.rows_on_disk import RowsOnDisk
-from flows.families.refutebench.conversation import MOST_TRIES, SAME_ABOVE, Conversation
+from flows.families.refutebench.conversation import SAME_ABOVE, Conversation
 from flows.families.refutebench.plan import dialogues_of, style_in
 from flows.families.refutebench.prompts import RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask, rating_of
+from flows.families.refutebench.protocol import MOST_TRIES, place_between
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.language import LANGUAGES, language_of
 from schemas.base import Provenance, content_hash, key_of
@@ -244,7 +245,7 @@ async def open_dialogue(seed: Seed, slot: Slot, ctx: Context[RefuteBenchSettings
         others = [other for other in ctx.prepared.by_query.values() if other.task != seed.task]
         if len(others) < count:
             raise Drop("too few seeds of other tasks", value=len(others))
-        between = nsmallest(count, others, key=lambda other: content_hash("unrelated", seed.query, other.query))
+        between = nsmallest(count, others, key=lambda other: place_between(seed.query, other.query))
         turns += [DialogueTurn(role="user", kind="unrelated", text=other.query) for other in between]
         turns.append(turns[0])
     return RefutationDialogue(

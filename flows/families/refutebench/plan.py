@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from flows.construct.engine import Slot, StepContext
 from flows.families.refutebench.prompts import CHECK_REFUTATION, RATE_REFUTATION, RATE_TASK, REFUTE, RESPOND
+from flows.families.refutebench.protocol import places_rated
 from flows.families.refutebench.settings import RefuteBenchSettings
 from schemas.refutebench import PLAIN, TASKS, Protocol, RefutationDialogue, Seed, SeedTask, style_of
 from schemas.source import Assignment
@@ -60,6 +61,12 @@ def protocols_of(settings: RefuteBenchSettings) -> Sequence[Slot]:
     return [{"protocol": "transient", "unrelated": 0}, *persistent]
 
 
+def kinds_of(settings: RefuteBenchSettings) -> Sequence[tuple[str, int]]:
+    """Return the dialogues about a seed that a program with a refuting model can hold; none for templates alone."""
+    kinds = [(str(slot["protocol"]), int(slot["unrelated"])) for slot in protocols_of(settings)]
+    return kinds if "agent" in settings.refuters else []
+
+
 # ---- ratings ----
 
 
@@ -69,12 +76,7 @@ def evaluators_of(step: StepContext[RefuteBenchSettings]) -> Sequence[str]:
 
 
 def ratings_of(dialogue: RefutationDialogue, evaluators: Sequence[str]) -> Sequence[Slot]:
-    """Return the ratings of a dialogue, by each evaluator.
-
-    How each refutation is followed by the answer to it, R(a_{i+1}, r_i), as in section 5.1.1; how the first is followed
-    by every later answer, R(a_j, r_0), of which table 5 takes the last and figure 6 the course; and of a transient
-    dialogue how every answer does what the query asks, R(q, a_j), of which table 6 takes the first and the last.
-    """
+    """Return the ratings of a dialogue, by each evaluator."""
     return _ratings(dialogue.protocol, len(dialogue.answers), len(dialogue.refutations), evaluators)
 
 
@@ -86,10 +88,10 @@ def ratings_planned(slot: Slot, settings: RefuteBenchSettings) -> Sequence[Slot]
 
 
 def _ratings(protocol: Protocol, answers: int, refutations: int, evaluators: Sequence[str]) -> Sequence[Slot]:
-    pairs = [(i, j) for i in range(refutations) for j in range(i + 1, answers) if i == 0 or j == i + 1]
-    ratings: list[Slot] = [{"aspect": "refutation", "refutation": i, "answer": j} for i, j in pairs]
-    if protocol == "transient":
-        ratings += [{"aspect": "task", "refutation": -1, "answer": j} for j in range(answers)]
+    ratings: list[Slot] = [
+        {"aspect": "task" if i is None else "refutation", "refutation": -1 if i is None else i, "answer": j}
+        for i, j in places_rated(protocol, answers, refutations)
+    ]
     return [{"evaluator": evaluator, **rating} for evaluator in evaluators for rating in ratings]
 
 

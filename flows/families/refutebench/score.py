@@ -36,6 +36,7 @@ from flows.families.refutebench.measures import (
     overall,
     persistent,
 )
+from flows.families.refutebench.protocol import FOLLOWING
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.scoring.intervals import DRAWS, INTERVAL, LEAST_FOR_INTERVAL
 from flows.scoring.scorer import Value
@@ -46,7 +47,6 @@ from schemas.refutebench import RATINGS, RefutationDialogue, Seed
 if TYPE_CHECKING:
     import pandas as pd
 
-FOLLOWING = "following the first refutation"
 BRACKETS = "in brackets, 95 % intervals"
 COLUMNS = {
     "overall": f"mean over refutations and seeds; {BRACKETS}",

@@ -9,7 +9,7 @@ from data.sources import SourceSpec
 from flows.construct.settings import FamilySettings
 from flows.families.refutebench.prompts import REFUTER
 from flows.llm.model import Model
-from schemas.refutebench import Refuter, SeedTask
+from schemas.refutebench import FOCUSES, RATINGS, Refuter, SeedTask
 
 Name = Annotated[str, Field(min_length=1)]
 SEEDS = 100
@@ -69,6 +69,10 @@ class RefuteBenchSettings(FamilySettings):
         if len(set(value)) != len(value):
             raise ValueError("each stands once")
         return value
+
+    def of_protocol(self) -> Mapping[str, object]:
+        """Return what `protocol.py` takes."""
+        return {"rounds": self.rounds, "style": self.style, "focuses": FOCUSES, "ratings": list(RATINGS)}
 
 
 def problems(settings: RefuteBenchSettings, models: Mapping[str, Model]) -> Iterator[str]:

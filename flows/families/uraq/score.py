@@ -295,6 +295,14 @@ def _tokens(rows: Sequence[Row]) -> list[Cell]:
     ]
 
 
+# ---- for Inspect (`inspect_tasks.py` beside this file) ----
+
+
+def grade(row: Row, variant: str, reply: str) -> float:
+    """Return whether a reply to a row under a user need is right."""
+    return float(graded(row, variant, reply).right)
+
+
 # ---- for lm-evaluation-harness (the YAML files beside this one) ----
 
 

@@ -1,11 +1,11 @@
 """RefuteBench 2.0's prompts for the evaluated model, the refuter and the evaluators (figures 3 and 4)."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
+from flows.families.refutebench.protocol import rating_in
 from flows.llm.model import InDialogue, Invalid, Prompt, Text, require_plain_text
 from schemas.base import Frozen
 from schemas.refutebench import RATINGS
@@ -14,7 +14,6 @@ HERE = Path(__file__).parent
 EVALUATED, REFUTER, EVALUATOR = "evaluated", "refuter", "evaluator"
 ANSWER_TOKENS = 2048
 """Of an answer of the evaluated model, at most: a story or an article is asked for."""
-_BRACKETS = re.compile(r"\[\[([^\[\]]*)\]\]")
 
 
 class ToAnswer(InDialogue):
@@ -85,10 +84,8 @@ class ToRateTask(Frozen):
 
 
 def rating_of(reply: str) -> int | None:
-    """The rating that a reply ends with: 1 to 5 in the last closed double brackets; None for anything else."""
-    matches = _BRACKETS.findall(reply)
-    last = matches[-1].strip() if matches else ""
-    return next((rating for rating in RATINGS if last == str(rating)), None)
+    """The rating that a reply ends with, 1 to 5; None for anything else."""
+    return rating_in(reply, RATINGS)
 
 
 def _check_rating(asked: ToRate | ToRateTask, answer: Text) -> None:

@@ -36,6 +36,11 @@ def _graded(row: Row, prediction: Row) -> tuple[tuple[str, str], float]:
     return (group_of(prediction), "accuracy"), float(row["answer"] in prediction["prediction"])
 
 
+def grade(row: Row, variant: str, reply: str) -> float:
+    """Score one reply for Inspect."""
+    return float(row["answer"] in reply)
+
+
 def process_results(doc: Row, results: list[str]) -> dict[str, float]:
     """Score one reply for lm-evaluation-harness."""
     return {"accuracy": float(doc["answer"] in results[0])}

@@ -1,0 +1,163 @@
+"""Released rows put to a model by the real Inspect: its figures are those of `touchstone evaluate`."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from flows.families.reeval.score import VARIANTS
+from flows.scoring.tables import ScoreTables
+from schemas.prediction import Prediction
+from schemas.uraq import NEEDS
+from tests.chat_server import ChatServer
+from tests.hub import Blob, HubServer
+from tests.inspect_program import Inspected, inspect, logged
+from tests.released import document_pairs, enriched_cases, long_contexts, swap_cases, uraq_rows
+from tests.test_data_publish_harness import Answering, family_of, ours, release, value
+
+pytestmark = pytest.mark.slow
+
+REPLIES: Mapping[str, tuple[str, Sequence[Any]]] = {
+    "uraq-evaluation": ("uraq", uraq_rows((1, 10))),
+    "reeval-category1": ("reeval", swap_cases()),
+    "reeval-category2": ("reeval", enriched_cases()),
+    "documents-pairs": ("documents", document_pairs()),
+    "lveval-factrecall_en_16k": ("lveval", long_contexts("factrecall-en", ("16k",), 3)),
+    "lveval-lic_mixup_16k": ("lveval", long_contexts("lic-mixup", ("16k",), 5)),
+}
+ASKED: Mapping[str, str | None] = {
+    "touchstone_uraq_evaluation": None,
+    "touchstone_reeval_category1": "open-book",
+    "touchstone_reeval_category2": "open-book",
+    "touchstone_reeval_category1_faithful": "faithful",
+    "touchstone_documents_pairs": None,
+    "touchstone_lveval_factrecall_en_16k": None,
+    "touchstone_lveval_lic_mixup_16k": None,
+}
+"""By task, how it is asked. LV-Eval's other variant, without the context, is a task of its own."""
+DIRECT = ("touchstone_lveval_factrecall_en_16k_direct", "touchstone_lveval_lic_mixup_16k_direct")
+
+
+def replies(inspected: Inspected, prompting: str | None = None) -> Iterable[Prediction]:
+    """The replies in a log."""
+    for sample in inspected.samples.values():
+        asked = sample["metadata"]
+        reply = sample["output"]["choices"][0]["message"]["content"]
+        yield Prediction(id=asked["id"], variant=asked["variant"], prediction=reply, model="m", prompting=prompting)
+
+
+def figures_of(tables: ScoreTables) -> Mapping[str, float]:
+    """Our figures under the names that Inspect gives them."""
+    by_name: dict[str, list[float]] = {}
+    for one in tables.values:
+        by_name.setdefault(f"{one.measure}, {one.at}", []).append(one.value)
+    return {name: fmean(values) for name, values in by_name.items()}
+
+
+def test_replies_are_asked_for_by_our_messages_and_score_as_we_score_them(
+    inspect_program: Path, tmp_path: Path
+) -> None:
+    release(tmp_path, REPLIES)
+    answering = Answering(REPLIES)
+    with ChatServer(answer=answering, model="m") as server:
+        tasks = [f"scorers/inspect_tasks.py@{name}" for name in (*ASKED, *DIRECT)]
+        done = inspect(inspect_program, tmp_path, tasks, {"": server})
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert {request.body["max_tokens"] for request in server.requests} == {256, 100, 64, 16}
+        assert {request.body["temperature"] for request in server.requests} == {0}
+    assert answering.strange == []
+    found = logged(tmp_path)
+    assert set(found) == {*ASKED, *DIRECT}
+    assert {inspected.version for inspected in found.values()} == {"1.2.0"}
+    for name, prompting in ASKED.items():
+        config = next(config for config in REPLIES if name.startswith(f"touchstone_{config.replace('-', '_')}"))
+        family, rows = REPLIES[config]
+        asked = [name, f"{name}_direct"] if family == "lveval" else [name]
+        tables = ours(
+            family, rows, [reply for one in asked if one in found for reply in replies(found[one], prompting)]
+        )
+        wanted = figures_of(tables)
+        assert len(wanted) > 0
+        assert {figure: found[name].values[figure] for figure in wanted} == pytest.approx(wanted), name
+    check_means(found)
+
+
+def check_means(found: Mapping[str, Inspected]) -> None:
+    """The mean over samples is that of the replies that our tables tell of."""
+    uraq = found["touchstone_uraq_evaluation"]
+    rows = REPLIES["uraq-evaluation"][1]
+    assert len(uraq.samples) == len(rows) * len(NEEDS)
+    tables = ours("uraq", rows, list(replies(uraq)))
+    assert uraq.values["mean"] == pytest.approx(value(tables, "setting-specific accuracy"))
+    documents = found["touchstone_documents_pairs"].values
+    by_variant = documents["exact match, closed_book"], documents["exact match, evidence"]
+    assert documents["mean"] == pytest.approx(fmean(by_variant))
+    long = found["touchstone_lveval_lic_mixup_16k"].values
+    assert long["mean"] == pytest.approx(long["score, 16k"])
+    assert len(found["touchstone_reeval_category1"].samples) == len(swap_cases()) * len(VARIANTS["category 1"])
+
+
+def test_a_variant_is_a_task_of_its_own(inspect_program: Path, tmp_path: Path) -> None:
+    configs = {name: REPLIES[name] for name in ("uraq-evaluation", "reeval-category1")}
+    release(tmp_path, configs)
+    answering = Answering(configs)
+    names = ["touchstone_uraq_evaluation_context_first", "touchstone_reeval_category1_swapped"]
+    with ChatServer(answer=answering, model="m") as server:
+        tasks = [f"scorers/inspect_tasks.py@{name}" for name in names]
+        done = inspect(inspect_program, tmp_path, tasks, {"": server})
+        assert done.returncode == 0, done.stdout + done.stderr
+    found = logged(tmp_path)
+    predictions = [*replies(found[names[1]], "open-book")]
+    family = ours_partly("reeval", swap_cases(), predictions)
+    assert found[names[1]].values["mean"] == pytest.approx(value(family, "category 1", "all sources", "EM"))
+    assert {sample["metadata"]["variant"] for sample in found[names[0]].samples.values()} == {"context-first"}
+
+
+def ours_partly(name: str, rows: Iterable[Any], predictions: Sequence[Prediction]) -> ScoreTables:
+    family, settings = family_of(name)
+    return family.evaluation.score(map(family.evaluation.scored, rows), predictions, True, settings)
+
+
+def test_the_folder_is_a_package_whose_rows_come_from_the_hub_at_their_version(
+    inspect_program: Path, tmp_path: Path
+) -> None:
+    configs = {"uraq-evaluation": ("uraq", uraq_rows((1,))), "lveval-lic_mixup_16k": REPLIES["lveval-lic_mixup_16k"]}
+    with HubServer() as hub, ChatServer(answer=Answering(configs), model="m") as server:
+        repo = hub.made("acme/sample")
+        for version, rows in (("1.2.0", uraq_rows((1,))), ("1.3.0", uraq_rows((1, 10)))):
+            release(tmp_path / version, {**configs, "uraq-evaluation": ("uraq", rows)}, version, "acme/sample")
+            paths = ("README.md", "data/uraq-evaluation/test.parquet", "data/lveval-lic_mixup_16k/test.parquet")
+            files = {path: Blob((tmp_path / version / path).read_bytes(), large=False) for path in paths}
+            repo.tags[version] = repo.add(version, "", files, datetime.now(UTC)).id
+        scorers = tmp_path / "1.2.0" / "scorers"
+        before = {path.name: path.read_bytes() for path in scorers.iterdir()}
+        site = tmp_path / "site-packages"  # the name by which Inspect knows a package
+        subprocess.run(
+            [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", site, scorers], check=True
+        )
+        assert {path.name: path.read_bytes() for path in scorers.iterdir()} == before
+        tasks = ["touchstone_sample/touchstone_uraq_evaluation"]
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        done = inspect(inspect_program, elsewhere, tasks, {"": server}, hub=hub.url, packages=site)
+        assert done.returncode == 0, done.stdout + done.stderr
+    (found,) = logged(elsewhere).values()
+    assert len(found.samples) == len(uraq_rows((1,))) * len(NEEDS)  # of 1.3.0 it would be twice as many
+    project = tomllib.loads((scorers / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == "1.2.0"
+    assert {"inspect_ai>=0.3.285", "jieba==0.42.1"} < set(project["dependencies"])
+    parsed = ast.parse((scorers / "inspect_tasks.py").read_text(encoding="utf-8"))
+    functions = [node for node in parsed.body if isinstance(node, ast.FunctionDef)]
+    tasks_there = [one.name for one in functions if "task" in [ast.unparse(name) for name in one.decorator_list]]
+    assert tasks_there == [
+        "touchstone_uraq_evaluation", "touchstone_uraq_evaluation_context_exclusive",
+        "touchstone_uraq_evaluation_context_first", "touchstone_uraq_evaluation_memory_first",
+        "touchstone_lveval_lic_mixup_16k", "touchstone_lveval_lic_mixup_16k_direct",
+    ]  # fmt: skip
