@@ -1,7 +1,6 @@
 """Gathers the facts for a release's card and manifest: how it was made, its sources, who saw it, how it is scored."""
 
 import importlib.metadata
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,32 +15,26 @@ from data.parquet import arrow_fields
 from data.publish.card_facts import (
     CardFacts,
     ConfigFacts,
-    FamilyFacts,
     Plot,
-    PredictionFacts,
     PrivateFacts,
     ReviewFacts,
     SourceFacts,
     UsageFacts,
 )
 from data.publish.dataset_info import dataset_info, example_row
-from data.publish.folder import DATA, SCORERS, files_in
-from data.publish.harness import run_command
+from data.publish.folder import files_in
 from data.publish.licences import licences_of
 from data.publish.reading import read_released
-from data.publish.rows import ADDED, BOOKKEEPING, UNREVIEWED_ALLOWED, ReleasedRows
+from data.publish.rows import ADDED, BOOKKEEPING, UNREVIEWED_ALLOWED
 from data.publish.version_number import FIRST_VERSION
 from data.seen import sorted_hashes
 from data.sources import DATA_SETS, name_of
 from data.sources.spec import ATTRIBUTION
 from data.whole_file import write_whole
 from flows.annotate.work import Collected, last_pull
-from flows.construct.engine import Family
-from flows.construct.evaluation import Scorer
 from flows.construct.part_sources import original_sources
 from flows.construct.reviewed import judged_keys
 from flows.construct.stages import StageRef
-from flows.families import citation
 from flows.llm.rules import Rules
 from flows.project.annotation_settings import PERSON
 from flows.project.output_files import PACKAGE
@@ -49,6 +42,7 @@ from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
 from flows.project.settings import sample_path
 from flows.release.contamination import RowTexts, contamination_of
+from flows.release.family_facts import family_facts
 from flows.release.gate import Gated
 from flows.release.rows import GatheredConfig, line_sources, single_configs
 from flows.report.plots import agreement_plot, plots_of
@@ -57,8 +51,6 @@ from schemas.errors import WrongInput
 from schemas.manifest import BuildManifest
 from schemas.release import Baseline, Contamination, ReleasedConfig, ReleaseManifest
 
-FILES_NAMED = 4
-"""Files that the card's command line for the scorer names; for more, it has a pattern."""
 ACCOUNT = re.compile(r"^account (\d+)$")
 """A person who is not named in the configuration."""
 
@@ -112,7 +104,7 @@ def card_facts(
         year=settings.year,
         tool_url=tool_url(),
         families=tuple(
-            _family_facts(family, [config for config in configs if config.family is family]) for family in families
+            family_facts(family, [config for config in configs if config.family is family]) for family in families
         ),
         configs=tuple(_config_facts(project, config, folder) for config in configs),
         usage=made.usage,
@@ -175,58 +167,6 @@ class _MadeBy:
             {name: version for name, version in built.prompts.items() if name in prompts},
             {name: family for name, family in families.items() if name in of_rows},
         )
-
-
-def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFacts:
-    scored = [config for config in configs if config.task]
-    paper, name, scorer = family.paper, family.name, family.evaluation.scorer
-    return FamilyFacts(
-        name=name, short=paper.short, title=paper.title, authors=paper.authors, year=paper.year,
-        citation=citation(name), task=_task(family),
-        scorer=f"{SCORERS}/{name}.py" if scorer else None,
-        score_command=_score_command(name, [config.rows for config in scored], [config.rows for config in configs]),
-        predictions=_predictions(scorer, scored) if scored and scorer else None,
-        harness=SCORERS if scored else None,
-        harness_command=(
-            run_command(SCORERS, scored[0].group, chat=family.evaluation.choices is None) if scored else ""
-        ),
-        inspect_command=next((config.inspect for config in configs if config.inspect), ""),
-        hub_task=next((task for config in configs for task in config.hub_tasks), None),
-        in_dialogues=family.evaluation.dialogues is not None,
-        headline=family.evaluation.headline,
-    )  # fmt: skip
-
-
-def _task(family: Family) -> str:
-    """Return the Hub's name for the task of a family."""
-    if family.evaluation.dialogues is not None:
-        return "text-generation"
-    return "question-answering" if family.evaluation.choices is None else "multiple-choice"
-
-
-def _score_command(family: str, scored: Sequence[ReleasedRows], every: Sequence[ReleasedRows]) -> str:
-    """Return the command that scores all rows with the scorer file."""
-    if not scored:
-        return ""
-    files = [path for rows in scored for path in rows.files]
-    if len(files) > FILES_NAMED and len(scored) == sum(1 for rows in every if rows.rows):
-        files = [f"{DATA}/{family}-*/*.parquet"]
-    return f"python {SCORERS}/{family}.py predictions.jsonl {' '.join(files)}"
-
-
-def _predictions(scorer: Scorer, scored: Sequence[GatheredConfig]) -> PredictionFacts:
-    asked = [prediction for config in scored for prediction in config.asked]
-    reply = {name: value for name, value in scorer.form.items() if name in ("prediction", "scores")}
-    return PredictionFacts(
-        example=json.dumps({**asked[0], **reply}, ensure_ascii=False),
-        read=scorer.reading,
-        variants={
-            config.rows.name: tuple(dict.fromkeys(prediction["variant"] for prediction in config.asked))
-            for config in scored
-        },
-        prompting=tuple(dict.fromkeys(way["prompting"] for way in asked if "prompting" in way)),
-        shots=tuple(dict.fromkeys(way["shots"] for way in asked if "shots" in way)),
-    )
 
 
 def _released_config(project: Project, config: GatheredConfig, licence: str) -> ReleasedConfig:
