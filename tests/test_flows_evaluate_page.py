@@ -16,7 +16,7 @@ from flows.evaluate.signature import Signature, asked_as, signature_of
 from flows.project.evaluated import asked_of
 from flows.project.output_files import open_built
 from tests.builds import touchstone, write_config
-from tests.chat_server import ChatServer, Faults, Messages
+from tests.chat_server import ChatServer, Faults, Messages, message_hash
 from tests.profiled import able, build, model, right_answers, work_in
 from tests.test_flows_cli import Outcome
 
@@ -126,7 +126,33 @@ def test_the_page_shows_figures_failures_earlier_models_and_files_and_they_say_t
 
 
 @pytest.mark.slow
-def test_a_server_that_dies_half_way_leaves_no_file_and_says_what_is_missing(
+def test_a_row_without_an_answer_is_missing_and_the_others_are_scored(
+    folder: Path, right: dict[str, tuple[str, str]]
+) -> None:
+    with ChatServer(able(right, 1.0)) as server:
+        stubborn = next(place for place, _ in right.values() if place.endswith(" context-exclusive"))
+        fails = {hash_ for hash_, (place, _) in right.items() if place == stubborn}
+        server.refuses = lambda body: (500, "bad luck") if message_hash(body["messages"]) in fails else None
+        configure(folder, {"m": model(server, max_retries=1, parameters={"seed": 99})})
+        ran = Outcome("evaluate", "uraq", "--model", "m", "--out", "out")
+        assert ran.code == 1
+        assert str(ran.error).startswith("1 question got no answer, and the scores are of the others: ")
+        assert "server error 500" in str(ran.error)
+        assert len(server.answered) == len(right) - 1
+        scores = scores_of(folder, "m")
+        assert scores.partial
+        assert all(figure.value == 1 for figure in scores.figures if figure.against is None)
+        page = (folder / "out/predictions/uraq-m.tables.html").read_text()
+        assert f"{len(right) - 1} of {len(right)} predictions are scored: 1 missing (first: {stubborn})" in page
+        server.refuses = lambda body: None
+        assert Outcome("evaluate", "uraq", "--model", "m", "--out", "out").code == 0
+        assert server.answered_twice == []
+        assert len(server.answered) == len(right)
+        assert not scores_of(folder, "m").partial
+
+
+@pytest.mark.slow
+def test_of_a_server_that_dies_half_way_what_it_answered_is_scored_and_the_rest_is_asked_later(
     folder: Path, right: dict[str, tuple[str, str]]
 ) -> None:
     known = able(right, 1.0)
@@ -138,8 +164,12 @@ def test_a_server_that_dies_half_way_leaves_no_file_and_says_what_is_missing(
         assert ran.returncode == 1
         assert len(ran.stderr.strip().splitlines()) == 1
         assert "500" in ran.stderr
-        assert list((folder / "out" / "predictions").iterdir()) == []
         answered = len(server.answered)
+        assert len(server.requests) < answered + 64 + 2 * 4, "a server that is gone is not asked about all rows"
+        scored = len((folder / "out/predictions/uraq-m.jsonl").read_text().splitlines())
+        assert 64 <= scored <= answered
+        assert scores_of(folder, "m").partial
+        assert f"{len(right) - scored:,} missing" in (folder / "out/predictions/uraq-m.tables.html").read_text()
         server.refuses = lambda body: None
         assert Outcome("evaluate", "uraq", "--model", "m", "--out", "out").code == 0
         assert answered > 90

@@ -79,7 +79,7 @@ def test_the_first_way_of_asking_is_compared() -> None:
 
 def result_of(family: str, measure: str, numbers: Mapping[str, Sequence[float]], source: str) -> FamilyResult:
     outcomes: dict[str, Any] = {
-        name: Outcome(name, of_model(name, values, measure), "", None, None, {}, False)  # type: ignore[arg-type]
+        name: Outcome(name, of_model(name, values, measure), "", None, None, {}, "")  # type: ignore[arg-type]
         for name, values in numbers.items()
     }
     sources = {f"i{place}": (("notes.md", source if place < 2 else f"{family} {place}"),) for place in range(9)}

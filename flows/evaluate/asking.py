@@ -18,7 +18,7 @@ from flows.construct.progress import ProgressListener
 from flows.construct.stages import Build
 from flows.evaluate.dialogues import as_paid, build_with, hold
 from flows.evaluate.models import predictions_path
-from flows.evaluate.predictions import NothingAnswered, predict, weigh
+from flows.evaluate.predictions import NothingAnswered, Unanswered, predict, weigh
 from flows.evaluate.records import Written, beside, dialogue_context, rows_in, write_dialogues
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows
 from flows.evaluate.score import Counted, counted_before, tell_left
@@ -27,7 +27,7 @@ from flows.evaluate.signature import Signature, asked_as, signature_of
 from flows.llm.endpoint import Endpoint
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
-from flows.llm.model import BudgetSpent, Usage
+from flows.llm.model import BudgetSpent, TransportError, Usage
 from flows.project.console import LogInterval, money
 from flows.project.evaluated import settings_now, write_note
 from flows.project.locks import building, one_evaluation
@@ -46,8 +46,8 @@ class Asked(NamedTuple):
     before: Counted
     spent: Spent
     messages: Sequence[str]
-    stopped: BudgetSpent | None
-    """Set if the money ran out: the predictions are those made before."""
+    stopped: BudgetSpent | Unanswered | None
+    """Set if the money ran out, or some questions got no answer: the predictions are those that were made."""
     signature: Signature | None
     """None if nothing was answered."""
 
@@ -80,7 +80,8 @@ def ask_about_rows(
         write, waits, served = partial(predict, project, family, replies), waits_of(replies), served_by(replies)
     else:
         write, waits, served = partial(weigh, project, family, weighs), waits_of(weighs), served_by(weighs)
-    stopped, begun = None, time.monotonic()
+    stopped: BudgetSpent | Unanswered | None = None
+    begun = time.monotonic()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(label)
         log = LogInterval(console)
@@ -93,7 +94,7 @@ def ask_about_rows(
 
         try:
             write(rows, path, show, usage)
-        except BudgetSpent as error:
+        except (BudgetSpent, Unanswered) as error:
             stopped = error
         spent = Spent.of(usage, time.monotonic() - begun, waits())
         if also is not None:
@@ -153,18 +154,18 @@ class Held(NamedTuple):
     spent: Spent
     """On these dialogues and ratings, also by evaluations before."""
     messages: Sequence[str]
-    stopped: BudgetSpent | None
-    """Set if the money ran out: the dialogues are those paid for before."""
+    stopped: BudgetSpent | Unanswered | None
+    """Set if the money ran out, or a server gave no answer: the dialogues are those that could be held."""
     signature: Signature
 
 
 def hold_dialogues(console: Console, project: Project, family: Family, model: str, limit: int | None) -> Held:
     """Hold dialogues with the model and have them rated; write both beside the build's own.
 
-    Raises `BudgetSpent` if the money ran out before the first rating.
+    Raises `BudgetSpent` if the money ran out before the first rating, and `TransportError` if there was no answer.
     """
     held = family.evaluation.held
-    stopped: BudgetSpent | None = None
+    stopped: BudgetSpent | TransportError | None = None
     notes: list[str] = []
     project.models.tell = notes.append
     project.models.progress = partial(show_batches, console)
@@ -178,11 +179,13 @@ def hold_dialogues(console: Console, project: Project, family: Family, model: st
         with Terminal(console) as listener:
             try:
                 hold(project, family, build, listener, asked)
-            except BudgetSpent as spent:
-                stopped = spent
+            except (BudgetSpent, TransportError) as error:
+                stopped = error
                 build = _held_as_paid(project, family, build, limit, listener, asked)
         context = dialogue_context(family, build)
         rated = len(build.accepted(family.name, held.parts[-1]))
+        if isinstance(stopped, TransportError) and not rated:
+            raise stopped
         if stopped is not None and not rated:
             ratings = beside(stem, held.parts[-1])
             tell_left(console, ratings, rows_in(ratings), "rated")
@@ -197,7 +200,12 @@ def hold_dialogues(console: Console, project: Project, family: Family, model: st
     asked_for = asked_for._replace(served=served() or known)
     signature = signature_of(project, family, asked_for, seeds, datetime.date.today())
     took = Spent.of(_used(family, build), seconds, waits())
-    return Held(context, stem, rated, written[-1].path, asked, took, messages, stopped, signature)
+    lacks = (
+        Unanswered(f"some dialogues could not be held, and the scores are of the others: {stopped}")
+        if isinstance(stopped, TransportError)
+        else stopped
+    )
+    return Held(context, stem, rated, written[-1].path, asked, took, messages, lacks, signature)
 
 
 def _used(family: Family, build: Build) -> UsageOfPrompt:

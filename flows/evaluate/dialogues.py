@@ -8,11 +8,15 @@ from flows.construct.engine import Family
 from flows.construct.evaluation import DialogueEvaluation
 from flows.construct.progress import ProgressListener
 from flows.construct.stages import Build, FamilyBuild, RebuiltParts, StageRef
+from flows.evaluate.predictions import GONE_AFTER
 from flows.evaluate.rows import evaluated_rows
-from flows.llm.model import BudgetSpent, Model, NoAnswer, Out, Prompt, Usage
+from flows.llm.model import BudgetSpent, Model, NoAnswer, Out, Prompt, TransportError, Usage
 from flows.project.project import Project
 from flows.run.in_process import runner_here
 from schemas.errors import raise_all
+
+NOT_ANSWERED = "the server gave no answer"
+"""The reason for a dialogue, or a rating, that could not be held or made for that."""
 
 
 def build_with(project: Project, family: Family, name: str, limit: int | None) -> Build:
@@ -46,32 +50,40 @@ def _beside_build(project: Project, made: FamilyBuild, held: DialogueEvaluation,
 
 
 class _AsPaid:
-    """A model whose budget is spent: it gives the answers that were paid for; any other question drops its record."""
+    """A model that stopped a build: it gives the answers that it can; any other question drops its record."""
 
-    def __init__(self, model: Model, spent_usd: float) -> None:
+    def __init__(self, model: Model, attempt: str) -> None:
         self.name = model.name
         self._model = model
-        self._spent_usd = spent_usd
+        self._attempt = attempt
+        self._in_a_row = 0
+        """Questions since the last answer that got none."""
 
     async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
+        if self._in_a_row >= GONE_AFTER:
+            raise NoAnswer(NOT_ANSWERED, "the server is taken to be gone")
         try:
-            return await self._model.complete(prompt, inputs, draw=draw, usage=usage)
+            answer = await self._model.complete(prompt, inputs, draw=draw, usage=usage)
         except BudgetSpent as spent:
             raise NoAnswer("the budget is spent", str(spent)) from spent
+        except TransportError as error:
+            self._in_a_row += 1
+            raise NoAnswer(NOT_ANSWERED, str(error)) from error
+        self._in_a_row = 0
+        return answer
 
     def identity(self) -> Mapping[str, object]:
-        """Return the model's identity and the amount spent so far, which a later run may exceed."""
-        return {**self._model.identity(), "paid": self._spent_usd}
+        """Return the model's identity and that of this attempt: a later one may be answered more."""
+        return {**self._model.identity(), "attempt": self._attempt}
 
 
 def as_paid(project: Project, family: Family, build: Build, limit: int | None) -> Build:
-    """Return a stopped build of `build_with` that uses only answers already paid for; other records are dropped.
+    """Return a stopped build of `build_with` that uses the answers that it can get; other records are dropped.
 
     Its stages are stored beside those of the whole build, which can still be resumed.
     """
     configured, held = build.families[family.name], family.evaluation.held
-    spent = project.models.cache.spent_usd()
-    models: dict[str, Model] = {name: _AsPaid(model, spent) for name, model in configured.models.items()}
+    models: dict[str, Model] = {name: _AsPaid(model, project.run_id) for name, model in configured.models.items()}
     return _beside_build(project, FamilyBuild(family, configured.settings, configured.prompts, models), held, limit)
 
 

@@ -17,11 +17,23 @@ from flows.evaluate.rows import EvaluatedRows, Rows
 from flows.llm.endpoint_settings import is_batched
 from flows.llm.likelihood import SCORES, Likelihood, LikelihoodModel, Options, TooLong
 from flows.llm.local import LocalModel
-from flows.llm.model import CUT_OFF, REFUSED, TOO_LONG, BudgetSpent, InvalidAnswer, Model, NoAnswer, Prompt, Usage
+from flows.llm.model import (
+    CUT_OFF,
+    REFUSED,
+    TOO_LONG,
+    BudgetSpent,
+    InvalidAnswer,
+    Model,
+    NoAnswer,
+    Prompt,
+    TransportError,
+    Usage,
+)
 from flows.project.evaluated import ENDING, settings_now
 from flows.project.locks import one_evaluation
 from flows.project.project import Project
-from schemas.base import Record
+from schemas.base import Record, counted
+from schemas.errors import Failed
 from schemas.prediction import Prediction
 
 EVALUATED = "evaluated"
@@ -35,8 +47,17 @@ GROUPS_AT_ONCE = 8
 BATCHED_ROWS, BATCHED_GROUPS_AT_ONCE = 512, 128
 """Rows of a group, and groups at once, if the model is asked in batches: each wait takes hours."""
 
-Predicted = list[Prediction | BudgetSpent]
-"""Predictions on rows, with `BudgetSpent` in place of any that was not paid for."""
+GONE_AFTER = 64
+"""Questions in a row without an answer, each asked as often as the model's settings say: more are not asked."""
+FIRST_TRIES = 3
+"""The same of a server of which nothing is known yet: they are asked one by one, while the others wait."""
+
+Predicted = list[Prediction | BudgetSpent | TransportError]
+"""Predictions on rows, with the error in place of any that was not paid for, or not answered."""
+
+
+class Unanswered(Failed):
+    """Some questions got no answer: the predictions that were written are those on the others."""
 
 
 class NothingAnswered(BudgetSpent):
@@ -57,7 +78,8 @@ def predict(
     A refusal or an empty answer is a prediction like any other: it is scored as it is. A question that the server
     rejected is a failure. Rows with the same id are one question (two pivots may have made the same case), which is
     asked once. If the budget runs out, the answers so far are written and `BudgetSpent` is raised, or `NothingAnswered`
-    if there are none.
+    if there are none. If some questions get no answer, those to the others are written and `Unanswered` is raised, or
+    if there are none, the `TransportError` of the first.
     """
     configured = project.build.families[family.name].prompts
     # A family may use the same prompts for its pivot; here they are for another role.
@@ -114,15 +136,19 @@ def _write(
     """Write the predictions on each row, once for each id, to a file that appears when it is complete.
 
     After the first batch that the budget stops, those that were begun are written, then `BudgetSpent` is raised. If
-    there are no predictions at all, nothing is written and `NothingAnswered` is raised.
+    there are no predictions at all, nothing is written; see `predict` for what is raised.
     """
     done, is_answered = 0, False
     stopped: BudgetSpent | None = None
+    unanswered: list[TransportError] = []
     with whole_file(path) as out, closing(_in_order(batches, ask, at_once)) as answered:
         for rows_done, predictions in answered:
             for prediction in predictions:
                 if isinstance(prediction, BudgetSpent):
                     stopped = stopped or prediction
+                    continue
+                if isinstance(prediction, TransportError):
+                    unanswered.append(prediction)
                     continue
                 written = prediction.model_dump(
                     exclude_none=True, exclude={"prediction"} if prediction.scores else None
@@ -134,9 +160,14 @@ def _write(
                 progress(done, len(rows))
         if stopped is not None and not is_answered:
             raise NothingAnswered(str(stopped)) from stopped
+        if unanswered and not is_answered:
+            raise unanswered[0]
         remove_tables(path.with_suffix(""))
     if stopped is not None:
         raise stopped
+    if unanswered:
+        number = counted(len(unanswered), "question")
+        raise Unanswered(f"{number} got no answer, and the scores are of the others: {unanswered[0]}")
 
 
 def _in_order(
@@ -144,9 +175,11 @@ def _in_order(
 ) -> Generator[tuple[int, Predicted]]:
     """Yield the number of rows in each batch, and the predictions on those whose ids are new, in the batches' order.
 
-    So many batches are asked about `at_once`. After one that the budget stops, no other is begun.
+    So many batches are asked about `at_once`. After one that the budget stops, no other is begun; after `GONE_AFTER`
+    questions in a row without an answer, those that were begun are given up.
     """
     asked: set[str] = set()
+    in_a_row = 0
     begun: deque[tuple[int, Future[Predicted]]] = deque()
     try:
         for batch in batches:
@@ -159,6 +192,10 @@ def _in_order(
                 yield rows, predictions
                 if any(isinstance(prediction, BudgetSpent) for prediction in predictions):
                     break
+                for prediction in predictions:
+                    in_a_row = in_a_row + 1 if isinstance(prediction, TransportError) else 0
+                if in_a_row >= GONE_AFTER:
+                    return
         for rows, future in begun:
             yield rows, future.result()
     finally:  # after an interruption nothing more is asked
@@ -179,12 +216,61 @@ class _Asking:
         self._model = model
         self._prompts = {name: replace(prompt, may_be_cut=True) for name, prompt in prompts.items()}
         self._usage = usage
+        self._waiting: set[asyncio.Task[Prediction | BudgetSpent | TransportError]] = set()
+        self._in_a_row = 0
+        """Questions since the last answer that got none."""
+        self._error: TransportError | None = None
+        """Of the last of them."""
+        self._is_shared = False
+        """Whether others waited for that question, since nothing was known of the server."""
+        self._first_tries = 0
+        """Questions without an answer that others waited for."""
+        self._gone: TransportError | None = None
+        """Set if there were so many of them that the server is taken to be gone."""
 
     async def all(self, requests: list[tuple[Record, Request]]) -> Predicted:
         """Return the predictions in the requests' order."""
-        return await asyncio.gather(*(self._predict(row, request) for row, request in requests))
+        if self._gone is not None:
+            return [self._gone] * len(requests)
+        tasks = [asyncio.create_task(self._predict(row, request)) for row, request in requests]
+        self._waiting.update(tasks)
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            self._waiting.difference_update(tasks)
 
-    async def _predict(self, row: Record, request: Request) -> Prediction | BudgetSpent:
+    async def _predict(self, row: Record, request: Request) -> Prediction | BudgetSpent | TransportError:
+        """Return the prediction, or why there is none."""
+        while self._gone is None:
+            try:
+                prediction = await self._answered(row, request)
+            except BudgetSpent as spent:
+                return spent
+            except TransportError as error:
+                if error is not self._error:
+                    self._error, self._is_shared, self._in_a_row = error, False, self._in_a_row + 1
+                    self._give_up_if(self._in_a_row >= GONE_AFTER)
+                    return error
+                # It is of another question, which was to find out what the server takes; this one was not asked yet.
+                self._first_tries += not self._is_shared
+                self._is_shared = True
+                self._give_up_if(self._first_tries >= FIRST_TRIES)
+            except asyncio.CancelledError:
+                if self._gone is None:
+                    raise
+            else:
+                self._in_a_row = 0
+                return prediction
+        return self._gone
+
+    def _give_up_if(self, is_gone: bool) -> None:
+        """Ask no more, if the server is gone."""
+        if is_gone and self._gone is None:
+            self._gone = self._error
+            for task in self._waiting - {asyncio.current_task()}:
+                asyncio.get_running_loop().call_soon(task.cancel)
+
+    async def _answered(self, row: Record, request: Request) -> Prediction:
         prompt = self._prompts[request.prompt.name]
         text, failure, cut_off, is_refusal = "", None, False, False
         try:
@@ -195,8 +281,6 @@ class _Asking:
         except InvalidAnswer as invalid:
             text, cut_off, prompt_cut = invalid.answer, invalid.reason == CUT_OFF, invalid.prompt_cut
             is_refusal = invalid.reason == REFUSED
-        except BudgetSpent as spent:
-            return spent
         return Prediction(
             id=row.id,
             variant=request.variant,
@@ -213,14 +297,16 @@ class _Asking:
 
 async def _weigh(model: LikelihoodModel, asked: list[tuple[Record, Choice]], usage: Usage) -> Predicted:
     options = [Options(choice.prompt, tuple(choice.options.values())) for _, choice in asked]
-    weighed: list[tuple[Likelihood, ...] | BudgetSpent | TooLong]
+    weighed: list[tuple[Likelihood, ...] | BudgetSpent | TooLong | TransportError]
     try:
         weighed = [*await model.likelihoods(options, usage=usage)]
+    except TransportError:
+        weighed = await asyncio.gather(*(_weighed_alone(model, row_options, usage) for row_options in options))
     except (BudgetSpent, TooLong):  # answers paid for by then are cached, and cost nothing again
         weighed = [await _weighed_alone(model, row_options, usage) for row_options in options]
     predictions: Predicted = []
     for (row, choice), likelihoods in zip(asked, weighed, strict=True):
-        if isinstance(likelihoods, BudgetSpent):
+        if isinstance(likelihoods, BudgetSpent | TransportError):
             predictions.append(likelihoods)
             continue
         for name, score in SCORES.items():
@@ -243,9 +329,9 @@ async def _weigh(model: LikelihoodModel, asked: list[tuple[Record, Choice]], usa
 
 async def _weighed_alone(
     model: LikelihoodModel, options: Options, usage: Usage
-) -> tuple[Likelihood, ...] | BudgetSpent | TooLong:
+) -> tuple[Likelihood, ...] | BudgetSpent | TooLong | TransportError:
     try:
         [likelihoods] = await model.likelihoods([options], usage=usage)
-    except (BudgetSpent, TooLong) as error:
+    except (BudgetSpent, TooLong, TransportError) as error:
         return error
     return likelihoods

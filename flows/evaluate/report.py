@@ -82,7 +82,7 @@ class Shown:
     earlier: Sequence[EarlierLine] = ()
     """Of models that were evaluated before."""
     partial: bool = False
-    """The budget was spent before all was answered."""
+    """Some rows have no answer: the budget was spent, or the server gave none."""
 
     @cached_property
     def measured(self) -> Mapping[str, Measured]:

@@ -18,7 +18,7 @@ from data.sources.files import json_lines
 from data.whole_file import whole_file
 from flows.construct.engine import Family
 from flows.evaluate.failures import failed_values, failures
-from flows.evaluate.predictions import NothingAnswered
+from flows.evaluate.predictions import NothingAnswered, Unanswered
 from flows.evaluate.records import dialogue_context, given_context
 from flows.evaluate.report import Shown, show_tables
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows
@@ -258,10 +258,10 @@ def score_answered(
     project: Project,
     path: Path,
     before: Counted,
-    stopped: BudgetSpent | None,
+    stopped: BudgetSpent | Unanswered | None,
     score: Callable[[], None],
 ) -> None:
-    """Score an evaluation, or if `stopped` the predictions made before the budget was spent, then raise that error.
+    """Score an evaluation, or if `stopped` the predictions that could be made, then raise that error.
 
     Prints a warning if the file has fewer predictions than before.
     """
@@ -274,6 +274,8 @@ def score_answered(
         return
     try:
         score()
-    except ScoreError as error:  # the spent budget, raised below, is the more serious error
+    except ScoreError as error:  # what stopped it, raised below, is the more serious error
         console.print(f"[yellow]{escape(str(error))}[/]", soft_wrap=True)
+    if isinstance(stopped, Unanswered):
+        raise stopped
     raise project.over_budget() from stopped

@@ -57,7 +57,7 @@ class EvaluationScores(Frozen):
     signature: Signature
     figures: tuple[FigureRow, ...]
     spent: Spent
-    partial: bool = Field(False, description="Whether the budget was spent before all was answered")
+    partial: bool = Field(False, description="Whether some rows have no answer: money was spent, or none came")
     way: str = Field("", description="How it was asked, if the figures' models do not say so: `open-book, 5 shots`")
 
 

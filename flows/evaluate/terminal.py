@@ -12,7 +12,7 @@ from flows.evaluate.attention import attend, turn_tables
 from flows.evaluate.author_versions import author_versions
 from flows.evaluate.estimate import evaluation_lines
 from flows.evaluate.models import file_name, reading_model, weighing_model
-from flows.evaluate.predictions import weigh
+from flows.evaluate.predictions import Unanswered, weigh
 from flows.evaluate.report import Shown, show_tables
 from flows.evaluate.rows import EvaluatedRows, GivenRows
 from flows.evaluate.score import counted_before, earlier_of, score_answered, score_predictions
@@ -105,7 +105,7 @@ def _show_dialogues(
                 result = result.joined(turn_tables(reads, cases(held.context)))
     finally:
         project.close()
-    if held.stopped is not None:
+    if isinstance(held.stopped, BudgetSpent):
         held.usage.cost_usd = project.models.budget.spent_usd  # with what was in flight at the stop
     messages = [*held.messages, f"{calls_in_words(held.usage)}, money: {money(held.usage)}"]
     output = held.stem.with_name(f"{held.stem.name}.tables.json")
@@ -122,8 +122,10 @@ def _show_dialogues(
         held.stopped is not None,
     )
     show_tables(console, shown, output.with_suffix(".html"), output, messages)
-    if held.stopped is not None:
+    if isinstance(held.stopped, BudgetSpent):
         raise project.over_budget() from held.stopped
+    if held.stopped is not None:
+        raise held.stopped
     if not held.rated:
         raise Failed(f"no rating was kept; {held.dropped} shows why each was dropped")
 
@@ -174,7 +176,7 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
     path = project.out / PREDICTIONS / f"{name}-{file_name(model)}-by-author.jsonl"
     before = counted_before(path, len({version.row.id for version in versions}), weighs)
     usage = Usage()
-    stopped: BudgetSpent | None = None
+    stopped: BudgetSpent | Unanswered | None = None
     try:
         load(console, weighs)
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -184,8 +186,8 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
                 progress.update(task, completed=done, total=total)
 
             weigh(project, family, weighs, GivenRows([version.row for version in versions]), path, show, usage)
-    except BudgetSpent as spent:
-        stopped = spent
+    except (BudgetSpent, Unanswered) as error:
+        stopped = error
     finally:
         project.close()
     messages = [f"{path}: {calls_in_words(usage)}"]

@@ -141,7 +141,7 @@ class Dialect:
 
     def gave_up(self) -> None:
         """Forget what a call that was finally refused seemed to show about the form."""
-        if not self.level_is_known:
+        if not self.level_is_known and self.level != LEVELS[0]:
             self.level = LEVELS[0]
             self.learnt += 1
 

@@ -12,7 +12,7 @@ from flows.construct.engine import Family
 from flows.evaluate.asking import Asked, Held, ask_about_rows, hold_dialogues
 from flows.evaluate.headline import figure_rows, measured_by
 from flows.evaluate.models import predictions_path, weighing_model
-from flows.evaluate.predictions import EVALUATED
+from flows.evaluate.predictions import EVALUATED, Unanswered
 from flows.evaluate.rows import NoRows, evaluated_rows
 from flows.evaluate.score import Counted, scores_of, tell_replaced
 from flows.evaluate.scores_file import ENDING, EvaluationScores, read_scores, write_scores
@@ -70,7 +70,7 @@ def _evaluate(
         path = held.stem.with_name(f"{held.stem.name}{ENDING}")
         outcome = Outcome(
             model, values, ", ".join(filter(None, [way, *_others(project, family)])), held.signature, held.spent,
-            {**beside_scores(tables), **_dropped(family, held)}, held.stopped is not None,
+            {**beside_scores(tables), **_dropped(family, held)}, _lacks(held.stopped),
         )  # fmt: skip
         stopped = held.stopped
     else:
@@ -80,11 +80,12 @@ def _evaluate(
             tell_replaced(console, asked.path, asked.before)
         if asked.signature is None:
             result.refused[model] = "the budget was spent before its first answer"
+            assert isinstance(asked.stopped, BudgetSpent)
             return asked.stopped
         scored = scores_of(project, family, asked.rows, asked.path, partial=asked.stopped is not None)
         values, way = of_first_way(scored.result.values, asked.signature.model, model)
         outcome = Outcome(
-            model, values, way, asked.signature, asked.spent, beside_scores(scored.result), asked.stopped is not None
+            model, values, way, asked.signature, asked.spent, beside_scores(scored.result), _lacks(asked.stopped)
         )  # fmt: skip
         rows, stopped, path = asked.rows, asked.stopped, asked.path.with_suffix(ENDING)
     result.outcomes[model] = outcome
@@ -95,7 +96,7 @@ def _evaluate(
             signature=outcome.signature,
             figures=figures,
             spent=outcome.spent,
-            partial=outcome.stopped,
+            partial=bool(outcome.lacks),
             way=outcome.way,
         ),
     )
@@ -103,7 +104,12 @@ def _evaluate(
         result.sources = {
             row.id: tuple((source.source, source.id) for source in row.provenance.sources) for row in rows
         }  # fmt: skip
-    return stopped
+    return stopped if isinstance(stopped, BudgetSpent) else None
+
+
+def _lacks(stopped: BudgetSpent | Unanswered | None) -> str:
+    """Return why not all was answered; nothing if all was."""
+    return "stopped by the budget" if isinstance(stopped, BudgetSpent) else str(stopped or "")
 
 
 def _others(project: Project, family: Family) -> Iterator[str]:

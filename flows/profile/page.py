@@ -227,7 +227,8 @@ def as_json(name: str, models: Sequence[str], results: Sequence[FamilyResult], l
                         "model": outcome.model,
                         "way": outcome.way,
                         "signature": str(outcome.signature),
-                        "partial": outcome.stopped,
+                        "partial": bool(outcome.lacks),
+                        "lacks": outcome.lacks,
                         "spent": outcome.spent.model_dump(mode="json", exclude={"cached"}),
                         "beside": dict(outcome.beside),
                     }

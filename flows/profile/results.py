@@ -31,8 +31,8 @@ class Outcome:
     spent: Spent
     beside: Mapping[str, int]
     """What stands beside the scores -> number of replies: failures, empty ones, those that were cut off."""
-    stopped: bool
-    """The money ran out: the scores are of what was answered before."""
+    lacks: str
+    """Why not all was answered, and the scores are of the rest; empty if all was."""
 
 
 @dataclass

@@ -68,8 +68,12 @@ def profile_models(
     if stopped is not None:
         raise project.over_budget() from stopped
     lacking = [f"{model} on {result.family.name}" for result in results for model in result.refused if result.has_rows]
-    if lacking:
-        raise Failed(f"not evaluated: {', '.join(lacking)}; {page} says why")
+    in_part = [f"{outcome.model} on {result.family.name}"
+               for result in results for outcome in result.outcomes.values() if outcome.lacks]  # fmt: skip
+    told = {"not evaluated": lacking, "evaluated in part": in_part}
+    if lacking or in_part:
+        what = "; ".join(f"{how}: {', '.join(which)}" for how, which in told.items() if which)
+        raise Failed(f"{what}; {page} says why")
 
 
 def print_answers(console: Console, answered: Sequence[QuestionView], models: Sequence[str]) -> None:
