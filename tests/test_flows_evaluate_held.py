@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,9 +22,9 @@ from flows.project.output_files import open_built, remember, write_output_files
 from flows.project.project import Project
 from flows.run.summary import print_next
 from flows.run.terminal import Terminal
-from tests.builds import TOUCHSTONE, write_config
+from tests.builds import TOUCHSTONE, killed, touchstone, wait_for, write_config
 from tests.causal_models import make_llama
-from tests.chat_server import ChatServer, Messages
+from tests.chat_server import ChatServer, Faults, Messages
 from tests.inspect_program import inspect, logged
 from tests.test_data_publish_harness import release as write_released
 from tests.test_flows_cli import Outcome
@@ -568,3 +569,126 @@ def test_an_evaluation_that_keeps_nothing_ends_with_1_as_a_run_does(folder: Path
     assert "refutebench-beta.dropped.jsonl shows why each was dropped" in str(done.error)
     assert predictions(folder, "refutebench-beta.ratings.jsonl") == []
     assert len(predictions(folder, "refutebench-beta.dropped.jsonl")) == 66
+
+
+# ---- in a profile ----
+
+CONCURRENCY = 4
+
+
+def profiled(folder: Path) -> dict[str, Any]:
+    """RefuteBench's part of a profile, without seconds."""
+    (family,) = values(folder / "out/profile/profile.json")["families"]
+    for one in family["models"]:
+        for name in ("seconds", "median_s", "slow_s"):
+            one["spent"].pop(name)
+    found: dict[str, Any] = family
+    return found
+
+
+@pytest.mark.slow
+def test_a_profile_of_dialogues_that_is_killed_goes_on_and_finds_the_same(
+    folder: Path, server: ChatServer, beta: ChatServer, evaluated_once: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    whole = copied(evaluated_once, tmp_path_factory.mktemp("whole") / "folder")
+    with contextlib.chdir(whole):
+        assert Outcome("profile", "out", "--model", "beta").code == 0
+    config = json.loads((folder / "config.yaml").read_text())
+    for name in config["models"]:
+        config["models"][name]["concurrency"] = CONCURRENCY
+    (folder / "config.yaml").write_text(json.dumps(config))
+    remembered(folder)
+    server.clear()
+    beta.clear()
+    server.faults = beta.faults = Faults(latency_s=(0.02, 0.04))
+    try:
+        for answered in (20, 60):
+            when = lambda: len(server.answered) + len(beta.answered) > answered  # noqa: B023, E731
+            assert killed("profile", "out", "--model", "beta", folder=folder, when=when)
+            wait_for(lambda: not server.running and not beta.running)
+        assert not (folder / "out/profile").exists(), "nothing is shown of what is half done"
+        done = touchstone("profile", "out", "--model", "beta", folder=folder)
+    finally:
+        server.faults = beta.faults = Faults()
+    assert done.returncode == 0, done.stdout + done.stderr
+    resumed, expected = profiled(folder), profiled(whole)
+    assert resumed["figures"] == expected["figures"]
+    assert resumed["models"] == expected["models"]
+    for one in (server, beta):
+        twice = len(one.requests) - len({request.hash for request in one.requests})
+        assert twice <= 2 * CONCURRENCY, "what was in flight at a kill, and no more, is asked for again"
+
+
+def paid_in(folder: Path) -> float:
+    """What all answers in the cache of a folder took, in USD."""
+    with contextlib.closing(sqlite3.connect(folder / "store" / "completions.sqlite")) as cache:
+        return float(cache.execute("SELECT SUM(cost_usd) FROM completions").fetchone()[0])
+
+
+def remembered(folder: Path) -> None:
+    """Make a folder's build the last one."""
+    with contextlib.chdir(folder), contextlib.closing(Project(Path("config.yaml"), Path("out"))) as project:
+        remember(project)
+
+
+@pytest.mark.slow
+def test_a_profile_of_dialogues_whose_budget_ends_shows_what_was_rated_and_goes_on_later(
+    folder: Path, server: ChatServer, beta: ChatServer, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (folder / "prices.yaml").write_text(
+        "gpt-4o-mini: {input_per_million: 0, output_per_million: 1000}\n"
+        "beta: {input_per_million: 0, output_per_million: 0}\n"
+    )
+    config = json.loads((folder / "config.yaml").read_text())
+    (folder / "config.yaml").write_text(json.dumps({**config, "prices": "prices.yaml"}))
+    whole = copied(folder, tmp_path_factory.mktemp("whole") / "folder")
+    with contextlib.chdir(whole):
+        assert Outcome("profile", "out", "--model", "beta").code == 0
+    cost = paid_in(whole) - paid_in(folder)
+    remembered(folder)
+    server.clear()
+    beta.clear()
+    # A rating may have 1,024 tokens, so some of them are missing at last.
+    budget = f"{cost + 1.024 - 0.1:.3f}"
+    stopped = Outcome("profile", "out", "--model", "beta", "--budget", budget)
+    assert stopped.code == 1
+    assert f"the ceiling of {float(budget):g} USD is reached" in str(stopped.error)
+    found = profiled(folder)
+    assert found["models"][0]["lacks"] == "stopped by the budget"
+    assert found["models"][0]["beside"]["dropped: the budget is spent"] > 0
+    assert found["figures"]
+    assert "stopped by the budget" in (folder / "out/profile/profile.html").read_text()
+    assert Outcome("profile", "out", "--model", "beta").code == 0
+    assert profiled(folder)["models"][0]["lacks"] == ""
+    assert profiled(folder)["figures"] == profiled(whole)["figures"]
+    assert server.answered_twice == beta.answered_twice == []
+
+
+@pytest.mark.slow
+def test_a_rating_without_an_answer_is_missing_and_the_others_are_scored(folder: Path, server: ChatServer) -> None:
+    said = {"Rating": 0}
+
+    def refuses(body: Any) -> Any:
+        is_stubborn = "Rating" in body["messages"][0]["content"] and STORIES[0] in body["messages"][-1]["content"]
+        said["Rating"] += is_stubborn
+        return (500, "bad luck") if is_stubborn else None
+
+    config = json.loads((folder / "config.yaml").read_text())
+    config["models"]["judge"]["max_retries"] = 0
+    (folder / "config.yaml").write_text(json.dumps(config))
+    server.refuses = refuses
+    try:
+        ran = Outcome("profile", "out", "--model", "beta")
+    finally:
+        server.refuses = lambda body: None
+    assert said["Rating"], "the judge was asked"
+    assert ran.code == 1
+    assert str(ran.error) == "evaluated in part: beta on refutebench; out/profile/profile.html says why"
+    found = profiled(folder)
+    assert found["models"][0]["lacks"].startswith("some dialogues could not be held, and the scores are of the others")
+    dropped = found["models"][0]["beside"]["dropped: the server gave no answer"]
+    assert dropped == 11
+    assert len(predictions(folder, "refutebench-beta.ratings.jsonl")) == 66 - dropped
+    again = Outcome("profile", "out", "--model", "beta")
+    assert again.code == 0, again.output
+    assert len(predictions(folder, "refutebench-beta.ratings.jsonl")) == 66

@@ -8,7 +8,6 @@ from rich.markup import escape
 
 from data.publish.folder import read_release
 from flows.evaluate.models import check_models
-from flows.llm.rules import RulesSettings
 from flows.profile.asking import profile_families
 from flows.profile.page import QuestionView, questions, write_profile
 from flows.project.console import make_console
@@ -18,6 +17,8 @@ from flows.project.settings import DEFAULT, load_config
 from schemas.errors import Failed, WrongInput
 
 FOLDER = "profile"
+RULES = "rules"
+"""The provider of models that are none, which is their name as well."""
 
 
 def profile_models(
@@ -56,7 +57,8 @@ def profile_models(
             raise project.over_budget() from stopped
         reasons = {why for result in results for why in result.refused.values()}
         raise Failed("; ".join(sorted(reasons)) or "this build has no rows that a model can be asked about")
-    rules = [model for model in models if isinstance(project.config.model_for(model), RulesSettings)]
+    asked_as = {outcome.model: outcome.signature.model for result in results for outcome in result.outcomes.values()}
+    rules = [model for model in models if asked_as.get(model) == RULES]
     notes = [f"{model} is of provider rules: no language model answered" for model in rules]
     answered = questions(results, models)
     folder, name = to or project.out / FOLDER, project.config.name
