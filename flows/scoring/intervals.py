@@ -65,10 +65,13 @@ class Measured:
         self._shares = shares
         shared = {name: place for place, name in enumerate(sorted({value.shared for value in values}))}
         self._things = len(shared)
-        self._of: dict[Side, dict[str, tuple[int, float]]] = {}
+        of: dict[tuple[str, str], dict[str, tuple[int, float]]] = {}
         for value in values:
-            items = self._of.setdefault(Side(value.group, value.at), {})
+            items = of.get((value.group, value.at))
+            if items is None:
+                items = of[value.group, value.at] = {}
             items[value.item] = shared[value.shared], value.value
+        self._of = {Side(*side): items for side, items in of.items()}
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
