@@ -2,6 +2,7 @@
 
 import csv
 import datetime
+import html
 import json
 import re
 from collections.abc import Mapping
@@ -94,10 +95,17 @@ def test_the_page_shows_figures_failures_earlier_models_and_files_and_they_say_t
     assert failed.count('<div class="failure">') == 10
     ids = re.findall(r"touchstone explain (\w+)", failed)
     project = open_built(folder / "out")
-    rows = {row.id for row in evaluated_rows(project, project.family("uraq"), None)}
+    rows = {row.id: row for row in evaluated_rows(project, project.family("uraq"), None)}
     project.close()
     assert len(ids) == 10
-    assert set(ids) <= rows
+    assert set(ids) <= set(rows)
+    rows_page = (predictions / "uraq-m.rows.html").read_text()
+    assert re.findall(r'href="uraq-m.rows.html#(\w+)"', failed) == ids == re.findall(r'<section id="(\w+)">', rows_page)
+    for id_ in ids:
+        of_row = rows_page.partition(f'<section id="{id_}">')[2].partition("</section>")[0]
+        assert all(context in html.unescape(of_row) for context in rows[id_].contexts), "every context, whole"
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in of_row
+    assert "<script" not in rows_page
     assert failed.count("gpt-4o-mini said (context-exclusive)") == 10, "no reply but that without a point"
     assert failed.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 10
     assert "<script" not in page

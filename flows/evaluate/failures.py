@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from flows.construct.engine import Family
 from flows.construct.evaluation import Measure
+from flows.construct.view import View
 from flows.evaluate.rows import EvaluatedRows
 from flows.scoring.scorer import Value
 from schemas.base import content_hash
@@ -27,6 +28,8 @@ class Failure:
     """What its answer is: (name, text)."""
     replies: tuple[tuple[str, str], ...]
     """(variant, reply) in the order in which they were asked for."""
+    view: View
+    """The whole row."""
 
 
 def failed_values(measures: Sequence[Measure], values: Iterable[Value]) -> list[Value]:
@@ -74,7 +77,7 @@ def failures(
             for line in view.lines
             if line.strong
         ]
-        examples.append(Failure(value, id_, view.title, tuple(strong), tuple(said)))
+        examples.append(Failure(value, id_, view.title, tuple(strong), tuple(said), view))
     return examples
 
 

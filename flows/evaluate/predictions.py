@@ -205,7 +205,7 @@ def _in_order(
 
 def remove_tables(stem: Path) -> None:
     """Remove the tables, figures, pages and note of predictions that are about to be replaced."""
-    for end in (".html", ".tables.html", ".tables.json", ".tables.csv", ".scores.json", ENDING):
+    for end in (".html", ".tables.html", ".tables.json", ".tables.csv", ".scores.json", ".rows.html", ENDING):
         stem.with_name(f"{stem.name}{end}").unlink(missing_ok=True)
 
 

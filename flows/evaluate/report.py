@@ -28,11 +28,15 @@ from flows.evaluate.scores_file import EarlierLine, EvaluationScores, Spent, sco
 from flows.evaluate.signature import Signature
 from flows.report.svg import drawing, grid, grid_line, heat, stack, text
 from flows.report.template import style, template
+from flows.report.texts import clip
 from flows.scoring.intervals import Measured
 from flows.scoring.tables import ALL_LEVELS, ScoreTables, Unit, in_words, measured
 from schemas.base import counted
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
+ROWS = Path(__file__).parent / "rows.html.j2"
+LONGEST_SHOWN = 20_000
+"""Characters of a text of a row that is shown; a longer one is cut, and marked as cut."""
 WIDTH, HEIGHT = 640, 280
 LEFT, RIGHT, TOP, BOTTOM = 44, 16, 12, 40
 DASHES = ("none", "7 4", "2 3", "10 3 2 3")
@@ -104,11 +108,19 @@ def write_evaluation(path: Path, shown: Shown, files: Sequence[str] = ()) -> Non
     numbers: dict[str, dict[str, list[int]]] = {name: {} for name in result.frames}
     for cell in result.tables:
         numbers[cell.table].setdefault(cell.row, []).append(cell.n)
+    rows = rows_path(path)
+    if shown.failures:
+        written = template(ROWS).render(
+            title=shown.title, style=style(), page=path.name, failures=shown.failures, clip=clip, longest=LONGEST_SHOWN
+        )
+        with whole_file(rows) as file:
+            file.write(written)
     page = template(TEMPLATE).render(
         title=shown.title,
         style=style(),
         measures=shown.views,
         failures=shown.failures,
+        rows=rows.name,
         signature=str(shown.signature) if shown.signature else "",
         earlier=shown.earlier,
         files=files,
@@ -129,6 +141,11 @@ def write_evaluation(path: Path, shown: Shown, files: Sequence[str] = ()) -> Non
     )
     with whole_file(path) as file:
         file.write(page)
+
+
+def rows_path(page: Path) -> Path:
+    """Return the path of the page with the rows that the page of an evaluation shows as failures."""
+    return page.with_name(f"{page.name.removesuffix('.html').removesuffix('.tables')}.rows.html")
 
 
 def table_view(
