@@ -243,7 +243,7 @@ def test_killed_evaluations_leave_one_file_behind_and_the_next_one_none(built: P
             assert half_written() == ["uraq-k.jsonl.tmp"]
         server.answer = right
         assert touchstone(*asked, folder=built).returncode == 0
-        endings = ("evaluation.json", "jsonl", "scores.json", "tables.csv", "tables.html", "tables.json")
+        endings = ("evaluation.json", "jsonl", "rows.html", "scores.json", "tables.csv", "tables.html", "tables.json")
         assert half_written() == [f"uraq-k.{ending}" for ending in endings]
 
 
