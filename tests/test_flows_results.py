@@ -301,6 +301,9 @@ def test_a_builds_scores_go_into_files_that_are_the_same_each_time(
         assert Outcome("evaluate", "reeval", "--model", "m", "--out", "out").code == 0
         assert Outcome("evaluate", "uraq", "--model", "m", "--out", "out").code == 0
         assert Outcome("evaluate", "uraq", "--model", "few", "--out", "out", "--limit", "12").code == 0
+    wrong = Outcome("results", "--to", "results", "--out", "out", "--hub", "acme")
+    assert (wrong.code, str(wrong.error)) == (2, "--hub acme: expected a dataset as OWNER/NAME")
+    assert not (folder / "results").exists()
     ran = Outcome("results", "--to", "results", "--out", "out")
     assert ran.code == 0, ran.output
     told = files(folder / "results")

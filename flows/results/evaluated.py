@@ -1,5 +1,6 @@
 """The evaluations of a build, or of a released version as one: their scores, and the dataset that these are of."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from flows.evaluate.rows import evaluated_rows
 from flows.evaluate.scores_file import ENDING, EvaluationScores, read_scores
 from flows.project.evaluated import PREDICTIONS
 from flows.project.project import Project
-from flows.project.settings import load_config
+from flows.project.settings import REPOSITORY, load_config
 from flows.release.benchmark import AlikeTasks
 from flows.release.rows import config_name
 from schemas.errors import Failed, WrongInput
@@ -67,7 +68,12 @@ def evaluations(project: Project) -> list[Found]:
 
 
 def dataset_of(project: Project, hub: str | None) -> Dataset:
-    """Return what a build's scores are of, with the repository `hub`, or that of its own configuration."""
+    """Return what a build's scores are of, with the repository `hub`, or that of its own configuration.
+
+    Raises `WrongInput` for a repository that cannot be one.
+    """
+    if hub is not None and re.fullmatch(REPOSITORY, hub) is None:
+        raise WrongInput(f"--hub {hub}: expected a dataset as OWNER/NAME")
     name, _, version = project.config.name.partition("@")
     settings = load_config(project.config_path) if project.config_path.is_file() else None
     own = settings.release if settings is not None and settings.name == name else None
