@@ -15,6 +15,7 @@ import yaml
 from data.publish.benchmark import Asked, HubTask
 from data.publish.check import faults_of
 from data.publish.folder import read_release, write_manifest
+from data.publish.hub import publish
 from flows.construct.evaluation import Request
 from flows.families import load_family
 from flows.families.uraq.evaluation import LAST_OUTPUT
@@ -27,8 +28,11 @@ from flows.release.version import prepare
 from schemas.base import Record
 from schemas.documents import DocumentPair, Span
 from tests.builds import write_config
-from tests.profiled import FAMILIES, build
+from tests.chat_server import ChatServer
+from tests.inspect_program import inspect
+from tests.profiled import FAMILIES, able, build, right_answers
 from tests.released import charpeval_items, enriched_cases, long_contexts, provenance, swap_cases, uraq_rows
+from tests.releasing import hub_of_the_client
 from tests.test_flows_release_harness import HOSTILE
 
 REPO = "acme/test"
@@ -151,6 +155,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def released(folder: Path, families: Any) -> Path:
+    folder.mkdir(exist_ok=True)
     out = build(folder, families)
     write_config(folder, store=str(folder / "store"), families=families, release={"licence": "CC0-1.0"})
     project = open_built(out)
@@ -224,3 +229,31 @@ def test_a_text_for_other_programs_that_its_row_does_not_give_is_a_fault(version
     ]
     assert list(prove_rows(read_release(made), project.embedder)) == []
     project.close()
+
+
+# ---- by the real Inspect ----
+
+
+@pytest.mark.slow
+def test_inspect_runs_each_task_from_the_hub_and_asks_what_evaluate_asks(
+    tmp_path: Path, inspect_program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = released(tmp_path / "of", FAMILIES)
+    right = right_answers(tmp_path / "of" / "out", "uraq", "reeval", "documents", "lveval")
+    # It answers the very messages of `touchstone evaluate`, and fails at any other.
+    with ChatServer(able(right, 0.7), model="m") as server, hub_of_the_client(monkeypatch) as hub:
+        publish(version, REPO, "1.0.0", message="first")
+        done = inspect(inspect_program, tmp_path, [f"hf/{REPO}@1.0.0"], {"": server}, hub=hub.url)
+    assert done.returncode == 0, done.stderr[-4000:]
+    logs = [json.loads(path.read_text(encoding="utf-8")) for path in (tmp_path / "logs").glob("*.json")]
+    tasks = yaml.safe_load((version / "eval.yaml").read_text(encoding="utf-8"))["tasks"]
+    assert sorted(log["eval"]["task"].rpartition("/")[2] for log in logs) == sorted(task["id"] for task in tasks)
+    assert {task["config"].partition("-")[0] for task in tasks} == {"uraq", "reeval", "documents", "lveval"}
+    rows = {config.name: config.rows for config in read_release(version).manifest.configs}
+    configs = {task["id"]: task["config"] for task in tasks}
+    for log in logs:
+        assert log["status"] == "success", log["error"]
+        assert len(log["samples"]) == rows[configs[log["eval"]["task"].rpartition("/")[2]]]
+        for sample in log["samples"]:
+            is_right = sample["output"]["choices"][0]["message"]["content"] != "no such thing"
+            assert {score["value"] in ("C", 1) for score in sample["scores"].values()} == {is_right}

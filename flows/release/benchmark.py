@@ -23,7 +23,7 @@ BEGIN, END = "\ue000", "\ue001"
 """Characters of private use, around a mark."""
 BY_OTHER_SCORERS = (
     "Inspect's own scorers come near to each family's, and are not the same. The figures that `touchstone evaluate` "
-    "and the scorers in this release give are by the family's own."
+    "gives, and the tasks in `scorers` of this release, are by the family's own."
 )
 HELD, WEIGHED, UNLIKE = "dialogues are held with a model", "options are weighed", "a template cannot ask for its rows"
 """Why a configuration has no task."""
