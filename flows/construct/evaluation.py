@@ -226,6 +226,20 @@ class Measure:
         return self.unit in SHARES
 
 
+@dataclass(frozen=True)
+class Redrawn:
+    """What a refresh draws anew (`release.refresh`), and where a model shows that it has learned the old draws."""
+
+    part: str
+    measure: str
+    at: str | None
+    """The condition under which a model is given what was drawn; None: every one."""
+    case: tuple[str, ...]
+    """The fields that two draws of one case have in common."""
+    what: str
+    """What is drawn, in the plural."""
+
+
 def columns(*names: str) -> Callable[[BaseModel], Row]:
     """Return a function that gives those fields of a record that are among `names`, as JSON."""
     chosen = set(names)
@@ -253,6 +267,7 @@ class Evaluation:
     """The main tables of scores -> a description of their values and columns, for a dataset card; by default all."""
     measures: tuple[Measure, ...] = ()
     """By which models are compared, the first of all first."""
+    redrawn: Redrawn | None = None
     limits: tuple[str, ...] = ()
     """What else a user of rows and scores should know, a sentence each, for a dataset card."""
     level: str | None = None

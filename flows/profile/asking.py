@@ -1,7 +1,7 @@
 """Evaluates models on every family of a build; what was answered before is read, and not asked for again."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -28,14 +28,17 @@ BUILDER = "builder"
 
 
 def profile_families(
-    console: Console, project: Project, models: Sequence[str], limit: int | None
+    console: Console, project: Project, models: Sequence[str], limit: int | None, only: Collection[str] = ()
 ) -> tuple[list[FamilyResult], BudgetSpent | None]:
-    """Evaluate the models on each family that has measures and rows; stop with what is there if the money runs out."""
+    """Evaluate the models on each family, or `only` on these, that has measures and rows.
+
+    If the money runs out, it stops with what is there.
+    """
     results: list[FamilyResult] = []
     stopped: BudgetSpent | None = None
     for configured in project.build.families.values():
         family = configured.family
-        if not family.evaluation.measures:
+        if not family.evaluation.measures or (only and family.name not in only):
             continue
         result = FamilyResult(family)
         results.append(result)

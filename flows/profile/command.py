@@ -25,6 +25,14 @@ def profile(
             min=0, metavar="USD", help="The most to spend, in place of `budget_usd`: it then stops with what it has"
         ),
     ] = None,
+    before: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="VERSION",
+            help="For a released version that was refreshed: the folder of an older one; tells what models have "
+            "learned of its draws",
+        ),
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(help="For a released version: the configuration with the models; ./touchstone.yaml by default"),
@@ -45,4 +53,4 @@ def profile(
     """
     from flows.profile.terminal import profile_models
 
-    profile_models(build, model or ["evaluated"], limit, budget, config, to)
+    profile_models(build, model or ["evaluated"], limit, budget, config, to, before)

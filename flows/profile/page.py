@@ -10,6 +10,7 @@ from typing import Any
 from data.whole_file import whole_file, write_whole
 from flows.construct.evaluation import Measure, Question
 from flows.evaluate.headline import MeasureView, figure_rows, in_words, measure_view, number, written
+from flows.profile.learned import LEARNED, Before
 from flows.profile.questions import QUESTIONS
 from flows.profile.results import Alike, Fact, FamilyResult, alike, facts, ranks
 from flows.report.template import style, template
@@ -183,8 +184,12 @@ def write_profile(
     answered: Sequence[QuestionView],
     limit: int | None,
     notes: Sequence[str] = (),
+    before: Before | None = None,
 ) -> tuple[Path, Path]:
-    """Write the page and the figures; return their paths. `limit` is the number of rows of each part, if set."""
+    """Write the page and the figures; return their paths. `limit` is the number of rows of each part, if set.
+
+    `before` has what the models have learned of an older version.
+    """
     page, figures = folder / PAGE, folder / FIGURES
     families, fact_lines = fact_rows(results, models)
     rendered = template(TEMPLATE).render(
@@ -195,6 +200,8 @@ def write_profile(
         unanswered=[asks for asks in QUESTIONS.values() if asks not in {question.asks for question in answered}],
         limit=limit,
         notes=notes,
+        before=before,
+        learned=LEARNED.format(before.version) if before is not None else "",
         side_by_side=list(side_by_side(results, models)),
         alike=alike_items(results),
         shown_items=SHOWN_ITEMS,
@@ -207,17 +214,22 @@ def write_profile(
     with whole_file(page) as file:
         file.write(rendered)
     write_whole(
-        figures, json.dumps(as_json(name, models, results, limit), ensure_ascii=False, indent=1).encode() + b"\n"
+        figures,
+        json.dumps(as_json(name, models, results, limit, before), ensure_ascii=False, indent=1).encode() + b"\n",
     )
     return page, figures
 
 
-def as_json(name: str, models: Sequence[str], results: Sequence[FamilyResult], limit: int | None) -> Mapping[str, Any]:
+def as_json(
+    name: str, models: Sequence[str], results: Sequence[FamilyResult], limit: int | None, before: Before | None = None
+) -> Mapping[str, Any]:
     """Return all figures of a profile, each family's with its signatures and what stands beside its scores."""
+    learned = {} if before is None else {"learned": before.as_json()}
     return {
         "dataset": name,
         "models": list(models),
         "limit": limit,
+        **learned,
         "families": [
             {
                 "family": result.family.name,

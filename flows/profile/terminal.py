@@ -1,17 +1,20 @@
 """`touchstone profile`, with output for a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 
-from data.publish.folder import read_release
+from data.publish.folder import Release, read_release
 from flows.evaluate.models import check_models
 from flows.profile.asking import profile_families
+from flows.profile.learned import LEARNED, Before, compare_with, version_of
 from flows.profile.page import QuestionView, questions, write_profile
+from flows.profile.results import FamilyResult
 from flows.project.console import make_console
 from flows.project.output_files import open_build
+from flows.project.project import Project
 from flows.project.release_as_build import is_release, open_release
 from flows.project.settings import DEFAULT, load_config
 from schemas.errors import Failed, WrongInput
@@ -28,23 +31,17 @@ def profile_models(
     budget_usd: float | None,
     config: Path | None,
     to: Path | None,
+    before: Path | None,
 ) -> None:
-    """Evaluate the models on every family of a build or a release; write the page and print the five answers."""
+    """Evaluate the models on every family of a build or a release; write the page and print the five answers.
+
+    With `before`, an older version, also what they have learned of its draws.
+    """
     console = make_console()
     if twice := sorted({model for model in models if models.count(model) > 1}):
         raise WrongInput(f"--model {twice[0]}: stands twice; name each model once")
-    if build is not None and is_release(build):
-        release = read_release(build)
-        to = to or Path(f"{release.manifest.name}-{release.manifest.version}-profile")
-        config = config or Path(DEFAULT)
-        load_config(config, may_lack_families=True)  # what is wrong with it is told here; a build is read without it
-        project = open_release(release, config, to, console)
-    elif build is not None and not build.is_dir():
-        raise WrongInput(f"{build}: no such folder; name a build's, or that of a released version")
-    elif config is not None:
-        raise WrongInput("--config: is for a released version; a build has its own")
-    else:
-        project = open_build(build, console)
+    releases = None if before is None else _releases(build, before)
+    project = _opened(console, build, config, to)
     check_models(project, models)
     if budget_usd is not None:
         project.spend_at_most(budget_usd)
@@ -57,25 +54,74 @@ def profile_models(
             raise project.over_budget() from stopped
         reasons = {why for result in results for why in result.refused.values()}
         raise Failed("; ".join(sorted(reasons)) or "this build has no rows that a model can be asked about")
+    learned = None
+    if releases is not None and stopped is not None:
+        learned = Before(version_of(releases[0]), note="the budget was spent before these were asked about")
+    elif releases is not None:
+        learned = compare_with(console, *releases, project, results, models)
+        stopped = learned.stopped
     asked_as = {outcome.model: outcome.signature.model for result in results for outcome in result.outcomes.values()}
     rules = [model for model in models if asked_as.get(model) == RULES]
     notes = [f"{model} is of provider rules: no language model answered" for model in rules]
     answered = questions(results, models)
-    folder, name = to or project.out / FOLDER, project.config.name
-    page, figures = write_profile(folder, name, models, results, answered, limit, notes)
+    folder = project.out if project.manifest.release else to or project.out / FOLDER
+    page, figures = write_profile(folder, project.config.name, models, results, answered, limit, notes, learned)
     print_answers(console, answered, models)
+    if learned is not None:
+        print_learned(console, learned)
     for note in notes:
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
     console.print(f"\n{page}: the page\n{figures}: all figures", soft_wrap=True)
     if stopped is not None:
         raise project.over_budget() from stopped
+    if lacking := "; ".join(_lacking(results, learned)):
+        raise Failed(f"{lacking}; {page} says why")
+
+
+def _lacking(results: Sequence[FamilyResult], learned: Before | None) -> Iterator[str]:
+    """Yield which models were not evaluated on what, and which in part."""
     lacking = [f"{model} on {result.family.name}" for result in results for model in result.refused if result.has_rows]
     in_part = [f"{outcome.model} on {result.family.name}"
                for result in results for outcome in result.outcomes.values() if outcome.lacks]  # fmt: skip
+    for old in learned.learned if learned is not None else ():
+        lacking += [f"{model} on the old draws of {old.family}" for model in old.refused]
+        in_part += [f"{one.model} on the old draws of {old.family}" for one in old.outcomes.values() if one.lacks]
     told = {"not evaluated": lacking, "evaluated in part": in_part}
-    if lacking or in_part:
-        what = "; ".join(f"{how}: {', '.join(which)}" for how, which in told.items() if which)
-        raise Failed(f"{what}; {page} says why")
+    yield from (f"{how}: {', '.join(which)}" for how, which in told.items() if which)
+
+
+def _opened(console: Console, build: Path | None, config: Path | None, to: Path | None) -> Project:
+    """Return the build, or the released version as a build in `to`. Raises `WrongInput`."""
+    if build is not None and is_release(build):
+        release, config = read_release(build), config or Path(DEFAULT)
+        load_config(config, may_lack_families=True)  # what is wrong with it is told here; a build is read without it
+        to = to or Path(f"{release.manifest.name}-{release.manifest.version}-profile")
+        return open_release(release, config, to, console)
+    if build is not None and not build.is_dir():
+        raise WrongInput(f"{build}: no such folder; name a build's, or that of a released version")
+    if config is not None:
+        raise WrongInput("--config: is for a released version; a build has its own")
+    return open_build(build, console)
+
+
+def _releases(build: Path | None, before: Path) -> tuple[Release, Release]:
+    """Return the older version that a profile compares with, and its own. Raises `WrongInput`."""
+    if build is None or not is_release(build):
+        raise WrongInput("--before: is for a released version; name its folder, such as out/releases/1.1.0")
+    if not is_release(before):
+        raise WrongInput(f"--before {before}: is no released version; name the folder of an older one")
+    older, newer = read_release(before), read_release(build)
+    if older.manifest.name != newer.manifest.name:
+        raise WrongInput(f"--before {before}: is of {older.manifest.name}; name a version of {newer.manifest.name}")
+    return older, newer
+
+
+def print_learned(console: Console, before: Before) -> None:
+    """Print what the models have learned of an older version."""
+    console.print(f"\n[bold]{LEARNED.format(escape(before.version))}[/]", soft_wrap=True)
+    told = [sentence for learned in before.learned for sentence in learned.sentences()]
+    for line in [*told, *([before.note] if before.note else [])]:
+        console.print(f"  {escape(line)}", soft_wrap=True)
 
 
 def print_answers(console: Console, answered: Sequence[QuestionView], models: Sequence[str]) -> None:

@@ -99,6 +99,11 @@ class Project:
         self.models = Models(self.config_path, self.config)
 
     @property
+    def spent_usd(self) -> float:
+        """What was spent under the ceiling `budget_usd`, once the project is closed; 0 without one."""
+        return self._spent_usd
+
+    @property
     def manifest(self) -> BuildManifest:
         """The manifest of the finished build that was opened."""
         assert self.built is not None, "only a finished build has a manifest"

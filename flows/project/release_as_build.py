@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from flows.families import family_names, load_family
 from flows.project.build_note import NOTE, note_build
 from flows.project.output_files import MANIFEST, last_manifest, open_build, write_manifest
 from flows.project.project import Project
+from schemas.base import content_hash
 from schemas.errors import Failed, WrongInput, first_problem
 from schemas.manifest import BuildManifest, PartManifest, ShardManifest, StageManifest
 from schemas.release import ReleasedConfig
@@ -38,26 +39,40 @@ def is_release(folder: Path) -> bool:
     return isinstance(values, dict) and "configs" in values
 
 
-def open_release(release: Release, config: Path, out: Path, console: Console) -> Project:
+def open_release(
+    release: Release,
+    config: Path,
+    out: Path,
+    console: Console,
+    *,
+    only: Collection[str] = (),
+    store: Path | None = None,
+) -> Project:
     """Return a released version as a build in `out`, with the models of a configuration.
 
-    Its rows are written there once; the folder of the release stays as it is. Raises `Failed` for a row that is not
-    such a record, and `WrongInput` for an output folder that holds something else.
+    Its rows, or `only` those with these ids, are written there once; the folder of the release stays as it is. `store`
+    is that of another such build, whose answers it shares. Raises `Failed` for a row that is not such a record, and
+    `WrongInput` for an output folder that holds something else.
     """
     folder, released = release
     version, fingerprint = f"{released.name}@{released.version}", checksum(folder / MANIFEST)[:SHORT]
+    if only:
+        fingerprint = content_hash(fingerprint, sorted(only))
+    at = store or out / STORE
     before = last_manifest(out)
     if before is None or {stage.fingerprint for part in before.parts for stage in part.stages} != {fingerprint}:
         # What an interrupted reading left behind is written again.
         if before is not None or (out.is_dir() and any(path.name not in (STORE, NOTE) for path in out.iterdir())):
             raise WrongInput(f"{out}: holds something else than {version}; name another by --to")
         with console.status(f"reading {version}"):
-            write_manifest(out, _written(release, version, Store(str(out / STORE)), fingerprint))
-    note_build(out, config, None, str(out / STORE))
+            write_manifest(out, _written(release, version, Store(str(at)), fingerprint, only))
+    note_build(out, config, None, str(at))
     return open_build(out, console)
 
 
-def _written(release: Release, version: str, store: Store, fingerprint: str) -> BuildManifest:
+def _written(
+    release: Release, version: str, store: Store, fingerprint: str, only: Collection[str]
+) -> BuildManifest:  # fmt: skip
     """Write the rows of a version as stages, and return the manifest of the build that they make."""
     folder, released = release
     by_part: dict[tuple[str, str], list[ReleasedConfig]] = {}
@@ -65,7 +80,7 @@ def _written(release: Release, version: str, store: Store, fingerprint: str) -> 
         if config.family in family_names():
             by_part.setdefault((config.family, config.part), []).append(config)
     parts = [
-        _written_part(store, folder, name, load_family(name).part(part), configs, fingerprint)
+        _written_part(store, folder, name, load_family(name).part(part), configs, fingerprint, only)
         for (name, part), configs in by_part.items()
     ]
     return BuildManifest(
@@ -83,24 +98,25 @@ def _written(release: Release, version: str, store: Store, fingerprint: str) -> 
 
 
 def _written_part(
-    store: Store, folder: Path, family: str, part: Part, configs: Sequence[ReleasedConfig], fingerprint: str
-) -> PartManifest:
-    """Write the rows of a part as its last stage."""
+    store: Store, folder: Path, family: str, part: Part, configs: Sequence[ReleasedConfig], fingerprint: str,
+    only: Collection[str],
+) -> PartManifest:  # fmt: skip
+    """Write the rows of a part, or `only` these, as its last stage."""
     step = part.steps[-1]
     files = StageFiles(store, family, part.name, step.name, fingerprint)
     shards: list[ShardManifest] = []
     for index, config in enumerate(configs):
         if isinstance(step, FilesStep):
             with LongTextShardWriter(files, index, config.name, part.item, step.long) as long_texts:
-                for row in _records(folder, config, part):
+                for row in _records(folder, config, part, only):
                     values = row.model_dump(mode="json")
                     long_texts.write(values, values.pop(step.long).encode())
-            shards.append(long_texts.finish(config.rows))
+            shards.append(long_texts.finish(long_texts.kept))
         else:
             with ShardWriter(files, index) as records:
-                for row in _records(folder, config, part):
+                for row in _records(folder, config, part, only):
                     records.keep(row)
-            shards.append(records.finish(config.rows, {}))
+            shards.append(records.finish(records.kept, {}))
     kept = sum(shard.kept for shard in shards)
     stage = StageManifest(
         family=family, part=part.name, step=step.name, version=step.version, fingerprint=fingerprint,
@@ -110,8 +126,10 @@ def _written_part(
     return PartManifest(family=family, part=part.name, planned=kept, kept=kept, dropped={}, stages=(stage,), files=())
 
 
-def _records(folder: Path, config: ReleasedConfig, part: Part) -> Iterator[Any]:
+def _records(folder: Path, config: ReleasedConfig, part: Part, only: Collection[str]) -> Iterator[Any]:
     for row in read_released(folder, config.files):
+        if only and row["id"] not in only:
+            continue
         try:
             yield record_of(part, row)
         except ValidationError as error:

@@ -31,7 +31,7 @@ from typing import Any, get_args
 
 from data.publish.benchmark import HubScorer, HubTask, ReadyColumn
 from data.publish.harness import Metric, ReplyScoring
-from flows.construct.evaluation import Evaluation, Measure, Request, Scorer, Selection, columns
+from flows.construct.evaluation import Evaluation, Measure, Redrawn, Request, Scorer, Selection, columns
 from flows.families.lveval import datasets
 from flows.families.lveval.datasets import DATASETS, Ablation, Dataset, Hops, Variant
 from flows.families.lveval.score import COLUMNS, FACTS, FORM, OPTIONAL, SHARED
@@ -249,4 +249,5 @@ EVALUATION = Evaluation(
         Measure("score, confusing facts", "near facts", SCORES, "confusing facts", "per cent"),
         Measure("score, replacement", "evidence", SCORES, "keywords and phrases", "per cent"),
     ),
+    redrawn=Redrawn("contexts", "score", None, ("pair_id",), "replacements"),
 )

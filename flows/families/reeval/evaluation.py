@@ -7,7 +7,7 @@ from itertools import product
 from data.publish.benchmark import HubScorer, HubTask
 from data.publish.harness import Metric, ReplyScoring
 from flows.construct.entailment import DEFAULT_MODEL, Entailment, EntailmentModelUnusableError
-from flows.construct.evaluation import Evaluation, Measure, Request, Scorer, columns
+from flows.construct.evaluation import Evaluation, Measure, Redrawn, Request, Scorer, columns
 from flows.families.reeval.filters import LANGUAGES
 from flows.families.reeval.inference import ANSWERS, STYLES, Variant, answering, demonstrations
 from flows.families.reeval.score import COLUMNS, FORM, SWAP_COLUMNS
@@ -192,6 +192,9 @@ EVALUATION = Evaluation(
             "evidence",
         ),
         Measure("exact match, category 2", "near facts", "replies that are the answer", "evidence"),
+    ),
+    redrawn=Redrawn(
+        "category1", "exact match, category 1", "swapped", ("question", "original_answer", "original_evidence"), "swaps"
     ),
     ready=judge_of,
 )
