@@ -63,6 +63,11 @@ class Asked:
     max_tokens: int
     temperature: float
 
+    def messages(self, values: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Return the role and text of each message about a row, by what stands for the names in the templates."""
+        templates = [("system", self.system)] if self.system else []
+        return [(role, template.format(**values)) for role, template in (*templates, ("user", self.user))]
+
 
 def task_id(config: str, variant: str) -> str:
     """Return the id of a configuration's task: what `.eval_results` files name."""

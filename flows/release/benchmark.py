@@ -69,69 +69,63 @@ class AlikeTasks:
 
     def __init__(self, family: Family, part: Part, settings: Any, prompts: Mapping[str, Prompt[Any]]) -> None:
         self.rows = 0
+        self.found: list[tuple[HubTask, Asked]] = []
+        """The tasks, and how each is asked."""
         self._evaluation = family.evaluation
-        self._part = part
+        self._made_of = {column.name: column for column in (part.released.ready if part.released else ())}
         self._settings = settings
         self._prompts = prompts
-        self._tasks: Sequence[HubTask] = ()
-        self._asked: dict[str, Asked] = {}
 
     def add(self, row: Record) -> None:
-        """Compare how a row is asked with how those before were."""
-        if self._evaluation.hub_tasks is None:
-            return
+        """Take the tasks of a first row, and leave out those that ask something else about this one."""
         self.rows += 1
-        if self.rows == 1:
-            self._tasks = self._evaluation.hub_tasks(row)
-        elif not self._asked:
-            return
-        for task, asked in _asked(self._evaluation, self._part, self._tasks, row, self._settings, self._prompts):
-            if self.rows == 1 and asked is not None:
-                self._asked[task.variant] = asked
-            elif self._asked.get(task.variant) != asked:
-                self._asked.pop(task.variant, None)
+        if self.rows == 1 and self._evaluation.hub_tasks is not None:
+            self.found = list(self._of_first(row, self._evaluation.hub_tasks(row)))
+        if self.found:
+            requests = self._requests(row)
+            self.found = [
+                (task, asked)
+                for task, asked in self.found
+                if task.variant in requests
+                and asked.messages(self._values(task, row)) == self._messages(requests[task.variant])
+            ]
 
-    @property
-    def found(self) -> list[tuple[HubTask, Asked]]:
-        """The tasks, and how each is asked."""
-        return [(task, self._asked[task.variant]) for task in self._tasks if task.variant in self._asked]
+    def _of_first(self, row: Record, tasks: Sequence[HubTask]) -> Iterator[tuple[HubTask, Asked]]:
+        """Yield how the tasks are asked, from what a row with marks in place of its texts is asked."""
+        shown = dict.fromkeys(name for task in tasks for name in (task.input, *task.shows))
+        own = dict.fromkeys(self._made_of[name].of if name in self._made_of else name for name in shown)
+        marked = row.model_copy(update={name: _marked(name, getattr(row, name)) for name in own})
+        requests = self._requests(marked)
+        for task in tasks:
+            if task.variant in requests:
+                request = requests[task.variant]
+                marks = self._values(task, marked)
+                templates = {role: _template(text, marks) for role, text in self._messages(request)}
+                prompt = request.prompt
+                yield (
+                    task,
+                    Asked(templates.get("system", ""), templates["user"], prompt.max_tokens, prompt.temperature),
+                )
 
+    def _values(self, task: HubTask, row: Record) -> Mapping[str, Any]:
+        """Return what stands in the templates of a task for a row, by name."""
+        return {"prompt": self._text(row, task.input), **{name: self._text(row, name) for name in task.shows}}
 
-def _asked(
-    evaluation: Evaluation,
-    part: Part,
-    tasks: Sequence[HubTask],
-    row: Record,
-    settings: Any,
-    prompts: Mapping[str, Prompt[Any]],
-) -> Iterator[tuple[HubTask, Asked | None]]:
-    """Yield how a row is asked under each task; None if its template would ask something else."""
-    made_of = {column.name: column for column in (part.released.ready if part.released else ())}
-    shown = dict.fromkeys(name for task in tasks for name in (task.input, *task.shows))
-    own = dict.fromkeys(made_of[name].of if name in made_of else name for name in shown)
-    marked = row.model_copy(update={name: _marked(name, getattr(row, name)) for name in own})
-    requests, of_marked = (_requests(evaluation, one, settings) for one in (row, marked))
-    texts, marks = (
-        {
-            name: made_of[name].value(getattr(one, made_of[name].of)) if name in made_of else getattr(one, name)
-            for name in shown
-        }
-        for one in (row, marked)
-    )
-    for task in tasks:
-        if task.variant not in requests:
-            yield task, None
-            continue
-        columns = {task.input: "prompt", **{name: name for name in task.shows}}
-        messages = _messages(prompts, of_marked[task.variant])
-        templates = {role: _template(text, {marks[name]: columns[name] for name in columns}) for role, text in messages}
-        values = {columns[name]: texts[name] for name in columns}
-        right = {role: text.format(**values) for role, text in templates.items() if BEGIN not in text}
-        prompt = requests[task.variant].prompt
-        if right != dict(_messages(prompts, requests[task.variant])) or "{prompt}" not in templates["user"]:
-            yield task, None
-        else:
-            yield task, Asked(templates.get("system", ""), templates["user"], prompt.max_tokens, prompt.temperature)
+    def _text(self, row: Record, column: str) -> Any:
+        made_of = self._made_of.get(column)
+        return getattr(row, column) if made_of is None else made_of.value(getattr(row, made_of.of))
+
+    def _requests(self, row: Record) -> Mapping[str, Request]:
+        """Return the request for each variant: asked in the first way of the settings, without demonstrations."""
+        requests: dict[str, Request] = {}
+        for request in self._evaluation.requests(row, self._settings):
+            if not request.shots:
+                requests.setdefault(request.variant, request)
+        return requests
+
+    def _messages(self, request: Request) -> list[tuple[str, str]]:
+        asked = self._prompts[request.prompt.name].messages(request.inputs)
+        return [(str(message["role"]), str(message["content"])) for message in asked]
 
 
 def _marked(name: str, value: Any) -> Any:
@@ -140,26 +134,12 @@ def _marked(name: str, value: Any) -> Any:
     return value if value is None else mark if isinstance(value, str) else (mark,)
 
 
-def _requests(evaluation: Evaluation, row: Record, settings: Any) -> Mapping[str, Request]:
-    """Return the request for each variant: asked in the first way of the settings, without demonstrations."""
-    requests: dict[str, Request] = {}
-    for request in evaluation.requests(row, settings):
-        if not request.shots:
-            requests.setdefault(request.variant, request)
-    return requests
-
-
-def _messages(prompts: Mapping[str, Prompt[Any]], request: Request) -> list[tuple[str, str]]:
-    asked = prompts[request.prompt.name].messages(request.inputs)
-    return [(str(message["role"]), str(message["content"])) for message in asked]
-
-
-def _template(text: str, columns: Mapping[Any, str]) -> str:
-    """Return a text as a template, with a column's name in braces in place of what stands for it."""
+def _template(text: str, marks: Mapping[str, Any]) -> str:
+    """Return a text as a template, with a name in braces in place of its mark."""
     template = _escaped(text)
-    for value, name in columns.items():
-        if value is not None:
-            template = template.replace(_escaped(value), f"{{{name}}}")
+    for name, mark in marks.items():
+        if mark is not None:
+            template = template.replace(_escaped(mark), f"{{{name}}}")
     return template
 
 
