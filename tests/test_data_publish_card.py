@@ -683,3 +683,10 @@ def test_long_values_are_cut() -> None:
     card = rendered(limits=("long " * 2_000_000,), configs=(about(summary="x" * 10_000_000),))
     assert len(card) < 20_000
     assert "…" in card
+
+
+def test_a_task_of_the_benchmark_file_runs_from_the_hub_alone() -> None:
+    families = (URAQ.model_copy(update={"hub_task": "uraq-evaluation-context-first"}),)
+    command = "inspect eval hf/acme/sample/uraq-evaluation-context-first@1.0.0 --model MODEL"
+    assert command in rendered(families=families)
+    assert "inspect eval" not in rendered(families=families, repo=None)
