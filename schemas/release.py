@@ -57,13 +57,14 @@ class MadeCard(Frozen):
 
 
 class Baseline(Frozen):
-    """A model's main scores on released rows."""
+    """A model's main scores on released rows, or on those of the private share."""
 
     family: str
     model: str
     rows: int = Field(description="Released rows that it was asked about")
     of: int = Field(description="Released rows of the configurations that it can be asked about")
     scores: tuple[TableCell, ...]
+    private: bool = Field(False, description="Of rows of the private share, not of released ones")
 
 
 class ReleaseManifest(Frozen):
@@ -76,6 +77,7 @@ class ReleaseManifest(Frozen):
     canary: str = Field(description="GUID that stands in the card and in every row")
     seed: int
     pilot: bool = Field(False, description="Built with `--limit`")
+    held_out_rolls: bool = Field(False, description="The next version publishes what this one keeps private")
     allowed_unreviewed: bool = Field(False, description="Rows that no one reviewed were let through, and say so")
     inputs: str = Field("", description="Hash of all that it follows from: with the same, nothing is new")
     configs: tuple[ReleasedConfig, ...]

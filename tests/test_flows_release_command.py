@@ -19,10 +19,12 @@ from flows.evaluate.rows import evaluated_rows
 from flows.project.evaluated import note_of, settings_now, write_note
 from flows.project.output_files import open_built
 from flows.project.project import Project
+from flows.release.private_share import SECRET
 from tests.builds import touchstone, write_config
 from tests.causal_models import make_llama
 from tests.rebuilds import modules_of
 from tests.released import write_lines
+from tests.saying import OURS
 
 SAMPLES = Path(__file__).resolve().parent.parent / "data" / "samples"
 COLUMNS = {"COLUMNS": "200"}
@@ -335,6 +337,38 @@ def test_scores_on_the_released_rows_stand_in_the_card_and_make_a_patch(sample: 
     assert {scores.family: scores.rows for scores in baselines} == {
         family: size - (family == "uraq") for family, size in sizes.items() if family != "reeval"
     }
+
+
+@pytest.mark.slow
+def test_scores_on_private_rows_stand_below_those_on_public_ones(
+    sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SECRET, OURS)
+    for name in ("out", "store"):
+        shutil.copytree(sample / name, tmp_path / name)
+    config = configured(tmp_path, sample / "questions.jsonl", held_out=0.4)
+    run("run", config, "--out", "out", folder=tmp_path)
+    project = open_built(tmp_path / "out")
+    evaluate_by_rote(project, "uraq")
+    said = run("release", "--out", "out", "--to", "releases", "--allow-unreviewed", folder=tmp_path)
+    release = read_release(tmp_path / "releases" / "1.0.0")
+    public, private = release.manifest.baselines
+    rows = next(config for config in release.manifest.configs if config.name == "uraq-evaluation")
+    assert (public.private, public.rows, public.of) == (False, rows.rows, rows.rows)
+    assert (private.private, private.rows, private.of) == (True, rows.held_out, rows.held_out)
+    assert 0 < rows.held_out < rows.rows
+    assert f"on {rows.held_out} of {rows.held_out} private rows of uraq" in said
+    by_table = [{cell.table: cell.n for cell in scores.scores} for scores in (public, private)]
+    assert by_table[0].keys() == by_table[1].keys()
+    card = (release.folder / "README.md").read_text()
+    assert f"**m** on URAQ, all {rows.held_out} private rows (not published: " in card
+    # What the card tells of them is what the scorer gives for them.
+    kept = tmp_path / "releases" / "private" / "1.0.0" / "data" / "uraq-evaluation" / "test.parquet"
+    given = tmp_path / "out" / "predictions" / "uraq-m.jsonl"
+    command = [sys.executable, release.folder / "scorers" / "uraq.py", given, kept, "--partial", "--output", "t.json"]
+    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
+    told = json.loads((tmp_path / "t.json").read_text())
+    assert all(cell.model_dump() in told for cell in private.scores)
 
 
 def evaluate_by_rote(project: Project, name: str) -> None:

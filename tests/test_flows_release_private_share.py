@@ -223,6 +223,40 @@ def test_what_was_public_stays_public_and_what_is_private_stays_so_whatever_the_
     assert sides(tmp_path, lines, 0.05) == (private, public)
 
 
+def test_a_share_that_rolls_is_public_in_the_next_version_and_new_rows_are_private(tmp_path: Path) -> None:
+    rolls = {"held_out": 0.3, "held_out_rolls": True}
+
+    def version(lines: list[str]) -> tuple[set[str], set[str], Path]:
+        made = released(build(tmp_path, lines, release=rolls)).folder
+        public = {row["text"] for row in rows_of(made, "saying-lines")}
+        return {row["text"] for row in private_rows(made)}, public, made
+
+    first = [f"line number {n}" for n in range(60)]
+    private, public, _ = version(first)
+    assert private == {text for text in first if is_drawn(OURS, text, 0.3)}
+    assert public == set(first) - private
+
+    more = [*first, *(f"another line {n}" for n in range(40))]
+    rolled, public, made = version(more)
+    assert rolled == {text for text in more[60:] if is_drawn(OURS, text, 0.3)}
+    assert 5 < len(rolled) < 20
+    assert public == set(more) - rolled
+    assert read_release(made).manifest.held_out_rolls
+    card = (made / "README.md").read_text(encoding="utf-8")
+    held_out = sum(config.held_out for config in read_release(made).manifest.configs)
+    assert f"there is a private share, {held_out} rows beside" in card
+    assert "which the next version publishes, keeping new rows private in their place: a model" in card
+    assert not [path for path, text in readable(made).items() for line in rolled if re.search(rf"{line}\b", text)]
+
+    # Without new rows to keep, none is published either.
+    fewer = more[5:]
+    assert version(fewer)[:2] == (rolled & set(fewer), set(fewer) - rolled)
+
+    # And a version later, all of them are public.
+    last = [*fewer, *(f"a last line {n}" for n in range(40))]
+    assert version(last)[0] == {text for text in last[95:] if is_drawn(OURS, text, 0.3)}
+
+
 def test_a_corrected_row_stays_on_its_side(tmp_path: Path) -> None:
     lines = {str(n): f"line number {n}" for n in range(60)}
     private, public = sides(tmp_path, lines, 0.3)

@@ -88,6 +88,12 @@ class ReleaseSettings(Frozen):
         description="Share of the source records whose rows are kept private; "
         "the secret in TOUCHSTONE_HELD_OUT_SECRET draws them",
     )
+    held_out_rolls: bool = Field(
+        False,
+        strict=True,
+        description="Whether a version publishes what the version before kept private, and keeps new rows private "
+        "in their place",
+    )
     refresh: Literal["each", "quarterly", "never"] = Field(
         "never",
         description="When a rebuild draws ReEval's swaps and LV-Eval's replacements anew: `each`: after each version; "

@@ -1,11 +1,15 @@
 """The scores of models that were evaluated on rows of a release, for its card.
 
-Predictions lie beside the build, where `touchstone evaluate` wrote them. Of these, only predictions on public rows
-count about which the model would be asked the same now. The release's own scorer scores them, so whoever has the
-predictions gets the same numbers. Dialogues are themselves the rows of a release, and are scored as they are.
+Predictions lie beside the build, where `touchstone evaluate` wrote them. Of these, only predictions on rows count about
+which the model would be asked the same now. The release's own scorer scores them, so whoever has the predictions gets
+the same numbers. Dialogues are themselves the rows of a release, and are scored as they are.
+
+A model's scores on the rows of a private share stand beside those on the public rows: it may have seen these. Only main
+tables that the family names are shown of them, which tell no row; none of rows that are private for their sources.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,10 +42,10 @@ def evaluations_of(project: Project) -> list[Path]:
     return [path for note in notes for path in (note, predictions_of(note)) if path.is_file()]
 
 
-def baselines_of(project: Project, folder: Path, configs: Sequence[GatheredConfig]) -> Baselines:
+def baselines_of(project: Project, folder: Path, private: Path, configs: Sequence[GatheredConfig]) -> Baselines:
     """Return the scores on the public rows that were written to `folder`, by family and model.
 
-    None if the configuration wants none.
+    After each, those on the rows of the private share, in the folder `private`. None if the configuration wants none.
     """
     if not project.config.release.baselines:
         return Baselines((), ())
@@ -49,7 +53,8 @@ def baselines_of(project: Project, folder: Path, configs: Sequence[GatheredConfi
     left_out: list[str] = []
     notes = [(predictions_of(path), read_note(path)) for path in notes_in(project.out)]
     for family in {config.family.name: config.family for config in configs if config.rows.rows}.values():
-        rows = _Rows(folder, [config for config in configs if config.family is family])
+        of_family = [config for config in configs if config.family is family]
+        rows, held_out = _Rows(folder, of_family), _Rows(private, of_family, private=True)
         if family.evaluation.dialogues is not None:
             scores += _of_dialogues(project, family, rows)
             continue
@@ -61,23 +66,33 @@ def baselines_of(project: Project, folder: Path, configs: Sequence[GatheredConfi
             except (CannotScore, ScoreError) as error:
                 advice = f"`touchstone evaluate {family.name} --model {note.model}` evaluates it again"
                 left_out.append(f"{path}: the card has no scores of it: {error}; {advice}")
+                continue
+            if family.evaluation.headline:
+                with suppress(CannotScore, ScoreError):  # the model was not asked about private rows
+                    scores.append(_of_predictions(project, family, held_out, path, note))
     return Baselines(scores, left_out)
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """The public rows of a family."""
+    """The public rows of a family, or the private ones."""
 
     folder: Path
     configs: Sequence[GatheredConfig]
+    private: bool = False
+
+    def _of(self, parts: Iterable[str]) -> Iterator[GatheredConfig]:
+        for config in self.configs:
+            if config.part.name in parts and not (self.private and config.rows.of_private_sources):
+                yield config
 
     def of(self, parts: Iterable[str]) -> Iterator[Any]:
-        for config in self.configs:
-            if config.part.name in parts:
-                yield from (record_of(config.part, row) for row in read_released(self.folder, config.rows.files))
+        for config in self._of(parts):
+            files = config.rows.private_files if self.private else config.rows.files
+            yield from (record_of(config.part, row) for row in read_released(self.folder, files))
 
     def number(self, parts: Iterable[str]) -> int:
-        return sum(config.rows.rows for config in self.configs if config.part.name in parts)
+        return sum(config.rows.held_out if self.private else config.rows.rows for config in self._of(parts))
 
 
 def _of_predictions(project: Project, family: Family, rows: _Rows, path: Path, note: Evaluated) -> Baseline:
@@ -100,6 +115,7 @@ def _of_predictions(project: Project, family: Family, rows: _Rows, path: Path, n
         model=predictions[0].model,
         rows=len(same),
         of=rows.number(parts),
+        **({"private": True} if rows.private else {}),
         scores=tuple(
             TableCell(table=table, row=row, column=str(column), value=value, n=n)
             for table, row, column, value, n in cells

@@ -93,6 +93,7 @@ def card_facts(
         prompts=made.prompts,
         versions=built.versions,
         draw=built.draw,
+        **({"held_out_rolls": True} if settings.held_out_rolls else {}),
         settings={"families": private.hidden(made.settings), "embedder": built.config["embedder"]},
     )
     return CardFacts(

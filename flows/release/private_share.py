@@ -15,6 +15,10 @@ rows lists them, and the draw is as if they had never been there.
 A published row stays public, and a private row stays private, whatever the share, the seed and the settings. New rows
 on a record of which their family published rows are public, and private if the family has private rows on it alone. If
 the family had none, the rows of the other families decide in the same way.
+
+A share that rolls is private for one version: what earlier versions kept private counts as published, so that the draw
+is among the records on which no version has rows. Where it draws none, nothing rolls: a version is never left without a
+private share that the version before had.
 """
 
 import hmac
@@ -39,6 +43,7 @@ from flows.families import family_names, load_family
 from flows.language.phrase_finder import PhraseFinder
 from flows.project.output_files import accepted_files
 from flows.project.project import Project
+from flows.project.settings import ReleaseSettings
 from schemas.base import content_hash, counted, texts_in
 from schemas.errors import WrongInput
 
@@ -141,6 +146,13 @@ class _Side:
     def add_records(self, *records: Hashes) -> None:
         self.records = np.unique(np.concatenate([self.records, *records]))
 
+    def joined(self, other: "_Side") -> "_Side":
+        """Return a side with what both have."""
+        both = _Side()
+        both.keys = np.union1d(self.keys, other.keys)
+        both.records = np.union1d(self.records, other.records)
+        return both
+
 
 @dataclass(frozen=True)
 class PrivateShare:
@@ -153,16 +165,17 @@ class PrivateShare:
     """The earlier versions, the newest last."""
     secret: SecretStr | None
     """None if nothing is to be drawn."""
+    rolls: bool = False
 
     @classmethod
-    def opened(cls, share: float, folder: Path, versions: Sequence[Release]) -> "PrivateShare":
+    def opened(cls, settings: ReleaseSettings, folder: Path, versions: Sequence[Release]) -> "PrivateShare":
         """Return the private share of the version after these.
 
         Raises `WrongInput` if a share is to be drawn and the secret is missing or another one than before, or private
         rows of an earlier version are not at hand. Without a share and without a folder, what was private is published.
         """
-        secret = _secret() if share else None
-        opened = cls(share, folder, versions, secret)
+        secret = _secret() if settings.held_out else None
+        opened = cls(settings.held_out, folder, versions, secret, settings.held_out_rolls)
         if secret is not None or folder.is_dir():
             opened._check_rows()
         if secret is not None:
@@ -215,6 +228,14 @@ class PrivateShare:
         if self.secret is None and not self.folder.is_dir():
             return sorted_hashes(())
         public, private = self._earlier()
+        if self.rolls:
+            rolled = self._private(project, public.joined(private), _Side())
+            if len(rolled):
+                return rolled
+        return self._private(project, public, private)
+
+    def _private(self, project: Project, public: _Side, private: _Side) -> Hashes:
+        """Return the keys of the build's rows that are private, by what was public and private before."""
         # The manifest holds the settings, in which a fact to be recalled may stand with its question.
         texts = texts_in(project.manifest.config["families"])
         public.add_records(np.array([_number(ANY, _words(text)) for text in texts], np.uint64))

@@ -94,7 +94,7 @@ def _another_dataset(project: Project, to: Path) -> Sequence[str]:
 def _secret(project: Project, to: Path) -> Sequence[str]:
     """Return what is wrong with the secret that draws private rows."""
     try:
-        PrivateShare.opened(project.config.release.held_out, to / PRIVATE, [*map(read_release, versions_in(to))])
+        PrivateShare.opened(project.config.release, to / PRIVATE, [*map(read_release, versions_in(to))])
     except WrongInput as error:
         return [str(error)]
     return ()

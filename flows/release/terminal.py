@@ -61,7 +61,8 @@ def release_build(
     for line in (*done.kept, *done.left_out, *done.private):
         console.print(f"- {escape(line)}", soft_wrap=True)
     for scores in manifest.baselines:
-        asked = f"{scores.rows:,} of {scores.of:,} rows of {scores.family}"
+        kind = "private rows" if scores.private else "rows"
+        asked = f"{scores.rows:,} of {scores.of:,} {kind} of {scores.family}"
         console.print(f"- the card has the scores of {escape(scores.model)} on {asked}", soft_wrap=True)
     where = escape(str(done.folder))
     if done.as_before:

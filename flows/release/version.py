@@ -163,7 +163,7 @@ def _prepare(
     refuse_another_dataset(project.manifest.name, to, before)
     as_before = is_as_before(before, allow_unreviewed)
     allowed = bool(allow_unreviewed or as_before)
-    private = PrivateShare.opened(project.config.release.held_out, to / PRIVATE, earlier)
+    private = PrivateShare.opened(project.config.release, to / PRIVATE, earlier)
     sources = PrivateSources.to_be_released(project)
     edits = edits_of(before, branch)
     inputs = inputs_of(project, repo, edits, sources, allow_unreviewed=allowed)
@@ -188,7 +188,7 @@ def _prepare(
         raise Stopped(
             f"{project.out}: {withdrawn_in_words(withdrawn)} would disappear from the dataset; nothing is released"
         )
-    scores, left_out = baselines_of(project, draft.folder, configs)
+    scores, left_out = baselines_of(project, draft.folder, to / PRIVATE / PREPARED, configs)
     facts, difference = draft.write_the_rest(gated, configs, scores)
     number = next_version(difference, version)
     if number is None and draft.conflicts and before is not None:
