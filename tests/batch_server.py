@@ -38,7 +38,7 @@ class BatchFaults:
     # Lines.
     server_errors: float = 0.0
     missing: float = 0.0
-    # Whole batches.
+    # Whole batches, of which every second one may be hit.
     failed: float = 0.0
     expired: float = 0.0
     """After about half of the requests."""
@@ -144,7 +144,8 @@ class BatchServer(ChatServer):
         name = f"batch-{len(self.batches)}"
         waiting = sum(batch["size"] for batch in self.batches.values() if not self._is_over(batch))
         faults = self.batch_faults
-        fate = self._hit("batch", failed=faults.failed, expired=faults.expired, cancelled=faults.cancelled)
+        shares = {"failed": faults.failed, "expired": faults.expired, "cancelled": faults.cancelled}
+        fate = self._hit(name, **shares) if len(self.batches) % 2 == 0 else None
         self.batches[name] = {
             "file": asked["input_file_id"], "metadata": asked.get("metadata") if self.keeps_metadata else None,
             "begun": time.monotonic(), "size": len(lines), "lines": lines, "fate": fate, "cancelled": False,

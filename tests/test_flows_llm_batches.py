@@ -102,6 +102,7 @@ FAULTS = {
     "calls dropped": BatchFaults(dropped=0.2, seed=3),
     "calls dropped in their reply": BatchFaults(dropped_in_reply=0.2),
     "calls malformed": BatchFaults(malformed=0.2),
+    "every call malformed at first": BatchFaults(malformed=1, times=1),
     "lines failing": BatchFaults(server_errors=0.2),
     "lines missing": BatchFaults(missing=0.2),
     "batches failed": BatchFaults(failed=1),

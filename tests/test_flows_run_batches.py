@@ -1,16 +1,29 @@
 """Builds and evaluations in batches, by the command line."""
 
 import json
+import random
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.batch_server import BatchServer
-from tests.builds import begun, bytes_of, scribed, served, touchstone, wait_for, write_config
+from tests.batch_server import BatchFaults, BatchServer
+from tests.builds import begun, bytes_of, killed, scribed, served, touchstone, wait_for, write_config
+from tests.chat_server import Messages
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 URAQ = {"statements": 20, "context_counts": [1]}
+KILLS, KILLS_OF_AN_EVALUATION = 50, 10
+FAULTS = BatchFaults(
+    times=1, rate_limited=0.2, errors_500=0.2, dropped=0.2, dropped_in_reply=0.2, malformed=0.2, server_errors=0.2,
+    missing=0.2, failed=0.2, expired=0.2, cancelled=0.2,
+)  # fmt: skip
+
+
+def said(messages: Messages) -> str:
+    return messages[-1]["content"][-20:].strip() or "?"
 
 
 def endpoint(server: BatchServer, **more: object) -> dict[str, object]:
@@ -79,17 +92,60 @@ def test_batches_are_not_shared_among_workers(tmp_path: Path) -> None:
     assert "workers of `runner: dask` would each wait for batches of their own: leave batch out" in done.stderr
 
 
+def predictions_of(folder: Path, server: BatchServer, life: int, *, batch: bool) -> Path:
+    """Configure an evaluation with a cache of its own; the file of its predictions is not there yet."""
+    write_config(
+        folder,
+        models={"evaluated": endpoint(server, batch=batch)},
+        cache=f"sqlite:///{folder}/{life}-{batch}.sqlite",
+        families={"uraq": URAQ},
+    )
+    path = folder / "out" / "predictions" / "uraq-evaluated.jsonl"
+    path.unlink(missing_ok=True)
+    return path
+
+
+def test_kills_and_faults_change_no_byte_and_pay_nothing_twice(tmp_path: Path) -> None:
+    """Moments of kills are told by the calls that the server has had: by the clock, most would hit a start."""
+    rules = write_config(tmp_path, families={"uraq": URAQ})
+    assert touchstone("run", rules, "--out", "out", folder=tmp_path).returncode == 0
+    command = ("evaluate", "uraq", "--out", "out")
+    kills, life, moments = 0, 0, random.Random(21)
+    with BatchServer(answer=said, model="loopback") as server:
+        path = predictions_of(tmp_path, server, life, batch=False)
+        assert touchstone(*command, folder=tmp_path).returncode == 0
+        expected = path.read_bytes()
+    while kills < KILLS:
+        life += 1
+        with BatchServer(answer=said, model="loopback", batch_faults=replace(FAULTS, seed=life), batch_s=0.2) as server:
+            path = predictions_of(tmp_path, server, life, batch=True)
+            for _ in range(KILLS_OF_AN_EVALUATION):
+                reached, delay_s = len(server.calls) + moments.randint(1, 9), moments.uniform(0, 0.05)
+
+                def now(reached: int = reached, delay_s: float = delay_s, server: BatchServer = server) -> bool:
+                    if len(server.calls) < reached:
+                        return False
+                    time.sleep(delay_s)
+                    return True
+
+                kills += killed(*command, folder=tmp_path, when=now)
+            done = touchstone(*command, folder=tmp_path)
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert path.read_bytes() == expected, f"life {life}, after {kills} kills"
+            assert server.answered_twice == [], f"life {life}, after {kills} kills"
+            print(f"life {life}: {kills} kills, {len(server.calls)} calls, {len(server.batches)} batches")
+        assert not list((tmp_path / ".touchstone" / "batches").glob("*/batch.json"))
+
+
 def test_an_evaluation_in_batches_writes_the_same_bytes(tmp_path: Path) -> None:
     rules = write_config(tmp_path, families={"uraq": URAQ})
     assert touchstone("run", rules, "--out", "out", folder=tmp_path).returncode == 0
-    with BatchServer(answer=lambda messages: messages[-1]["content"][-20:] or "?", model="loopback") as server:
+    with BatchServer(answer=said, model="loopback") as server:
         written = []
         for batch in (False, True):
-            models = {"evaluated": endpoint(server, batch=batch)}
-            write_config(tmp_path, models=models, cache=f"sqlite:///{tmp_path}/{batch}.sqlite", families={"uraq": URAQ})
+            path = predictions_of(tmp_path, server, 0, batch=batch)
             done = touchstone("evaluate", "uraq", "--out", "out", folder=tmp_path)
             assert done.returncode == 0, done.stdout + done.stderr
-            written.append((tmp_path / "out" / "predictions" / "uraq-evaluated.jsonl").read_bytes())
-            server.clear()
+            written.append(path.read_bytes())
         assert written[0] == written[1]
         assert len(server.batches) == 1

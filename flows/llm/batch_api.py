@@ -2,7 +2,7 @@
 
 import asyncio
 import datetime
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -171,25 +171,26 @@ class BatchApi:
             pause = min(pause * POLL_GROWTH, LONGEST_POLL_S)
 
     async def lines(self, file_id: str) -> list[Line]:
-        """The lines of a file of replies or errors, in any order; what is no such line is left out."""
+        """The lines of a file of replies or errors, in any order.
 
-        async def download(client: "AsyncOpenAI") -> bytes:
-            return (await client.files.content(file_id)).content
+        A file with a line that is none is not whole: its replies are paid for, so it is read anew, and never given up.
+        """
+
+        async def download(client: "AsyncOpenAI") -> list[Line]:
+            content = (await client.files.content(file_id)).content
+            return [self._line(written) for written in content.split(b"\n") if written.strip()]
 
         try:
-            content = await self._repeated(download)
+            return await self._repeated(download)
         except RefusedRequest as refused:
             raise self._connection.failure(refused) from None
-        return list(self._read(content))
 
-    def _read(self, content: bytes) -> Iterator[Line]:
-        for written in content.split(b"\n"):
-            try:
-                line = orjson.loads(written)
-                key, response, error = line["custom_id"], line.get("response"), line.get("error")
-            except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError):
-                continue
-            yield Line(str(key), self._outcome(response, error))
+    def _line(self, written: bytes) -> Line:
+        try:
+            line = orjson.loads(written)
+            return Line(str(line["custom_id"]), self._outcome(line.get("response"), line.get("error")))
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"a line of a batch's file is none: {error}") from None
 
     def _outcome(self, response: Any, error: Any) -> Reply | RefusedRequest | str:
         status = response.get("status_code") if isinstance(response, dict) else None

@@ -133,7 +133,8 @@ class Connection:
             raise self.refusal(error.status_code, error.body) from None
         except openai.APIConnectionError as error:
             raise self._unreachable(error, 1) from None
-        except (aiohttp.ClientError, openai.APIError, ValueError) as error:  # no HTTP, no JSON, or half of a file
+        except (aiohttp.ClientError, openai.APIError, ValueError, AttributeError) as error:
+            # No HTTP, no JSON, half of a file, or an answer without what belongs into it.
             raise TransportError(
                 f"{self.where}: replied with something that cannot be read ({self._short(str(error))})"
             ) from None
