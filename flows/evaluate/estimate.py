@@ -19,7 +19,8 @@ from flows.llm.model import Model, Prompt
 from flows.llm.prices import estimate_prompt_tokens, estimate_tokens
 from flows.project.models import Served
 from flows.project.project import Project
-from flows.run.estimate import EstimateLine, cost_of, part_lines
+from flows.run.costs import costs_of
+from flows.run.estimate import EstimateLine, part_lines
 from flows.run.usual import usual_tokens
 from schemas.base import content_hash
 
@@ -83,9 +84,9 @@ def evaluation_lines(
         represented = sum(weight for _, weight in rows.sample)
         for prompt, counts in total.items():
             calls, tokens_in, tokens_out = (round(count * rows.rows / represented) for count in counts)
-            cost = cost_of([model], calls, tokens_in, tokens_out)
+            costs = costs_of([model], calls, tokens_in, tokens_out, in_batches=weighs is None)
             where = f"{family.name} at {level}" if level else family.name
-            lines.append(EstimateLine(f"{where} · {prompt}", round(rows.rows), calls, tokens_in, tokens_out, cost))
+            lines.append(EstimateLine(f"{where} · {prompt}", round(rows.rows), calls, tokens_in, tokens_out, costs))
     return lines
 
 

@@ -24,6 +24,7 @@ from flows.project.console import make_console, money
 from flows.project.evaluated import PREDICTIONS, read_predictions
 from flows.project.output_files import open_build
 from flows.project.project import Project
+from flows.run.costs import both_ways
 from flows.run.estimate import Estimate, EstimateLine, summed
 from flows.run.summary import print_estimate
 from flows.scoring.tables import ScoreTables
@@ -135,14 +136,20 @@ def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
     console = make_console()
     project = open_build(out, console)
     project.models.asks = False
+    settings = project.config.model_for(model)
     lines: list[EstimateLine] = []
+    asked, rounds = list[EstimateLine](), 1
     refused: dict[str, str] = {}
     try:
         for configured in project.build.families.values():
             family = configured.family
             try:
                 weighs = weighing_model(project, family, model, "--evaluate")
-                lines += evaluation_lines(project, family, model, weighs, limit)
+                of_family = evaluation_lines(project, family, model, weighs, limit)
+                lines += of_family
+                asked += of_family if weighs is None else []
+                if family.evaluation.dialogues is not None:  # its turns follow each other
+                    rounds = max(rounds, sum(line.calls > 0 for line in of_family))
             except WrongInput as error:
                 refused[family.name] = str(error)
     finally:
@@ -152,9 +159,10 @@ def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
     notes = [f"{name} is not estimated: {why}" for name, why in refused.items()]
     total = summed(lines)
     if total.cost_usd is None:
-        settings = project.config.model_for(model)
         name = settings.name if isinstance(settings, EndpointSettings) else model
         notes.append(f"the price of {name} is not known: give it in a file, and name that under prices")
+    is_batched = isinstance(settings, EndpointSettings) and settings.batch
+    notes += both_ways(summed(asked).costs, rounds, is_batched=is_batched)
     basis = "by the rows of the build: nothing cached, answers of usual length or else the longest, and no thoughts"
     print_estimate(Estimate((*lines, total), True, tuple(notes)), console, basis)
 

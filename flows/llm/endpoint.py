@@ -71,8 +71,9 @@ class Endpoint:
         self.name = settings.name
         self.settings = settings
         prices = prices or Prices()
-        self._full_price = prices.of(settings.name, settings.base_url)
-        self.price: Price = prices.of(settings.name, settings.base_url, batch=settings.batch)
+        self.full_price: Price = prices.of(settings.name, settings.base_url)
+        self.batch_price: Price = prices.of(settings.name, settings.base_url, batch=True)
+        self.price = self.batch_price if settings.batch else self.full_price
         self.budget = budget or Budget()
         if self.budget.ceiling_usd is not None and not self.price.is_known:
             raise UnknownPrice(
@@ -86,7 +87,7 @@ class Endpoint:
             tokens_per_minute=settings.tokens_per_minute,
         )
         self._connection = Connection(settings, self.limits)
-        self._paid = PaidCompletions(self.name, cache, self._full_price, self.budget, self.limits, self.price)
+        self._paid = PaidCompletions(self.name, cache, self.full_price, self.budget, self.limits, self.batch_price)
         self.negotiation = Negotiation(self._connection, Dialect(settings.name, settings.structured, tell))
         self._log_probabilities = LogProbabilities(settings, self._connection, self._paid)
         self._forms: dict[tuple[str, type[BaseModel], float, int], Form] = {}
@@ -290,7 +291,7 @@ class Endpoint:
         """The reply to a request that came back from a batch without an answer, at the full price."""
         reading, length = request.reading, len(request.body)
         tokens = reading.limit + reading.room
-        more = self._full_price.cost(length, tokens) - self.price.cost(length, tokens)
+        more = self.full_price.cost(length, tokens) - self.batch_price.cost(length, tokens)
         await self.limits.enter(reading.input_tokens + tokens)
         try:
             await self.budget.reserve(more)

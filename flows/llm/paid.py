@@ -80,13 +80,13 @@ class PaidCompletions:
         price: Price,
         budget: Budget,
         limits: Limits,
-        batch_price: Price | None = None,
+        batch_price: Price,
     ) -> None:
         """`batch_price` is that of answers that come in batches."""
         self._model = model
         self._cache = cache
         self._price = price
-        self._batch_price = batch_price or price
+        self._batch_price = batch_price
         self._budget = budget
         self._limits = limits
         self._asked: dict[str, asyncio.Future[Completion]] = {}

@@ -200,9 +200,19 @@ class OnDemand:
         return self.settings.identity
 
     @cached_property
+    def full_price(self) -> Price:
+        """See `Endpoint`."""
+        return self._models.prices.of(self.name, self.settings.base_url)
+
+    @cached_property
+    def batch_price(self) -> Price:
+        """See `Endpoint`."""
+        return self._models.prices.of(self.name, self.settings.base_url, batch=True)
+
+    @property
     def price(self) -> Price:
         """See `Endpoint`."""
-        return self._models.prices.of(self.name, self.settings.base_url, batch=self.settings.batch)
+        return self.batch_price if self.settings.batch else self.full_price
 
 
 Served = Endpoint | OnDemand

@@ -5,6 +5,7 @@ record needs it, and requests and answers to have their usual length. After a pi
 yields, lengths and calls for each record are used instead. A stage that would not change is reported as it was.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -16,13 +17,15 @@ from data.seen import sorted_hashes
 from data.store import Store
 from flows.construct.engine import Family, Part, RecordStep, Step
 from flows.construct.files_step import FilesStep
-from flows.construct.preparing import calls_of_a_record
+from flows.construct.preparing import calls_ahead, calls_of_a_record
 from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
+from flows.llm.endpoint_settings import is_batched
 from flows.llm.model import Prompt
 from flows.project.models import Served
 from flows.project.output_files import last_manifest, models_of
 from flows.project.project import Project
 from flows.run.answered import calls_before, new_shares
+from flows.run.costs import Costs, both_ways, costs_of, sum_of
 from flows.run.in_process import runner_here
 from flows.run.usual import usual_tokens
 from schemas.base import Record
@@ -42,10 +45,14 @@ class EstimateLine:
     calls: int
     input_tokens: int
     output_tokens: int
-    cost_usd: float | None
-    """None if the model's price is not known."""
+    costs: Costs
     cached: int = 0
     """The calls among these, about, that the cache answers, since they were made before: they cost nothing."""
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The money in the way that the configuration says; None if the model's price is not known."""
+        return self.costs.as_set
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,9 @@ def estimate(
     if above:
         notes.append(f"this may be more than budget_usd allows ({ceiling:g} USD): the build would stop there")
     notes += [f"the price of {name} is not known: give it in a file, and name that under prices" for name in unknown]
+    ahead = calls_ahead(project.build)
+    rounds = max((ahead[ref] for ref in ahead if asked(ref) and project.build.manifest(ref) is None), default=0.0)
+    notes += both_ways(total.costs, math.ceil(rounds), is_batched=any(map(is_batched, models)))
     return Estimate((*lines, total), pilot is not None, tuple(notes))
 
 
@@ -111,14 +121,13 @@ def _make_what_is_free(project: Project, family: Family, part: Part) -> None:
 
 def summed(lines: Sequence[EstimateLine]) -> EstimateLine:
     """Return the sum of the lines."""
-    costs = [line.cost_usd for line in lines]
     return EstimateLine(
         "all",
         0,
         sum(line.calls for line in lines),
         sum(line.input_tokens for line in lines),
         sum(line.output_tokens for line in lines),
-        None if None in costs else sum(cost or 0.0 for cost in costs),
+        sum_of(line.costs for line in lines),
         sum(line.cached for line in lines),
     )
 
@@ -196,7 +205,7 @@ def _times(line: EstimateLine, times: float, *, again: bool) -> EstimateLine:
         calls=round(line.calls * times),
         input_tokens=round(line.input_tokens * times),
         output_tokens=round(line.output_tokens * times),
-        cost_usd=None if line.cost_usd is None else line.cost_usd * times,
+        costs=line.costs.times(times),
         cached=round(line.cached * times) if again else line.cached,
     )
 
@@ -217,7 +226,7 @@ def _lines(
 def _without(line: EstimateLine, cached: int) -> EstimateLine:
     """Return the line with the calls that the cache answers; its money is that of the others."""
     left = 1 - cached / line.calls if line.calls else 1.0
-    return replace(line, cached=cached, cost_usd=line.cost_usd and line.cost_usd * left if left else 0.0)
+    return replace(line, cached=cached, costs=line.costs.times(left))
 
 
 @dataclass(frozen=True)
@@ -361,14 +370,6 @@ def _line(
         tokens_in = calls * (measured.input_tokens + measured.cached_input_tokens) / asked
         answered = measured.output_tokens + measured.cached_output_tokens
         tokens_out = answered * (tried / pilot.arrived if writes and pilot.arrived else calls / asked)
-    cost = cost_of(models, calls, round(tokens_in), round(tokens_out))
+    costs = costs_of(models, calls, round(tokens_in), round(tokens_out))
     name = f"{family.name} {step.name} · {prompt.name}"
-    return EstimateLine(name, tried, calls, round(tokens_in), round(tokens_out), cost)
-
-
-def cost_of(models: Sequence[object], calls: int, tokens_in: int, tokens_out: int) -> float | None:
-    """Return the cost of calls that the models share equally; None if any price is not known."""
-    prices = [model.price for model in models if isinstance(model, Served)]
-    if calls and not all(price.is_known for price in prices):
-        return None
-    return sum(price.cost(tokens_in, tokens_out) for price in prices) / max(1, len(models))
+    return EstimateLine(name, tried, calls, round(tokens_in), round(tokens_out), costs)
