@@ -335,6 +335,18 @@ def test_a_builds_scores_go_into_files_that_are_the_same_each_time(
     assert Outcome("results", "--to", "again", "--out", "out").code == 0
     assert files(folder / "again") == told
 
+    other = json.loads((folder / "out/predictions/uraq-m.scores.json").read_text())
+    other["signature"]["family"] = "refutebench"
+    (folder / "out/predictions/refutebench-m.scores.json").write_text(json.dumps(other))
+    ran = Outcome("results", "--to", "again", "--out", "out")
+    assert "refutebench-m.scores.json: left out: this build has no refutebench" in ran.output
+    assert (ran.code, files(folder / "again")) == (0, told)
+    (folder / "out/predictions/refutebench-m.scores.json").write_text("{")
+    broken = Outcome("results", "--to", "again", "--out", "out")
+    assert broken.code == 1
+    assert "refutebench-m.scores.json: damaged; evaluate again, or remove it" in str(broken.error)
+    (folder / "out/predictions/refutebench-m.scores.json").unlink()
+
     configure(folder, {})
     ran = Outcome("results", "--to", "no-repository", "--out", "out")
     assert ran.code == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from data.publish.benchmark import HubTask, task_id
 from flows.construct.engine import Family
 from flows.evaluate.headline import FigureRow
-from flows.evaluate.rows import evaluated_rows
+from flows.evaluate.rows import NoRows, evaluated_rows
 from flows.evaluate.scores_file import ENDING, EvaluationScores, read_scores
 from flows.project.evaluated import PREDICTIONS
 from flows.project.project import Project
@@ -53,15 +53,15 @@ class Found:
         }
 
 
-def evaluations(project: Project) -> list[Found]:
-    """Return the scores in a build's folder. Raises `WrongInput` without any, and `Failed` for a damaged file."""
+def evaluations(project: Project) -> Mapping[str, Sequence[Found]]:
+    """Return the scores of a build by family. Raises `WrongInput` without any, and `Failed` if a file is damaged."""
     folder = project.out / PREDICTIONS
-    found = []
+    found: dict[str, list[Found]] = {}
     for path in sorted(folder.glob(f"*{ENDING}")):
         scores = read_scores(path)
         if scores is None:
             raise Failed(f"{path}: damaged; evaluate again, or remove it")
-        found.append(Found(path, scores))
+        found.setdefault(scores.signature.family, []).append(Found(path, scores))
     if not found:
         raise WrongInput(f"{folder}: has no scores; `touchstone evaluate` and `touchstone profile` write them")
     return found
@@ -106,9 +106,13 @@ def asked_tasks(project: Project, family: Family) -> Iterator[TaskRows]:
     """Yield the tasks that a release's `eval.yaml` has of a family, as far as figures are about them."""
     if family.evaluation.hub_tasks is None:
         return
+    try:
+        rows = evaluated_rows(project, family, None)
+    except NoRows:
+        return
     parts, built = [family.part(name) for name in family.evaluation.parts], project.build.families[family.name]
     configs: dict[str, AlikeTasks] = {}
-    for row in evaluated_rows(project, family, None):
+    for row in rows:
         part = next(part for part in parts if part.item is type(row))
         kinds = {name: getattr(row, name) for name in (part.released.configs if part.released else ())}
         config = config_name(family, part, kinds)

@@ -37,22 +37,23 @@ def write_results(out: Path | None, to: Path, hub: str | None) -> None:
                 commit = commit_of(dataset.repo, dataset.version)
             except (WrongInput, Failed) as error:
                 problem = error
-        for name in dict.fromkeys(one.scores.signature.family for one in found):
+        for name, of_family in found.items():
+            if name not in {family.name for family, _ in project.build.parts()}:
+                _tell(console, f"{', '.join(one.path.name for one in of_family)}: left out: this build has no {name}")
+                continue
             family = project.family(name)
-            for one in found:
-                if one.scores.signature.family == name:
-                    record = to / record_path(dataset, one.scores.signature)
-                    write_whole(record, record_text(dataset, family, one).encode())
-                    console.print(f"{record}: Every Eval Ever", soft_wrap=True, markup=False)
+            for one in of_family:
+                record = to / record_path(dataset, one.scores.signature)
+                write_whole(record, record_text(dataset, family, one).encode())
+                console.print(f"{record}: Every Eval Ever", soft_wrap=True, markup=False)
             if dataset.repo and problem is None:
                 entries = _Entries(console, to, dataset, commit, family, list(asked_tasks(project, family)))
-                for one in found:
-                    if one.scores.signature.family == name:
-                        entries.write(one)
+                for one in of_family:
+                    entries.write(one)
     finally:
         project.close()
     for line in _missing(dataset):
-        console.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+        _tell(console, line)
     if problem is not None:
         raise problem
 
@@ -86,13 +87,16 @@ class _Entries:
             files = f"{counted(written, 'file')} on {self.family.name}, for the repository of {signature.model}"
             self.console.print(f"{folder}: {files}", soft_wrap=True, markup=False)
         if not self.tasks:
-            self._tell(found, f"no {FOLDER}: the dataset's eval.yaml has no task of {self.family.name}")
+            why = f"no {FOLDER}: the dataset's eval.yaml has no task of {self.family.name}"
+            _tell(self.console, f"{found.path.name}: {why}")
         elif without:
             tasks = ", ".join(without)
-            self._tell(found, f"no {FOLDER} for {tasks}: no figure is over exactly these rows; evaluate all of them")
+            why = f"no {FOLDER} for {tasks}: no figure is over exactly these rows; evaluate all of them"
+            _tell(self.console, f"{found.path.name}: {why}")
 
-    def _tell(self, found: Found, line: str) -> None:
-        self.console.print(f"[yellow]{escape(f'{found.path.name}: {line}')}[/]", soft_wrap=True)
+
+def _tell(console: Console, line: str) -> None:
+    console.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
 
 
 def _missing(dataset: Dataset) -> Iterator[str]:
