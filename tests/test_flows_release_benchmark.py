@@ -88,6 +88,23 @@ def test_each_variant_is_a_task_that_shows_columns_and_no_copies() -> None:
     assert [task.scorers[0].name for task, _ in chinese.values()] == ["includes", "includes"]
 
 
+def test_a_task_takes_columns_that_there_are_and_names_a_figure_that_there_is() -> None:
+    of_parts: dict[tuple[str, str], Sequence[Record]] = {
+        ("uraq", "evaluation"): uraq_rows((1, 3)), ("documents", "pairs"): pairs("A"),
+        ("reeval", "category1"): swap_cases(), ("reeval", "category2"): enriched_cases(),
+        ("lveval", "contexts"): long_contexts("factrecall-en", ["16k"]),
+    }  # fmt: skip
+    for (name, part), rows in of_parts.items():
+        family = load_family(name)
+        declared = family.part(part).released
+        assert declared is not None
+        columns = {*type(rows[0]).model_fields, *(column.name for column in declared.ready)}
+        measures = {measure.name for measure in family.evaluation.measures}
+        for task, _ in tasks(name, part, rows).values():
+            assert {task.input, task.target, *task.shows} <= columns
+            assert task.figure is None or task.figure[0] in measures
+
+
 def test_a_way_of_asking_that_a_template_cannot_tell_is_no_task() -> None:
     # Options are weighed; the faithful prompt takes the question mark away; a passage has a title, or has none.
     assert tasks("charpeval", "items", charpeval_items(1)) == {}
