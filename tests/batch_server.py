@@ -159,11 +159,12 @@ class BatchServer(ChatServer):
     def _seen(self, name: str) -> dict[str, Any]:
         """The batch as it is now; what it answers is answered when it is first seen to be over."""
         batch = self.batches[name]
+        back = int(batch["size"] * (time.monotonic() - batch["begun"]) / self.batch_s) if self.batch_s else 0
         seen: dict[str, Any] = {
             "id": name, "object": "batch", "endpoint": "/v1/chat/completions", "input_file_id": batch["file"],
             "completion_window": "24h", "created_at": int(time.time()), "metadata": batch["metadata"],
             "status": "in_progress", "output_file_id": None, "error_file_id": None,
-            "request_counts": {"total": batch["size"], "completed": 0, "failed": 0},
+            "request_counts": {"total": batch["size"], "completed": back, "failed": 0},
         }  # fmt: skip
         if not self._is_over(batch):
             return seen

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import re
 from contextlib import aclosing, closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +98,19 @@ async def test_one_request_finds_out_and_the_others_come_in_a_batch_at_half_the_
     assert not [path for path in (tmp_path / "batches").iterdir() if path.is_dir()]
 
 
+async def test_it_is_told_how_many_are_back(tmp_path: Path, square: Prompt[Square]) -> None:
+    told: list[str] = []
+    with BatchServer(answer=squares, batch_s=3) as server:
+        await ask(server, tmp_path, square, range(1001), told=told)
+    sent, *between, done = told
+    assert sent == "gpt-4o-mini: 1,000 requests sent in batch batch-0"
+    line = re.compile(r"gpt-4o-mini: (\d+) of 1,000 requests are back of batch batch-0 \(in_progress\)")
+    back = [int(match[1]) for match in map(line.fullmatch, between) if match]
+    assert len(back) == len(between) > 1
+    assert all(later - earlier >= 100 for earlier, later in pairwise([0, *back]))
+    assert done == "gpt-4o-mini: batch batch-0 is completed: 1,000 answers"
+
+
 FAULTS = {
     "calls limited": BatchFaults(rate_limited=0.2),
     "calls failing": BatchFaults(errors_500=0.2),
@@ -163,6 +178,32 @@ async def test_a_batch_of_another_process_is_waited_for_and_not_sent_again(
         assert both == [[Square(square=n * n) for n in range(50)]] * 2
         in_batches = [request.hash for request in server.answered if request.body.get("in_batch")]
         assert len(in_batches) == len(set(in_batches))
+
+
+async def test_a_batch_is_forgotten_whose_answers_are_all_kept(tmp_path: Path, square: Prompt[Square]) -> None:
+    """As if the process had been killed between the two; another batch is collected, though nobody asks for it."""
+    with BatchServer(answer=squares) as server:
+        assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]
+        with closing(CompletionCache(f"sqlite:///{tmp_path}/cache.db")) as cache:
+            lines = [json.loads(line) for line in server.files["file-0"].splitlines()]
+            keys = [line["custom_id"] for line in lines]
+            assert all(cache.get(key) for key in keys)
+        note = {
+            "model": "gpt-4o-mini", "base_url": server.url, "api_key_env": None, "requests": 19,
+            "made": "2026-01-01T00:00:00Z", "file_id": "file-0", "batch_id": "batch-0",
+        }  # fmt: skip
+        for name, known in (("kept", keys), ("not-kept", ["0" * 32])):
+            folder = tmp_path / "batches" / name
+            folder.mkdir()
+            (folder / "keys.json").write_text(json.dumps({key: [50, 0, 10] for key in known}))
+            (folder / "batch.json").write_text(json.dumps(note | {"name": name}))
+        told: list[str] = []
+        await ask(server, tmp_path, square, range(20), told=told)
+        assert [path.name for path in (tmp_path / "batches").glob("*/")] == ["not-kept"]
+        assert told == []
+        await ask(server, tmp_path, square, range(22), told=told)
+        assert not list((tmp_path / "batches").glob("*/"))
+        assert told[0].startswith("gpt-4o-mini: waiting for batch batch-0 of 19 requests, sent ")
 
 
 async def test_answers_that_nobody_waits_for_are_kept(tmp_path: Path, square: Prompt[Square]) -> None:

@@ -27,8 +27,8 @@ SENDINGS = 4
 """A request is sent in so many batches at most, if it comes back without an answer."""
 LINES_AT_ONCE = 256
 """Replies that are put into the cache before other work has its turn."""
-TELL_EVERY_S, TELL_SHARE = 30.0, 0.1
-"""Progress is told after so many seconds, and after so large a share of the time that a batch has taken."""
+TELL_SHARE, LONGEST_SILENCE_S = 0.1, 3600.0
+"""Progress is told whenever another such share of a batch is back, and at least once in so many seconds."""
 
 
 class Unanswered(Exception):  # noqa: N818 - no fault: it is asked again
@@ -48,6 +48,8 @@ class _Open(NamedTuple):
 
     record: BatchRecord
     readings: Mapping[str, Reading]
+    is_found: bool
+    """Whether another process has sent it."""
 
 
 class Batches:
@@ -96,6 +98,8 @@ class Batches:
 
     async def ask(self, request: Request) -> Reply:
         """The reply to a request. Raises `RefusedRequest`, `TransportError` and `KeptMeanwhile`."""
+        for batch in self._open.values():  # also of those that nobody waits for, the answers are paid for
+            self._wait_for(batch)
         left, why = SENDINGS, ""
         while left:
             try:
@@ -202,18 +206,23 @@ class Batches:
         """Write down a batch before it is sent."""
         settings = self._settings
         record = self._records.add(requests, PATH, settings.name, settings.base_url, settings.api_key_env)
-        return self._opened(record, {request.key: request.reading for request in requests})
+        return self._opened(record, {request.key: request.reading for request in requests}, is_found=False)
 
     def _find_open(self) -> None:
         """Take note of the batches of other processes that were sent to this server for this model."""
         for record in self._records:
             is_own = (record.note.model, record.note.base_url) == (self._settings.name, self._settings.base_url)
-            if is_own and record.note.name not in self._open:
-                with contextlib.suppress(FileNotFoundError):  # collected in this moment
-                    self._opened(record, record.readings)
+            if not is_own or record.note.name in self._open:
+                continue
+            with contextlib.suppress(FileNotFoundError):  # collected in this moment
+                readings = record.readings
+                if all(map(self._is_kept, readings)):  # its process was killed before it could forget it
+                    record.remove()
+                else:
+                    self._opened(record, readings, is_found=True)
 
-    def _opened(self, record: BatchRecord, readings: Mapping[str, Reading]) -> _Open:
-        batch = self._open[record.note.name] = _Open(record, readings)
+    def _opened(self, record: BatchRecord, readings: Mapping[str, Reading], *, is_found: bool) -> _Open:
+        batch = self._open[record.note.name] = _Open(record, readings, is_found)
         self._sent.update(dict.fromkeys(readings, record.note.name))
         return batch
 
@@ -256,6 +265,11 @@ class Batches:
             self._forget(batch)
             self._wake(batch, dict.fromkeys(batch.readings, "collected by another process"))
             return
+        if batch.is_found:
+            self._tell(
+                f"{self._settings.name}: waiting for batch {record.note.batch_id} of "
+                f"{counted(record.note.requests, 'request')}, sent {record.note.made.astimezone():%Y-%m-%d %H:%M}"
+            )
         state = await self._api.ended(record.note.batch_id, self._progress_of(batch))
         lines = [line for file in state.files for line in await self._api.lines(file)]
         outcomes = await self._kept(batch, lines)
@@ -314,19 +328,18 @@ class Batches:
     # ---- told ----
 
     def _progress_of(self, batch: _Open) -> Callable[[BatchState], None]:
-        """Return a function that tells now and then how many requests are back."""
-        begun = told_at = time.monotonic()
-        told = -1
+        """Return a function that tells how many requests are back, at each tenth or after a long silence."""
+        told, told_at = 0, time.monotonic()
 
         def look(state: BatchState) -> None:
-            nonlocal told_at, told
-            now = time.monotonic()
-            if state.back == told or now - told_at < max(TELL_EVERY_S, TELL_SHARE * (now - begun)):
+            nonlocal told, told_at
+            requests, now = batch.record.note.requests, time.monotonic()
+            if state.back < told + TELL_SHARE * requests and now < told_at + LONGEST_SILENCE_S:
                 return
             told, told_at = state.back, now
             self._tell(
-                f"{self._settings.name}: {state.back:,} of {counted(batch.record.note.requests, 'request')} are back "
-                f"of batch {state.batch_id} ({state.status})"
+                f"{self._settings.name}: {state.back:,} of {counted(requests, 'request')} are back of batch "
+                f"{state.batch_id} ({state.status})"
             )
 
         return look
