@@ -2,9 +2,23 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from data.publish.benchmark import ReadyColumn
 from data.sources import SourceSpec
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Rows of a part that are a configuration by themselves: no score is taken over them and the others together."""
+
+    name: str
+    """Of the configuration, after its family's."""
+    group: str
+    """Of their tasks for lm-evaluation-harness, after its family's."""
+    column: str
+    holds: Callable[[Any], bool]
+    """`holds(value of the column)`: whether a row is one of them."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +35,7 @@ class Released:
     default it is the one field."""
     configs: tuple[str, ...] = ()
     """The fields whose values distinguish its configurations; without any there is one configuration."""
+    apart: Apart | None = None
     verification_inputs: tuple[str, ...] = ()
     """The other parts that the verifier reads: their rows are released too, so that anyone can verify a download."""
     asked: Callable[..., bool] | None = None
@@ -32,3 +47,8 @@ class Released:
     """Columns that a release adds, made of the rows' own."""
     text_fields: tuple[str, ...] = ()
     """The fields (texts, or turns of a dialogue) that show which languages a row is in; by default its `language`."""
+
+    @property
+    def named_by(self) -> tuple[str, ...]:
+        """The fields that tell which configuration a row is in."""
+        return (*self.configs, *([self.apart.column] if self.apart is not None else []))

@@ -63,7 +63,7 @@ def _names(family: Family, part: Part) -> Iterator[tuple[str, Iterable[str], str
     yield f"`uses` of {part.name}", part.uses, "part", parts
     if (released := part.released) is not None:
         owner = f"`released` of {part.name}"
-        named = (released.together, *released.origin, *released.configs, *released.text_fields)
+        named = (released.together, *released.origin, *released.named_by, *released.text_fields)
         yield owner, (*named, *(column.of for column in released.ready)), "field", fields
         yield owner, released.verification_inputs, "part", parts
     if part.people is not None:

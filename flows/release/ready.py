@@ -120,7 +120,7 @@ def _licences_of_rows(project: Project, *, allow_unreviewed: bool) -> Sequence[s
         if part.released is None:
             continue
         waits = needs_people(family, part) and part.released.asked is None and not allow_unreviewed
-        names = ["reviewed", "provenance", *part.released.configs]
+        names = ["reviewed", "provenance", *part.released.named_by]
         batches = (read_batches(path, names) for path in accepted_files(project, family.name, part.name))
         for row in (row for file in batches for batch in file for row in batch.rows()):
             if private.named_by(row) is not None:

@@ -62,6 +62,13 @@ class GatheredConfig:
     """The command that puts its task for Inspect to a model; empty if there is none."""
     asked: Sequence[Mapping[str, Any]] = ()
     """The predictions of one of its rows, without the replies."""
+
+    @property
+    def apart(self) -> str:
+        """The end of its group's name if its rows are apart; otherwise empty."""
+        apart = self.part.released.apart if self.part.released is not None else None
+        return apart.group if apart is not None and self.rows.name == f"{self.family.name}-{apart.name}" else ""
+
     hub_tasks: tuple[str, ...] = ()
     """Its tasks in the Hub's benchmark file."""
 
@@ -94,7 +101,7 @@ def write_configs(
             folder,
             _rule(judged, drawn, sources.rows, of_sources),
             canary=canary,
-            columns=part.released.configs,
+            columns=part.released.named_by,
             private=private,
             ready=part.released.ready,
         )
@@ -118,16 +125,23 @@ def _with_rejected(gated: Gated, written: Iterable[ReleasedRows]) -> list[Releas
 
 def config_name(family: Family, part: Part, row: Mapping[str, Any]) -> str:
     """Return the name of a row's configuration."""
-    kinds = [str(row[column]).lower() for column in (part.released.configs if part.released else ())]
+    released = part.released
+    if released is not None and released.apart is not None and released.apart.holds(row[released.apart.column]):
+        return f"{family.name}-{released.apart.name}"
+    kinds = [str(row[column]).lower() for column in (released.configs if released else ())]
     return "-".join([family.name, *(kinds or [part.name])])
 
 
 def single_configs(project: Project) -> frozenset[str]:
-    """Return the names of configurations that are all of a released part, whether or not they have rows."""
+    """Return the names of configurations that are all of a released part, whether or not they have rows.
+
+    Of a part with rows that are apart, both names.
+    """
     return frozenset(
-        f"{family.name}-{part.name}"
+        f"{family.name}-{name}"
         for family, part in project.build.parts()
         if part.released is not None and not part.released.configs
+        for name in [part.name, *([part.released.apart.name] if part.released.apart else [])]
     )
 
 
@@ -165,7 +179,7 @@ def look_through(project: Project, config: GatheredConfig, folder: Path, private
     for path in config.rows.files:
         named = [
             name
-            for name in ("provenance", "language", "decision", *released.text_fields, *released.configs)
+            for name in ("provenance", "language", "decision", *released.text_fields, *released.named_by)
             if name in config.rows.fields
         ]
         for batch in read_batches(folder / path, named):

@@ -80,11 +80,12 @@ def write_scorers(
             config.task = exported[0].name
             if isinstance(exported[0].scoring, ReplyScoring):
                 config.inspect = inspect_command(SCORERS, exported[0].name)
-            config.group = named(f"{TASK}-{family.name}", exported[0].scoring.suffix)
+            made = tasks.setdefault(family.name, FamilyTasks(family))
+            made.add(exported, config.apart)
+            config.group = made.group_of(exported[0])
             config.scorer = scorer_fingerprint(scorer)
             config.prompts = dict(task_fingerprint(task.text) for task in exported)
             config.asked = list(_asked(family, built.settings, row))
-            tasks.setdefault(family.name, FamilyTasks(family)).tasks.extend(exported)
     write_tasks(folder / SCORERS, list(tasks.values()), dialogues, project.manifest.name, repo, version)
 
 
@@ -113,13 +114,25 @@ class FamilyTasks:
 
     family: Family
     tasks: list[HarnessTask] = field(default_factory=list)
+    apart: dict[str, str] = field(default_factory=dict)
+    """Of tasks on rows that no others are averaged with: the end of their group's name, by the task's."""
+
+    def add(self, tasks: Sequence[HarnessTask], apart: str = "") -> None:
+        """Add the tasks of a config; `apart` ends the name of their group if its rows are apart."""
+        self.tasks.extend(tasks)
+        self.apart.update({task.name: apart for task in tasks if apart})
+
+    def group_of(self, task: HarnessTask) -> str:
+        """Return the name of the group that a task is in."""
+        family, apart = f"{TASK}-{self.family.name}", self.apart.get(task.name)
+        return named(f"{family}-{apart}" if apart else family, task.scoring.suffix)
 
     @property
     def groups(self) -> Mapping[str, Sequence[HarnessTask]]:
         """By the group's name, the tasks that ask in one way: the main tasks of the configs, and so on."""
         by_way: dict[str, list[HarnessTask]] = {}
         for task in self.tasks:
-            by_way.setdefault(named(f"{TASK}-{self.family.name}", task.scoring.suffix), []).append(task)
+            by_way.setdefault(self.group_of(task), []).append(task)
         return by_way
 
     @property

@@ -114,7 +114,7 @@ def asked_tasks(project: Project, family: Family) -> Iterator[TaskRows]:
     configs: dict[str, AlikeTasks] = {}
     for row in rows:
         part = next(part for part in parts if part.item is type(row))
-        kinds = {name: getattr(row, name) for name in (part.released.configs if part.released else ())}
+        kinds = {name: getattr(row, name) for name in (part.released.named_by if part.released else ())}
         config = config_name(family, part, kinds)
         if config not in configs:
             configs[config] = AlikeTasks(family, part, built.settings, built.prompts)

@@ -6,10 +6,11 @@ from flows.construct.engine import Family, Part, all_, each, expand
 from flows.construct.estimates import Expected
 from flows.construct.paper import Paper
 from flows.construct.people import sample
-from flows.construct.release import Released
+from flows.construct.release import Apart, Released
 from flows.families.uraq import charts, contexts, method, prompts, rubric, verify
 from flows.families.uraq.evaluation import EVALUATION, READY
 from flows.families.uraq.proposal import propose
+from flows.families.uraq.score import is_natural
 from flows.families.uraq.settings import UraqSettings, shortages
 from flows.families.uraq.view import view
 from schemas.source import QASource, Statement
@@ -78,7 +79,7 @@ FAMILY = Family(
             source=QASource,
             sources=("qa_sources",),
             item=Conflict,
-            steps=(each(method.make_conflict, prompts=[prompts.CONTRADICT]),),
+            steps=(each(method.make_conflict, version=2, prompts=[prompts.CONTRADICT]),),
             verify=verify.verify_conflicts,
             charts=charts.conflict_charts,
         ),
@@ -101,7 +102,11 @@ FAMILY = Family(
             verify=verify.verify_evaluation,
             charts=charts.evaluation_charts,
             released=Released(
-                "item_id", ("question",), verification_inputs=("statements", "items", "conflicts"), ready=READY
+                "item_id",
+                ("question",),
+                apart=Apart("natural-conflicts", "natural", "dataset", is_natural),
+                verification_inputs=("statements", "items", "conflicts"),
+                ready=READY,
             ),
         ),
     ),

@@ -8,8 +8,10 @@ from collections import Counter
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from data.sources import PART
 from flows.construct.engine import Drop
 from flows.families.uraq import checks
+from flows.families.uraq.score import NATURAL
 from flows.language import en
 from flows.language.en.tokens import word_set
 from flows.llm.model import Problem
@@ -28,6 +30,9 @@ words that both texts have in the same order, divided by the words of both, with
 MIN_SHARED = 0.5
 """Least share of the question's content words that a free-text side must repeat (our choice)."""
 
+OWN = (PART, "touchstone")
+"""Formats of what Touchstone made."""
+
 TRUTHS = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}
 NEGATIONS = word_set("not no never none neither nobody nothing without impossible unable unlikely lack fail")
 """Base forms of the words that negate a sentence."""
@@ -40,8 +45,18 @@ FILLERS = word_set(
 
 def context_counts(dataset: str) -> tuple[int, ...]:
     """The context counts of a data set (`format:file`, or `format`): doubling from 1, as in table 1."""
-    largest = FORMAT_MAX_CONTEXTS.get(dataset.partition(":")[0], MAX_CONTEXTS)
+    largest = FORMAT_MAX_CONTEXTS.get(dataset.removeprefix(NATURAL).partition(":")[0], MAX_CONTEXTS)
     return tuple(1 << power for power in range(largest.bit_length()))
+
+
+def data_set(source: QASource) -> str:
+    """The data set of a question: its format and file, after `natural:` if its source gives texts that disagree.
+
+    Sides that another family of ours made are not natural, nor is a side that the builder writes.
+    """
+    name = f"{source.format}:{source.source.source}"
+    is_given = bool(source.sides) and source.format not in OWN
+    return f"{NATURAL}{name}" if is_given else name
 
 
 def answer_type_of(question: str, answer: str) -> AnswerType:

@@ -1,6 +1,6 @@
 """How a model is asked about URAQ's evaluation rows, and how its replies are scored."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import methodcaller
 
 from data.publish.benchmark import HubScorer, HubTask, ReadyColumn
@@ -9,7 +9,7 @@ from flows.construct.evaluation import Evaluation, Measure, Request, Scorer, Sel
 from flows.families.uraq.contexts import URAQ
 from flows.families.uraq.method import to_read
 from flows.families.uraq.prompts import ANSWER_WITH_CONTEXT
-from flows.families.uraq.score import CHALLENGES, COLUMNS, FORM, SETTINGS
+from flows.families.uraq.score import CHALLENGES, COLUMNS, FORM, SETTINGS, is_natural, measure_of
 from flows.families.uraq.score import score as scores_of
 from flows.scoring.scorer import Row
 from flows.scoring.tables import Layout, ScoreTables, score_tables
@@ -90,10 +90,22 @@ def hub_tasks(row: EvaluationRow) -> Sequence[HubTask]:
             shows=("information",),
             target=_answer(need),
             scorers=(HubScorer("pattern", {"pattern": LAST_OUTPUT}),),
-            figure=(f"accuracy, {need}", None),
+            figure=(measure_of(f"accuracy, {need}", natural=is_natural(row.dataset)), None),
         )
         for need in NEEDS
     ]
+
+
+def _measures(*, natural: bool) -> Iterator[Measure]:
+    """Yield the measures of what was made to conflict, or of natural conflicts."""
+    for need in NEEDS:
+        name = measure_of(f"accuracy, {need}", natural=natural)
+        yield Measure(name, "length", "replies that are right, over all settings", CONTEXTS)
+    for need in ("context-first", "context-exclusive"):
+        name = measure_of(f"conflict, {need}", natural=natural)
+        yield Measure(name, "evidence", "replies that follow the contexts, against memory", CONTEXTS, by_change=False)
+    name, tells = "irrelevant, context-exclusive", "replies that say that the contexts have no answer"
+    yield Measure(measure_of(name, natural=natural), "absence", tells, CONTEXTS, by_change=False)
 
 
 EVALUATION = Evaluation(
@@ -119,27 +131,5 @@ EVALUATION = Evaluation(
     headline={
         "overall accuracy": "share of right replies over all user needs and context settings, by the number of contexts"
     },
-    measures=(
-        *(
-            Measure(f"accuracy, {need}", "length", "replies that are right, over all settings", CONTEXTS)
-            for need in NEEDS
-        ),
-        *(
-            Measure(
-                f"conflict, {need}",
-                "evidence",
-                "replies that follow the contexts, against memory",
-                CONTEXTS,
-                by_change=False,
-            )
-            for need in ("context-first", "context-exclusive")
-        ),
-        Measure(
-            "irrelevant, context-exclusive",
-            "absence",
-            "replies that say that the contexts have no answer",
-            CONTEXTS,
-            by_change=False,
-        ),
-    ),
+    measures=(*_measures(natural=False), *_measures(natural=True)),
 )

@@ -332,7 +332,7 @@ async def make_conflict(source: QASource, ctx: Context) -> Conflict:
     return Conflict(
         key=ctx.key,
         question=source.question,
-        source=f"{source.format}:{source.source.source}",
+        source=conflicts.data_set(source),
         provenance=ctx.provenance(source, sources=[source.source]),
         **asdict(sides),
     )

@@ -66,9 +66,21 @@ REFUSALS = {
 """Normal forms of the replies that are refusals."""
 REFUSAL_STARTS = ("i dont know ", "i do not know ")
 """A refusal may continue after these: "I don't know based on the provided information"."""
+NATURAL = "natural:"
+"""Begins the name of a data set whose own texts disagree. No value is taken over it and what was made to conflict."""
 TRUTH_VALUES = {"yes": True, "true": True, "no": False, "false": False}
 
 _TAG = re.compile(r"<output>(.*?)(?:</output>|\Z)", re.IGNORECASE | re.DOTALL)
+
+
+def is_natural(dataset: str) -> bool:
+    """Return whether the texts of a data set disagree by themselves."""
+    return dataset.startswith(NATURAL)
+
+
+def measure_of(name: str, *, natural: bool) -> str:
+    """Return the name of a measure: that of natural conflicts is another."""
+    return f"{name}, natural conflicts" if natural else name
 
 
 # ---- one reply ----
@@ -217,14 +229,18 @@ def _all_right(replies: Mapping[Asked, Reply], wanted: Iterable[Asked]) -> float
 
 
 def _values(replies: Replies) -> Iterator[Value]:
-    """The accuracy under each need, over all settings and data sets, and that of each of `AGAINST_MEMORY`."""
-    for (model, _, item, contexts), replies_of_item in sorted(replies.items(), key=lambda one: one[0][-1]):
-        at = f"{contexts} context{'s' * (contexts != 1)}"
+    """The accuracy under each need, over all settings and data sets, and that of each of `AGAINST_MEMORY`.
+
+    Natural conflicts have measures of their own.
+    """
+    for (model, dataset, item, contexts), replies_of_item in sorted(replies.items(), key=lambda one: one[0][-1]):
+        at, natural = f"{contexts} context{'s' * (contexts != 1)}", is_natural(dataset)
         for (need, setting), reply in replies_of_item.items():
-            right = float(reply.right)
-            yield Value(model, f"accuracy, {need}", at, f"{item} {setting}", item, right, reply.row, need)
+            right, accuracy = float(reply.right), measure_of(f"accuracy, {need}", natural=natural)
+            yield Value(model, accuracy, at, f"{item} {setting}", item, right, reply.row, need)
             if (need, setting) in AGAINST_MEMORY:
-                yield Value(model, f"{setting}, {need}", at, item, item, right, reply.row, need)
+                against = measure_of(f"{setting}, {need}", natural=natural)
+                yield Value(model, against, at, item, item, right, reply.row, need)
 
 
 def _refusals(replies: Replies) -> list[Cell]:
