@@ -72,7 +72,7 @@ async def sent(server: BatchServer, folder: Path, prompt: Prompt[Any]) -> asynci
     told: list[str] = []
     waiting = asyncio.create_task(ask(server, folder, prompt, range(20), told=told))
     await asyncio.to_thread(wait_for, lambda: bool(told), 20)
-    assert told == ["gpt-4o-mini: 19 requests sent in batch batch-0"]
+    assert told[0] == "gpt-4o-mini: 19 requests sent in batch batch-0"
     return waiting
 
 
@@ -91,10 +91,8 @@ async def test_one_request_finds_out_and_the_others_come_in_a_batch_at_half_the_
         again = Usage()
         assert await ask(server, tmp_path, square, range(100), again) == answers
         assert (again.calls, again.cached, len(server.batches)) == (0, 100, 1)
-    assert told == [
-        "gpt-4o-mini: 99 requests sent in batch batch-0",
-        "gpt-4o-mini: batch batch-0 is completed: 99 answers",
-    ]
+    assert told[0] == "gpt-4o-mini: 99 requests sent in batch batch-0"
+    assert told[-1] == "gpt-4o-mini: batch batch-0 is completed: 99 answers"
     assert not [path for path in (tmp_path / "batches").iterdir() if path.is_dir()]
 
 
