@@ -40,7 +40,7 @@ MODELS = ("m", "n")
 
 
 def uraq() -> ScoreTables:
-    rows = uraq_rows((25, 1, 10))
+    rows = uraq_rows((25, 1, 10), ("uraq", "natural:conflictqa:a"))
     return tables_of("uraq", rows, often_right([
         ({"id": row.id, "variant": need}, f"<output>{row.expected[need]}</output>") for row in rows for need in NEEDS
     ]))  # fmt: skip
