@@ -2,7 +2,7 @@
 
 import datetime
 import json
-import uuid
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +27,8 @@ from tests.releasing import hub_of_the_client
 from tests.test_flows_cli import Outcome
 
 REPO = "acme/test"
+UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\.json")
+"""The name of a record, as its datastore asks for it."""
 
 
 # ---- Every Eval Ever, the rules of its schema that concern us ----
@@ -58,7 +60,13 @@ class ModelInfo(Strict):
     name: str
     id: str
     developer: str
-    additional_details: Details = {}
+    additional_details: Details
+
+    @model_validator(mode="after")
+    def _is_told(self) -> "ModelInfo":
+        assert self.additional_details["deployment_type"] in ("self_deployed", "externally_managed", "unknown")
+        assert self.additional_details["model_availability"] in ("open_weights", "closed_weights", "unknown")
+        return self
 
 
 class HubData(Strict):
@@ -77,6 +85,8 @@ class OtherData(Strict):
 
 class MetricConfig(Strict):
     evaluation_description: str
+    metric_name: str
+    metric_unit: Literal["proportion", "points"]
     lower_is_better: bool
     score_type: Literal["continuous"]
     min_score: float
@@ -122,9 +132,9 @@ class Result(Strict):
 
 
 class EveryEvalEver(Strict):
-    """A record: `eval.schema.json`, version 0.2.1."""
+    """A record: `eval.schema.json`, version 0.3.0."""
 
-    schema_version: Literal["0.2.1"]
+    schema_version: Literal["0.3.0"]
     evaluation_id: str = Field(pattern=r"^[^/]+/.+/\d+$")
     evaluation_timestamp: str
     retrieved_timestamp: str = Field(pattern=r"^\d+$")
@@ -142,7 +152,7 @@ def record(path: Path) -> EveryEvalEver:
     assert benchmark == read.evaluation_results[0].source_data.dataset_name
     assert developer == read.model_info.developer
     assert name == read.model_info.id.rpartition("/")[2]
-    assert uuid.UUID(file.removesuffix(".json")).version == 5
+    assert UUID4.fullmatch(file)
     return read
 
 
@@ -223,7 +233,9 @@ def test_a_record_has_the_score_its_interval_how_it_was_found_and_the_signature(
     assert told.source_metadata.source_organization_name == "Acme"
     assert told.model_info.model_dump() == {
         "name": "acme/small-7b", "id": "acme/small-7b", "developer": "acme",
-        "additional_details": {"served": "small-7b-0101"},
+        "additional_details": {
+            "deployment_type": "unknown", "model_availability": "unknown", "served": "small-7b-0101",
+        },
     }  # fmt: skip
     assert told.evaluation_results[0].source_data.model_dump() == {
         "dataset_name": "test", "source_type": "hf_dataset", "hf_repo": REPO, "hf_split": "test",
@@ -248,8 +260,9 @@ def test_a_records_name_follows_from_its_signature_and_its_folders_leave_the_fol
     assert record_path(DATASET, SIGNATURE) == path
     assert record_path(DATASET, SIGNATURE.model_copy(update={"asked": "c" * 8})) != path
     for name, folders in {
-        "/home/somebody/models/mine": ("unknown", "mine"), "gpt-4o": ("unknown", "gpt-4o"), "a/../b c": ("a", "b-c"),
-        "..": ("unknown", "unknown"), "a/b:latest": ("a", "b-latest"),
+        "/home/somebody/models/mine": ("unknown", "mine"), "gpt-4o": ("unknown", "gpt-4o"),
+        "..": ("unknown", "unknown"),
+        "a/../b c": ("a", ".._b c"), "a/b:latest": ("a", "b_latest"), "openai/azure/gpt-4o": ("openai", "azure_gpt-4o"),
     }.items():  # fmt: skip
         assert record_path(DATASET, SIGNATURE.model_copy(update={"model": name})).parts[2:4] == folders
     at_home = found([figure("exact match, category 1", "swapped", 1.0, 2)], signature={"model": "/home/somebody/m"})
@@ -326,6 +339,7 @@ def test_a_builds_scores_go_into_files_that_are_the_same_each_time(
         right_ones / sum(row["items"] for row in of_need), abs=1e-6
     )
     assert "uraq-few.scores.json: no .eval_results for " in ran.output
+    assert "developer" not in ran.output
     assert "test is a build, not a released version, so nothing here names a revision" in ran.output
 
     records = [record(folder / "results" / name) for name in told if name.endswith(".json")]
@@ -382,6 +396,7 @@ def test_a_released_versions_scores_name_its_commit_once_it_is_published(
         ran = Outcome(*results)
         assert ran.code == 0, ran.output
         assert "revision" not in ran.output
+        assert "small: filed under unknown: Every Eval Ever asks for a developer" in ran.output
     told = files(folder / "published")
     assert {name: text for name, text in told.items() if name.endswith(".json")} == early
     cards = [entry(text) for name, text in told.items() if name.endswith(".yaml")]

@@ -1,10 +1,11 @@
-"""Every Eval Ever: scores as JSON (`eval.schema.json` 0.2.1 of evaleval/every_eval_ever), a file for each evaluation.
+"""Every Eval Ever: scores as JSON (`eval.schema.json` 0.3.0 of evaleval/every_eval_ever), a file for each evaluation.
 
 Nothing in it depends on when it is written: the record counts as made on the day of its scores, and its name follows
-from their signature.
+from their signature. It has the form of a random UUID (version 4), which the datastore asks for.
 """
 
 import datetime
+import hashlib
 import json
 import re
 import uuid
@@ -20,22 +21,22 @@ from flows.results.evaluated import Dataset, Found
 from flows.scoring.intervals import DRAWS
 from flows.scoring.tables import SHARES
 
-SCHEMA = "0.2.1"
+SCHEMA = "0.3.0"
 FOLDER = "data"
 SPLIT = "test"
 UNKNOWN = "unknown"
 """Stands for the developer of a model whose name does not say it, and for an organisation that nobody has stated."""
-IDS = uuid.UUID("5a8a3e52-5f0e-5a7b-9a52-0a2b4a1f7f0e")
-"""Name space of the files' names."""
+NOT_PORTABLE = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
+"""Characters that no folder of the datastore has in its name."""
 EXACT = "exact binomial (Clopper-Pearson) over what items share"
 BOOTSTRAP = "percentile bootstrap over what items share"
 
 
 def record_path(dataset: Dataset, signature: Signature) -> PurePosixPath:
     """Return the path of an evaluation's record, `data/BENCHMARK/DEVELOPER/MODEL/UUID.json`."""
-    developer, model = _names(signature)
-    parts = (dataset.name, developer, model)
-    return PurePosixPath(FOLDER, *map(_file_name, parts), f"{uuid.uuid5(IDS, str(signature))}.json")
+    developer, model = _names(_public(signature.model))
+    name = uuid.UUID(bytes=hashlib.sha256(str(signature).encode()).digest()[:16], version=4)
+    return PurePosixPath(FOLDER, *map(_folder_name, (dataset.name, developer, model)), f"{name}.json")
 
 
 def record_text(dataset: Dataset, family: Family, found: Found) -> str:
@@ -45,11 +46,10 @@ def record_text(dataset: Dataset, family: Family, found: Found) -> str:
 
 def _record(dataset: Dataset, family: Family, found: Found) -> Mapping[str, Any]:
     signature = found.scores.signature
-    developer, _ = _names(signature)
-    model = _model_id(signature)
+    model = _public(signature.model)
     day = datetime.datetime.combine(signature.date, datetime.time(), datetime.UTC)
     made = str(int(day.timestamp()))
-    served = {"additional_details": {"served": ", ".join(signature.served)}} if signature.served else {}
+    served = {"served": ", ".join(signature.served)} if signature.served else {}
     return {
         "schema_version": SCHEMA,
         "evaluation_id": f"{dataset.name}-{family.name}/{model}/{made}",
@@ -66,7 +66,12 @@ def _record(dataset: Dataset, family: Family, found: Found) -> Mapping[str, Any]
             "version": signature.touchstone,
             "additional_details": {"scorer": signature.scorer},
         },
-        "model_info": {"name": model, "id": model, "developer": developer, **served},
+        "model_info": {
+            "name": model,
+            "id": model,
+            "developer": developer_of(model),
+            "additional_details": {"deployment_type": UNKNOWN, "model_availability": UNKNOWN, **served},
+        },
         "evaluation_results": list(_results(dataset, family, found)),
     }
 
@@ -111,11 +116,15 @@ def _source(dataset: Dataset) -> Mapping[str, Any]:
 
 def _metric(measure: Measure) -> Mapping[str, Any]:
     of = "share" if measure.unit == "share" else "mean"
-    about = {"evaluation_description": f"{of} of {measure.tells}, by {measure.condition}", "lower_is_better": False}
+    about = {
+        "evaluation_description": f"{of} of {measure.tells}, by {measure.condition}",
+        "metric_name": measure.name,
+        "lower_is_better": False,
+    }
     if measure.unit == "count":  # which has no end
         return about
-    least, most = RATED if measure.unit == "rating" else (0.0, 1.0)
-    return {**about, "score_type": "continuous", "min_score": least, "max_score": most}
+    (least, most), unit = (RATED, "points") if measure.unit == "rating" else ((0.0, 1.0), "proportion")
+    return {**about, "metric_unit": unit, "score_type": "continuous", "min_score": least, "max_score": most}
 
 
 def _uncertainty(row: FigureRow, measure: Measure) -> Mapping[str, Any]:
@@ -131,16 +140,22 @@ def _uncertainty(row: FigureRow, measure: Measure) -> Mapping[str, Any]:
     }  # fmt: skip
 
 
-def _model_id(signature: Signature) -> str:
-    """Return the model's name; of a folder, its last part: where it lies on this machine is nobody's business."""
-    path = PurePosixPath(signature.model)
-    return path.name if path.is_absolute() else signature.model
+def developer_of(model: str) -> str:
+    """Return who made a model, by its name."""
+    return _names(_public(model))[0]
 
 
-def _names(signature: Signature) -> tuple[str, str]:
-    developer, _, model = _model_id(signature).rpartition("/")
-    return developer or UNKNOWN, model
+def _public(model: str) -> str:
+    """Return a model's name; of a folder, its last part: where it lies on this machine is nobody's business."""
+    path = PurePosixPath(model)
+    return path.name if path.is_absolute() else model
 
 
-def _file_name(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or UNKNOWN
+def _names(model: str) -> tuple[str, str]:
+    """Return the developer by a model's name, and the rest of the name."""
+    developer, slash, rest = model.partition("/")
+    return (developer, rest) if slash else (UNKNOWN, developer)
+
+
+def _folder_name(name: str) -> str:
+    return NOT_PORTABLE.sub("_", name).rstrip(". ") or UNKNOWN

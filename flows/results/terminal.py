@@ -1,7 +1,7 @@
 """`touchstone results`, with output for a terminal."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from flows.construct.engine import Family
 from flows.project.console import make_console
 from flows.project.output_files import open_build
 from flows.results.evaluated import Dataset, Found, TaskRows, asked_tasks, dataset_of, evaluations
-from flows.results.every_eval_ever import record_path, record_text
+from flows.results.every_eval_ever import UNKNOWN, developer_of, record_path, record_text
 from flows.results.model_card import FOLDER, entries_text, entry
 from schemas.base import counted
 from schemas.errors import Failed, WrongInput
@@ -52,7 +52,8 @@ def write_results(out: Path | None, to: Path, hub: str | None) -> None:
                     entries.write(one)
     finally:
         project.close()
-    for line in _missing(dataset):
+    models = {one.scores.signature.model for of_family in found.values() for one in of_family}
+    for line in (*_nameless(models), *_missing(dataset)):
         _tell(console, line)
     if problem is not None:
         raise problem
@@ -97,6 +98,15 @@ class _Entries:
 
 def _tell(console: Console, line: str) -> None:
     console.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+
+
+def _nameless(models: Iterable[str]) -> Iterator[str]:
+    """Yield the models whose names do not say who made them."""
+    if flat := sorted(name for name in models if developer_of(name) == UNKNOWN):
+        yield (
+            f"{', '.join(flat)}: filed under {UNKNOWN}: Every Eval Ever asks for a developer, which the name does not "
+            "say; before you submit a record, put it into `model_info.developer` and its folder"
+        )
 
 
 def _missing(dataset: Dataset) -> Iterator[str]:
