@@ -163,6 +163,7 @@ def test_swaps_and_replacements_are_drawn_anew_and_nothing_else_is(tmp_path: Pat
     release = newest(tmp_path / "out" / RELEASES)
     assert release is not None
     assert release.manifest.draw == "1.1.0"
+    assert "is of the draw `1.1.0`: it was drawn anew" in (release.folder / "README.md").read_text()
 
 
 @pytest.mark.slow
@@ -247,6 +248,10 @@ def test_a_model_is_asked_anew_for_an_answer_that_no_version_had(tmp_path: Path)
             calls.append(len(server.requests))
             assert built(tmp_path, anew=False).draw == f"1.{number}.0"
             assert len(server.requests) == calls[-1], "a run asks nothing anew"
+            outlook = preview(tmp_path / "config.yaml", tmp_path / "out", None, None, refresh=False)
+            assert outlook.drawn.draw == f"1.{number}.0"
+            total = outlook.estimate.lines[-1]
+            assert (total.calls > 0, total.cached) == (True, 0), "all is asked for anew"
     assert [set(one.values()) for one in given] == [{NAMES[0]}, {NAMES[0], NAMES[1]}, {NAMES[0], NAMES[2]}]
     assert all(one[chosen[0]["question"]] == NAMES[0] for one in given), "where there is no other, the row stays"
     assert calls[2] > calls[1] > calls[0]
