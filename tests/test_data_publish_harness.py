@@ -259,6 +259,24 @@ def check_versions_and_errors(found: Evaluated) -> None:
                 assert math.isfinite(number), f"{name}: {metric}"
 
 
+def test_a_variant_alone_is_a_task_of_a_group(lm_eval: Path, tmp_path: Path) -> None:
+    configs = {name: REPLIES[name] for name in ("uraq-evaluation", "reeval-category1")}
+    release(tmp_path, configs)
+    groups = [f"touchstone-{config}{end}" for config in configs for end in ("", "-variants")]
+    with ChatServer(answer=Answering(configs), model="m") as server:
+        found = evaluate(
+            lm_eval, tmp_path, groups, "local-chat-completions",
+            f"model=m,base_url={server.url}/chat/completions,num_concurrent=4", "--apply_chat_template",
+        )  # fmt: skip
+        assert {request.hash for request in server.requests} <= set(server.answer.known)  # type: ignore[union-attr]
+    for need in NEEDS:
+        settings = [found.value("touchstone-uraq-evaluation", f"{need}_{setting}") for setting in SETTINGS]
+        assert found.value(f"touchstone-uraq-evaluation-{need}", "score") == pytest.approx(sum(settings) / 3)
+    whole = "touchstone-reeval-category1"
+    for variant, metric in (("swapped", "em"), ("original", "em_original"), ("closed_book", "em_closed_book")):
+        assert found.value(f"{whole}-{variant}", "score") == found.value(whole, metric)
+
+
 def test_a_limit_takes_whole_documents_from_a_moved_release_in_any_folder(lm_eval: Path, tmp_path: Path) -> None:
     made, moved, elsewhere = tmp_path / "made", tmp_path / "a b" / "moved", tmp_path / "elsewhere"
     configs = {name: REPLIES[name] for name in ("uraq-evaluation", "reeval-category1", "reeval-category2")}

@@ -11,7 +11,7 @@ A family says how its documents are scored (`ReplyScoring`, `OptionScoring`); a 
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -110,6 +110,17 @@ class HarnessTask:
     scoring: ReplyScoring | OptionScoring
     prompting: str | None = None
     """The way of asking, if the family has several."""
+
+    @property
+    def variants(self) -> Mapping[str, str]:
+        """Variant -> the name of the task that asks under it alone; empty if there is one variant."""
+        names = self.scoring.variants if isinstance(self.scoring, ReplyScoring) else ()
+        return {variant: f"{self.name}-{variant}" for variant in names if len(names) > 1}
+
+    @property
+    def group_of_variants(self) -> str:
+        """The name of the group of these."""
+        return f"{self.name}-variants"
 
 
 class _Function(str):
@@ -216,6 +227,28 @@ def group_of_tasks(group: str, tasks: Sequence[HarnessTask], version: str) -> st
             "metadata": {"version": version},
         }
     )
+
+
+def tasks_of_variants(task: HarnessTask, family: str, version: str) -> Iterator[tuple[str, str]]:
+    """Yield (name, YAML) of a task for each variant alone, whose replies are scored one by one, and of their group."""
+    for variant, name in task.variants.items():
+        yield (
+            name,
+            _dumped(
+                {
+                    "include": f"{task.name}.yaml",
+                    "task": name,
+                    "class": _Function("utils.Variant"),
+                    "variants": [variant],
+                    "together": [],
+                    "grade": _Function(f"{family}.grade"),
+                    "metric_list": [{"metric": "score", "aggregation": "mean", "higher_is_better": True}],
+                }
+            ),
+        )
+    if task.variants:
+        group = {"group": task.group_of_variants, "task": list(task.variants.values())}
+        yield task.group_of_variants, _dumped({**group, "metadata": {"version": version}})
 
 
 def run_command(folder: str, tasks: str, *, chat: bool) -> str:

@@ -20,6 +20,7 @@ from data.publish.harness import (
     named,
     option_task,
     reply_task,
+    tasks_of_variants,
     utils_text,
 )
 from data.publish.harness_readme import TaskFacts, tasks_readme
@@ -165,6 +166,8 @@ def write_tasks(
     for made in families:
         for task in made.tasks:
             write_whole(folder / f"{task.name}.yaml", task.text.encode())
+            for alone, text in tasks_of_variants(task, made.family.name, version):
+                write_whole(folder / f"{alone}.yaml", text.encode())
         for group, tasks in made.groups.items():
             write_whole(folder / f"{group}.yaml", group_of_tasks(group, tasks, version).encode())
     for held in dialogues:
