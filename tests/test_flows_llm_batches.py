@@ -138,6 +138,23 @@ async def test_what_fails_is_asked_again_and_nothing_is_paid_twice(
         assert (len(server.batches) > 1) == (hit and unanswered == "again")
 
 
+async def test_what_no_batch_answers_is_a_line_with_the_words_of_the_server(
+    tmp_path: Path, square: Prompt[Square]
+) -> None:
+    faults = BatchFaults(server_errors=1, times=99)
+    with BatchServer(answer=squares, batch_faults=faults) as server:
+        answers = await ask(server, tmp_path, square, range(5))
+        assert len(server.batches) == 4
+        assert {str(answer) for answer in answers[1:]} == {
+            f"model gpt-4o-mini at {server.url}: a request came back without an answer from 4 batches (500 The server "
+            "had an error); run again later, or set batch_unanswered: directly"
+        }
+        # Those of the next run are other batches; at once, they are answered.
+        answers = await ask(server, tmp_path, square, range(5), batch_unanswered="directly")
+        assert answers == [Square(square=n * n) for n in range(5)]
+        assert server.answered_twice == []
+
+
 async def test_a_creation_that_nobody_heard_of_is_found_at_the_server(tmp_path: Path, square: Prompt[Square]) -> None:
     with BatchServer(answer=squares, batch_faults=BatchFaults(dropped=1, times=1)) as server:
         assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]

@@ -201,10 +201,10 @@ class BatchApi:
         if status == 200:
             reply = read_reply(orjson.dumps(body))
             return "a reply that is none" if reply is None else reply._replace(batched=True)
+        refused = self._connection.refusal(status, body.get("error", body) if isinstance(body, dict) else body)
         if status in PASSING:
-            return f"server error {status}"
-        said = body.get("error", body) if isinstance(body, dict) else body
-        return self._connection.refusal(status, said)
+            return f"{status} {refused.message}".strip()
+        return refused
 
     async def _known(self, batch_id: str, work: Callable[["AsyncOpenAI"], Awaitable["Batch"]]) -> "Batch":
         try:
