@@ -123,6 +123,19 @@ class Change(Frozen):
     )
 
 
+class RowHistory(Frozen):
+    """When a row came and went: a line of `history.jsonl`."""
+
+    config: str
+    key: str
+    since: str = Field(description="The version from which on it is as a model is shown it now")
+    since_date: str | None = Field(description="The day that version was made on; null: not known")
+    source_date: str | None = Field(None, description="The latest date that its sources state; null: they state none")
+    retired: str | None = Field(None, description="The first version without it; null: it is in this one")
+    retired_date: str | None = None
+    reason: str = Field("", description="Why it was retired")
+
+
 class Contamination(Frozen):
     """How much of a configuration's released rows is also in another data set."""
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from data.checksum import checksum
 from data.publish.benchmark import BENCHMARK
 from data.publish.folder import CARD, DATA, MANIFEST, Release, claims_of, is_reserved, paths_in
+from data.publish.history import history_faults
 from data.publish.merge import read_yaml, split_metadata
 from data.publish.reading import opened, read_batches
 from data.publish.row_keys import Numbers, RowKeys, keys_in, numbers_of
@@ -35,12 +36,13 @@ def faults_of(release: Release) -> Iterator[str]:
     - Every file in the manifest exists with its bytes, and there is no other where only a release writes.
     - Every configuration has the rows, columns and types of the manifest; its keys are unique; every row has the
       canary.
+    - The history has each row once, and no other that is not retired.
     - The card has the canary, and its YAML names exactly these configurations, splits and files.
     - The tasks of the Hub's benchmark file take columns of these configurations; what people made of it is theirs.
 
     Read `release` with `read_release`, which refuses a manifest whose paths leave the folder.
     """
-    for check in (_version, _files, _names, _configs, _card, _benchmark):
+    for check in (_version, _files, _names, _configs, history_faults, _card, _benchmark):
         yield from map(visible, check(release))
 
 

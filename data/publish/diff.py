@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from data.publish.folder import CARD, CHANGELOG, CHANGES, MANIFEST, Release, claims_of
+from data.publish.folder import CARD, CHANGELOG, CHANGES, HISTORY, MANIFEST, Release, claims_of
 from data.publish.reading import unreadable
 from data.publish.row_diff import Hides, Record, compare_rows, record_all
 from data.publish.rows import BOOKKEEPING
@@ -254,7 +254,11 @@ def _metadata(before: Release, now: Release) -> tuple[str, ...]:
 def _other_files(release: Release) -> dict[str, str]:
     """Return path -> checksum of the files that hold neither rows nor the difference itself."""
     rows = {path for config in release.manifest.configs for path in config.files}
-    return {file.path: file.sha256 for file in release.manifest.files if file.path not in {*rows, CHANGELOG, CHANGES}}
+    return {
+        file.path: file.sha256
+        for file in release.manifest.files
+        if file.path not in {*rows, CHANGELOG, CHANGES, HISTORY}
+    }
 
 
 def _neutral(release: Release, path: str) -> bytes:

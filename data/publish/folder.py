@@ -16,6 +16,7 @@ MANIFEST = "manifest.json"
 CARD = "README.md"
 CHANGELOG = "CHANGELOG.md"
 CHANGES = "changes.jsonl"
+HISTORY = "history.jsonl"
 DATA = "data"
 """The folder of `<config>/<split>.parquet`, and nothing else."""
 SCORERS = "scorers"
@@ -63,7 +64,7 @@ def read_manifest(content: bytes, name: str) -> ReleaseManifest:
 
 def is_reserved(path: str) -> bool:
     """Return whether only a release may write there: it holds rows, or the proof of them, or code that is run."""
-    return path in (MANIFEST, CHANGELOG, CHANGES) or PurePosixPath(path).parts[0] in (
+    return path in (MANIFEST, CHANGELOG, CHANGES, HISTORY) or PurePosixPath(path).parts[0] in (
         DATA,
         VERIFICATION_INPUTS,
         SCORERS,

@@ -20,16 +20,19 @@ from data.publish.check import damage_of
 from data.publish.diff import Difference, compare, next_version
 from data.publish.edits import Branch, Edits, edits_of, in_words, kept_edits, put_files
 from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, files_in, read_release, write_manifest
+from data.publish.history import write_history
 from data.publish.merge import WITH_VERSION, merge_metadata, read_card
 from data.publish.version_number import FIRST_VERSION, bumped, is_version, parsed_version
 from data.whole_file import write_whole
 from flows.project.locks import locked
 from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
+from flows.project.source_dates import source_dates
 from flows.release.baselines import baselines_of
 from flows.release.benchmark import write_benchmark
 from flows.release.card import card_facts
 from flows.release.gate import Gated, check_current
+from flows.release.history import reasons_of, release_date
 from flows.release.inputs import inputs_of
 from flows.release.private_leaks import private_in_words, refuse_leaks, without_leaks
 from flows.release.private_share import PrivateShare
@@ -204,7 +207,7 @@ def _prepare(
             before.folder, before.manifest.version, None, held_back, faults, as_before, {}, kept, left_out, told
         )
     write_scorers(project, draft.folder, configs, repo, number)
-    made = draft.finish(facts, difference, number)
+    made = draft.finish(facts, difference, number, gated)
     kept = in_words(edits_of(read_release(made)), branch)
     return Prepared(made, number, difference, held_back, faults, as_before, withdrawn, kept, left_out, told)
 
@@ -312,7 +315,7 @@ class _Draft:
         write_whole(self.folder / CARD, content)
         return _with_manifest(facts, card=MadeCard(metadata=made, text=read_card(content).text))
 
-    def finish(self, facts: CardFacts, difference: Difference, number: str) -> Path:
+    def finish(self, facts: CardFacts, difference: Difference, number: str, gated: Sequence[Gated]) -> Path:
         """Give the version its number and the folder its name."""
         older = self.before.folder / CHANGELOG if self.before else None
         told_before = older.read_text(encoding="utf-8") if older and older.exists() else ""
@@ -327,6 +330,10 @@ class _Draft:
         manifest = difference.stated_in(facts.manifest).model_copy(update={"version": number})
         told = {"changes": tuple(changes), "summary": summary(difference), "changelog": CHANGELOG}
         facts = self.write_card(facts.model_copy(update={"manifest": manifest, **told}))
+        write_history(
+            Release(self.folder, facts.manifest), self.before, number, release_date(), source_dates(self.project),
+            lambda gone: reasons_of(self.project, gated, gone),
+        )  # fmt: skip
         release = Release(self.folder, write_manifest(self.folder, facts.manifest))
         if self.branch is not None:
             from data.publish.hub import losses

@@ -1,0 +1,151 @@
+"""`history.jsonl` of a release: when its rows came, of which source date they are, and when and why they were retired."""
+
+import json
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.publish.check import faults_of
+from data.publish.folder import read_release
+from flows.project.output_files import remember, write_output_files
+from flows.project.project import Project
+from flows.release.history import release_date
+from schemas.base import HASH_LENGTH
+from tests.builds import write_config
+from tests.profiled import SAMPLES
+from tests.test_flows_cli import Outcome
+from tests.toy import run_all
+
+DATES = {"branch-leaflet": "2021-03-05", "library-rules": "2023-07-01", "pump-manual": "2024-11-30"}
+
+
+def build(folder: Path) -> None:
+    """Build what is configured there, as the last build."""
+    project = Project(folder / "config.yaml", folder / "out")
+    project.loop.run(run_all(project.build))
+    write_output_files(project)
+    remember(project)
+    project.close()
+
+
+def history(folder: Path, version: str) -> list[dict[str, Any]]:
+    lines = (folder / "out/releases" / version / "history.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def released(folder: Path, day: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Release what was built, on a day in seconds since 1970; return the version."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", day)
+    ran = Outcome("release", "--out", "out", "--allow-unreviewed")
+    assert ran.code == 0, ran.output
+    return max(path.name for path in (folder / "out/releases").glob("*.*.*"))
+
+
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with three versions: of three documents, of which one is changed and one goes, and a row is rejected."""
+    folder = tmp_path_factory.mktemp("history")
+    (folder / "documents").mkdir()
+    for name, date in DATES.items():
+        text = (SAMPLES / "documents" / f"{name}.md").read_text()
+        dated = f"---\ndate: {date}\n---\n{text}" if name != "branch-leaflet" else text
+        (folder / "documents" / f"{name}.md").write_text(dated)
+    documents = {"format": "documents", "path": f"{folder}/documents/*.md", "licence": "CC-BY-4.0"}
+    task = {
+        "task": "single-hop-qa",
+        "pairs": 6,
+        "sources": [{"part": "documents-pairs"}],
+        "distractors": [{"format": "jsonl", "path": str(SAMPLES / "pages.jsonl"), "licence": "Apache-2.0"}],
+    }
+    families = {
+        "documents": {"pairs": 12, "sources": [documents]},
+        "lveval": {"levels": ["1k"], "datasets": {"ours": task}},
+    }
+    write_config(folder, store=str(folder / "store"), families=families, release={"licence": "CC-BY-4.0"})
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.chdir(folder)
+        build(folder)
+        assert released(folder, "1767225600", monkeypatch) == "1.0.0"  # 2026-01-01
+        leaflet, rules = (folder / "documents" / f"{name}.md" for name in ("branch-leaflet", "library-rules"))
+        leaflet.unlink()
+        rules.write_text(rules.read_text().replace("2023-07-01", "2026-02-02").replace(" weeks", " full weeks"))
+        build(folder)
+        version = released(folder, "1772323200", monkeypatch)  # 2026-03-01
+        kept = [
+            line for line in history(folder, version) if line["config"] == "documents-pairs" and not line["retired"]
+        ]
+        rows = Outcome("show", "documents-pairs", "--out", "out")
+        assert rows.code == 0
+        project = Project(folder / "config.yaml", folder / "out")
+        record = next(one for one in project.build.accepted("documents", "pairs") if one.key == kept[0]["key"])
+        project.close()
+        verdict = {"key": record.key, "view_hash": record.view_hash, "rubric": "documents-check", "decision": "reject"}
+        (folder / "out/verdicts").mkdir(exist_ok=True)
+        (folder / "out/verdicts/documents-pairs.jsonl").write_text(json.dumps(verdict) + "\n")
+        build(folder)
+        released(folder, "1775001600", monkeypatch)  # 2026-04-01
+    return folder
+
+
+@pytest.mark.slow
+def test_each_row_says_since_when_it_is_there_and_of_which_date_its_source_is(versions: Path) -> None:
+    first = history(versions, "1.0.0")
+    assert {(line["since"], line["since_date"], line["retired"]) for line in first} == {("1.0.0", "2026-01-01", None)}
+    counts = Counter((line["config"], line["source_date"]) for line in first)
+    assert {date for config, date in counts if config == "documents-pairs"} == {None, "2023-07-01", "2024-11-30"}
+    (release,) = [read_release(versions / "out/releases/1.0.0")]
+    assert Counter(line["config"] for line in first) == {one.name: one.rows for one in release.manifest.configs}
+    assert any(config.startswith("lveval") and date for config, date in counts), "made of a dated document's question"
+    assert all(re.fullmatch(rf"[0-9a-f]{{{HASH_LENGTH}}}", line["key"]) for line in first)
+
+
+@pytest.mark.slow
+def test_what_changed_came_anew_and_what_went_is_told_with_the_reason(versions: Path) -> None:
+    numbers = sorted(path.name for path in (versions / "out/releases").glob("*.*.*"))
+    first, second, third = (history(versions, number) for number in numbers)
+    before = {(line["config"], line["key"]) for line in first}
+    now = {(line["config"], line["key"]): line for line in second if not line["retired"]}
+    gone = {(line["config"], line["key"]): line for line in second if line["retired"]}
+    assert gone
+    assert now.keys() | gone.keys() >= before
+    assert not now.keys() & gone.keys()
+    changes = [json.loads(line) for line in (versions / "out/releases" / numbers[1] / "changes.jsonl").open()]
+    came = {(one["config"], one["key"]) for one in changes if one["change"] in ("added", "changed")}
+    assert any(config == "documents-pairs" for config, _ in came & before), "a changed row comes anew"
+    assert {name for name, line in now.items() if line["since"] == numbers[1]} == came
+    assert {now[name]["since_date"] for name in came} == {"2026-03-01"}
+    assert {(line["since"], line["since_date"]) for name, line in now.items() if name not in came} == {
+        ("1.0.0", "2026-01-01")
+    }
+    assert {"2026-02-02", "2024-11-30"} <= {line["source_date"] for line in now.values()}
+    assert {(line["retired"], line["retired_date"]) for line in gone.values()} == {(numbers[1], "2026-03-01")}
+    assert {line["reason"] for line in gone.values()} == {"no longer made from the sources"}
+
+    rejected = [line for line in third if line["retired"] == numbers[2] and line["config"] == "documents-pairs"]
+    assert [(line["retired_date"], line["reason"]) for line in rejected] == [("2026-04-01", "rejected by people")]
+    assert [line for line in third if line["retired"] == numbers[1]] == sorted(
+        gone.values(), key=lambda line: (line["config"], line["key"])
+    ), "what went before is carried on"
+
+
+@pytest.mark.slow
+def test_a_history_that_lacks_a_row_is_a_fault(versions: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "1.0.0"
+    shutil.copytree(versions / "out/releases/1.0.0", copy)
+    assert list(faults_of(read_release(copy))) == []
+    file = copy / "history.jsonl"
+    file.write_text("".join(f"{line}\n" for line in file.read_text().splitlines()[1:]))
+    faults = list(faults_of(read_release(copy)))
+    number = sum(line["config"] == "documents-pairs" for line in history(versions, "1.0.0"))
+    assert f"history.jsonl: {number - 1} rows of documents-pairs, expected {number}" in faults
+
+
+def test_a_release_is_dated_as_reproducible_builds_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    assert release_date() == "1970-01-01"
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    assert release_date() >= "2026-01-01"
