@@ -1,4 +1,4 @@
-"""`history.jsonl` of a release: when its rows came, of which source date they are, and when and why they were retired."""
+"""`history.jsonl` of a release: when its rows came, their source dates, and when and why they were retired."""
 
 import json
 import re
@@ -11,12 +11,16 @@ import pytest
 
 from data.publish.check import faults_of
 from data.publish.folder import read_release
-from flows.project.output_files import remember, write_output_files
+from flows.evaluate.source_time import by_source_time
+from flows.families import load_family
+from flows.project.output_files import open_built, remember, write_output_files
 from flows.project.project import Project
 from flows.release.history import release_date
+from flows.scoring.scorer import Value
 from schemas.base import HASH_LENGTH
 from tests.builds import write_config
-from tests.profiled import SAMPLES
+from tests.chat_server import ChatServer
+from tests.profiled import SAMPLES, model
 from tests.test_flows_cli import Outcome
 from tests.toy import run_all
 
@@ -142,6 +146,89 @@ def test_a_history_that_lacks_a_row_is_a_fault(versions: Path, tmp_path: Path) -
     faults = list(faults_of(read_release(copy)))
     number = sum(line["config"] == "documents-pairs" for line in history(versions, "1.0.0"))
     assert f"history.jsonl: {number - 1} rows of documents-pairs, expected {number}" in faults
+
+
+@pytest.mark.slow
+def test_rows_are_chosen_by_version_day_and_date_of_source(versions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(versions)
+    second = sorted((versions / "out/releases").glob("*.*.*"))[1]
+    lines = [line for line in history(versions, second.name) if line["config"] == "documents-pairs"]
+    present = [line for line in lines if not line["retired"]]
+    newer = {line["key"] for line in present if line["since"] == second.name}
+    assert 0 < len(newer) < len(present)
+    with ChatServer(lambda messages: "Right." if "full weeks" in messages[-1]["content"] else "Wrong.") as server:
+        models = {"m": model(server)}
+        (versions / "models.yaml").write_text(json.dumps({"name": "t", "store": "chosen", "models": models}))
+        profile = ("profile", str(second), "--config", "models.yaml", "--model", "m", "--to", "chosen-out")
+        asked = {}
+        for options, expected in (
+            ((), {line["key"] for line in present}),
+            (("--since", second.name), newer),
+            (("--since", "2026-02-01"), newer),
+            (("--since", "2025-12-31"), {line["key"] for line in present}),
+            (
+                ("--source-after", "2025-01-01"),
+                {line["key"] for line in present if line["source_date"] == "2026-02-02"},
+            ),
+            (("--since", "1.0.0", "--source-after", "2026-02-02"), set()),
+        ):
+            ran = Outcome(*profile, *options)
+            if not expected:
+                assert ran.code == 2
+                assert "--since and --source-after: test@1.1.0 has no rows since 1.0.0 with sources" in str(ran.error)
+                continue
+            assert ran.code == 0, ran.output
+            asked[options] = rows_asked(versions / "chosen-out")
+            assert asked[options] == expected, options
+            assert (f"rows since {second.name}: " in ran.output) is (options == ("--since", second.name))
+        ran = Outcome("evaluate", "documents", "--model", "m", "--out", "chosen-out", "--since", second.name)
+        assert ran.code == 0, ran.output
+        assert rows_asked(versions / "chosen-out") == newer
+        assert Outcome("evaluate", "documents", "--model", "m", "--out", "chosen-out").code == 0
+        page = (versions / "chosen-out/predictions/documents-m.tables.html").read_text()
+        assert "exact match over time of source" in page
+        scores = json.loads((versions / "chosen-out/predictions/documents-m.scores.json").read_text())
+        timed = {one["at"]: one["items"] for one in scores["figures"] if "time of source" in one["measure"]
+                 and one["against"] is None}  # fmt: skip
+        assert timed == Counter(window(line["source_date"]) for line in present)
+    refused = Outcome("evaluate", "documents", "--model", "m", "--out", "out", "--since", "1.0.0")
+    assert refused.code == 2
+    assert "out has no history of its rows" in str(refused.error)
+    for options in (("--since", "newest"), ("--source-after", "2026")):
+        wrong = Outcome("evaluate", "documents", "--model", "m", "--out", "chosen-out", *options)
+        assert wrong.code == 2
+        assert str(wrong.error).startswith(f"{options[0]} {options[1]}: expected a")
+
+
+def window(day: str) -> str:
+    return f"{day[:4]}, quarter {(int(day[5:7]) + 2) // 3}"
+
+
+def rows_asked(out: Path) -> set[str]:
+    """Keys of the questions on documents that predictions are on."""
+    project = open_built(out)
+    keys = {row.id: row.key for row in project.build.accepted("documents", "pairs")}
+    project.close()
+    lines = (out / "predictions/documents-m.jsonl").read_text().splitlines()
+    return {keys[json.loads(line)["id"]] for line in lines}
+
+
+def test_windows_are_as_long_as_the_time_of_the_sources_calls_for() -> None:
+    (measure,) = load_family("documents").evaluation.measures
+    values = [Value("m", measure.name, at, f"i{number}", f"s{number}", float(number % 2))
+              for at in ("closed_book", "evidence") for number in range(4)]  # fmt: skip
+    for days, windows in (
+        (("2019-01-02", "2024-05-01", "2024-06-01"), ["2019", "2024", "2024"]),
+        (("2023-01-02", "2024-05-01", "2024-03-31"), ["2023, quarter 1", "2024, quarter 1", "2024, quarter 2"]),
+        (("2024-01-02", "2024-05-01", "2024-05-31"), ["2024-01", "2024-05", "2024-05"]),
+    ):
+        found = by_source_time([measure], values, {f"i{number}": day for number, day in enumerate(days)})
+        assert found is not None
+        timed, dated = found
+        assert [value.at for value in dated] == windows
+        assert {value.measure for value in dated} == {timed.name} == {f"{measure.name} over time of source"}
+        assert all(value.item != "i3" for value in dated), "a row whose source has no date has no window"
+    assert by_source_time([measure], values, {"i0": "2024-01-02", "i1": "2024-01-31"}) is None, "one month is no time"
 
 
 def test_a_release_is_dated_as_reproducible_builds_are(monkeypatch: pytest.MonkeyPatch) -> None:

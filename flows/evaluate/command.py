@@ -82,6 +82,16 @@ def evaluate(
             help="Instead of the rows, compare what several people wrote for the same records",
         ),
     ] = False,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION|DATE", help="Of a released version, only rows that came with this version or day, or later"
+        ),
+    ] = None,
+    source_after: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="Of a released version, only rows whose sources state a later date"),
+    ] = None,
     out: BuildOption = None,
 ) -> None:
     """Ask a model about a build's rows, write its predictions, and score them.
@@ -99,7 +109,9 @@ def evaluate(
         return
     from flows.evaluate.terminal import evaluate_family
 
-    evaluate_family(family, model, limit, out, attention=attention, reader=attention_model)
+    evaluate_family(
+        family, model, limit, out, attention=attention, reader=attention_model, since=since, source_after=source_after
+    )
 
 
 def score(

@@ -13,7 +13,7 @@ from flows.evaluate.rows import evaluated_rows
 from flows.llm.model import BudgetSpent, Model, NoAnswer, Out, Prompt, TransportError, Usage
 from flows.project.project import Project
 from flows.run.in_process import runner_here
-from schemas.errors import raise_all
+from schemas.errors import WrongInput, raise_all
 
 NOT_ANSWERED = "the server gave no answer"
 """The reason for a dialogue, or a rating, that could not be held or made for that."""
@@ -26,6 +26,8 @@ def build_with(project: Project, family: Family, name: str, limit: int | None) -
     made from the same inputs is reused. `limit` is the number of records to take. Raises `WrongInput`.
     """
     held = family.evaluation.held
+    if project.only_keys is not None:
+        raise WrongInput(f"{family.name}: dialogues are held on all seeds; leave --since and --source-after out")
     evaluated_rows(project, family, limit)
     built = project.build.families[family.name]
     settings = built.settings.model_copy(update={held.models: (name,)})

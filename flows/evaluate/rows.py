@@ -1,6 +1,6 @@
 """The rows that a model is asked about: all accepted rows, or those that a limit and the configuration choose."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import Any, Protocol
@@ -47,12 +47,13 @@ class EvaluatedRows:
         stages: list[Stage[Any]],
         limit: int | None,
         chosen: Callable[[Any], bool] | None = None,
+        only_keys: Collection[str] | None = None,
     ) -> None:
-        """Take the rows that are `chosen`, by default all.
+        """Take the rows that are `chosen` and have one of the keys, by default all.
 
         `limit` is the number of rows of each part; a part in several files contributes equally from each.
         """
-        self._pieces = [piece for stage in stages for piece in _pieces(stage, limit, chosen)]
+        self._pieces = [piece for stage in stages for piece in _pieces(stage, limit, chosen, only_keys)]
         self.built = sum(map(len, stages))
         """The number of rows, chosen or not."""
         self.notes: tuple[str, ...] = ()
@@ -99,10 +100,19 @@ def _in_files(stage: Stage[Any]) -> bool:
 
 
 def _pieces(
-    stage: Stage[Any], limit: int | None, chosen: Callable[[Any], bool] | None
+    stage: Stage[Any],
+    limit: int | None,
+    chosen: Callable[[Any], bool] | None,
+    only_keys: Collection[str] | None,
 ) -> list[tuple[Stage[Any], int, int]]:
     """Return the stretches of a stage to ask about: (stage, start, stop)."""
     groups = _files(stage, chosen) if _in_files(stage) else [_stretches(stage, chosen)]
+    if only_keys is not None:
+        is_wanted = [row["key"] in only_keys for row in stage.columns(("key",))]
+        groups = [
+            [(start + first, start + last) for start, stop in stretches for first, last in _runs(is_wanted[start:stop])]
+            for stretches in groups
+        ]
     sizes = [sum(stop - start for start, stop in stretches) for stretches in groups]
     taken, left = [0] * len(sizes), len(stage) if limit is None else limit
     for number, place in enumerate(
@@ -135,8 +145,13 @@ def _stretches(stage: Stage[Any], chosen: Callable[[Any], bool] | None) -> list[
     """Return the (start, stop) of each run of chosen rows."""
     if chosen is None:
         return [(0, len(stage))]
-    groups = groupby(enumerate(map(chosen, stage)), key=itemgetter(1))
-    runs = [[place for place, _ in group] for is_chosen, group in groups if is_chosen]
+    return _runs(map(chosen, stage))
+
+
+def _runs(is_chosen: Iterable[bool]) -> list[tuple[int, int]]:
+    """Return the (start, stop) of each run of places that are chosen."""
+    groups = groupby(enumerate(is_chosen), key=itemgetter(1))
+    runs = [[place for place, _ in group] for is_run, group in groups if is_run]
     return [(run[0], run[-1] + 1) for run in runs]
 
 
@@ -163,19 +178,24 @@ def evaluated_rows(project: Project, family: Family, limit: int | None) -> Evalu
             "write what is theirs (`touchstone annotate push`)"
         )
     selection = family.evaluation.selection
+    only_keys = project.only_keys
+    if only_keys is not None and not any(
+        row["key"] in only_keys for stage in stages for row in stage.columns(("key",))
+    ):
+        raise NoRows(f"{family.name}: has none of the rows that are chosen by their version or source date")
     if selection is None:
-        return EvaluatedRows(stages, limit)
+        return EvaluatedRows(stages, limit, None, only_keys)
     name = selection.setting
     wanted = dict.fromkeys(getattr(settings_now(project, family), name))
     if wanted.keys() == set(getattr(project.build.families[family.name].settings, name)):
-        return EvaluatedRows(stages, limit)
+        return EvaluatedRows(stages, limit, None, only_keys)
     built = set()
 
     def chosen(row: Any) -> bool:
         built.add(selection.of(row))
         return selection.of(row) is None or selection.of(row) in wanted
 
-    rows = EvaluatedRows(stages, limit, chosen)
+    rows = EvaluatedRows(stages, limit, chosen, only_keys)
     if lacking := [str(value) for value in wanted if value not in built]:
         note = (
             f"families.{family.name}.{name}: {', '.join(lacking)}: this build has no rows of it; "

@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from flows.evaluate.report import Shown, show_tables
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows
 from flows.evaluate.scores_file import EarlierLine, Spent, earlier_lines, scores_path
 from flows.evaluate.signature import Signature
+from flows.evaluate.source_time import by_source_time, dates_of_rows
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent
@@ -97,6 +99,8 @@ class Scored(NamedTuple):
     notes: Sequence[str]
     places: Mapping[str, int]
     """By id, the rows' places."""
+    dates: Mapping[str, str]
+    """By id, the dates of the rows' sources, where they state one."""
 
 
 def scores_of(project: Project, family: Family, rows: EvaluatedRows, path: Path, *, partial: bool) -> Scored:
@@ -104,16 +108,20 @@ def scores_of(project: Project, family: Family, rows: EvaluatedRows, path: Path,
     evaluation, settings = family.evaluation, settings_now(project, family)
     predictions: list[Prediction] = []
     places: dict[str, int] = {}
+    dates: dict[str, str] = {}
+    date_of = dates_of_rows(project)
 
     def scored() -> Iterator[Any]:
         for place, row in enumerate(rows):
             places.setdefault(row.id, place)
+            if (date := date_of(row)) is not None:
+                dates[row.id] = date
             yield evaluation.scored(row)
 
     with partly(path) as left_out:
         result = evaluation.score(scored(), tally(read_predictions(path, family), predictions), partial, settings)
     result = result.joined(told_beside(predictions, [id_ for scores in left_out for id_ in scores.left_out]))
-    return Scored(result, [*rows.notes, *map(str, left_out), *result.notes], places)
+    return Scored(result, [*rows.notes, *map(str, left_out), *result.notes], places, dates)
 
 
 def score_predictions(
@@ -137,11 +145,14 @@ def score_predictions(
         chosen = failed_values(family.evaluation.measures, scored.result.values)
         examples = failures(family, rows, scored.places, read_predictions(path, family), chosen)
     result = scored.result if more is None else scored.result.joined(more)
+    measures = family.evaluation.measures
+    if (timed := by_source_time(measures, result.values, scored.dates)) is not None:
+        measures, result = (*measures, timed[0]), replace(result, values=[*result.values, *timed[1]])
     shown = Shown(
         f"{project.config.name}: {family.name} on {path.stem.removeprefix(f'{family.name}-')}",
         result,
         scored.notes,
-        family.evaluation.measures,
+        measures,
         examples,
         signature,
         spent,

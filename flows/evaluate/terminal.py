@@ -24,6 +24,7 @@ from flows.project.console import make_console, money
 from flows.project.evaluated import PREDICTIONS, read_predictions
 from flows.project.output_files import open_build
 from flows.project.project import Project
+from flows.project.row_choice import only_rows
 from flows.run.costs import both_ways
 from flows.run.estimate import Estimate, EstimateLine, summed
 from flows.run.summary import print_estimate
@@ -32,15 +33,25 @@ from schemas.errors import Failed, WrongInput
 
 
 def evaluate_family(
-    name: str, model: str, limit: int | None, out: Path | None, *, attention: bool = False, reader: str | None = None
+    name: str,
+    model: str,
+    limit: int | None,
+    out: Path | None,
+    *,
+    attention: bool = False,
+    reader: str | None = None,
+    since: str | None = None,
+    source_after: str | None = None,
 ) -> None:
     """Ask a model about a family's rows, write its predictions, and score them.
 
     `attention` adds tables of what a local model attends to. `reader` names a local model that reads finished
-    dialogues; tables of what it attends to are added.
+    dialogues; tables of what it attends to are added. `since` and `source_after` choose rows of a released version.
     """
     console = make_console()
     project = open_build(out, console)
+    for line in only_rows(project, since, source_after):
+        console.print(line, soft_wrap=True)
     family = project.family(name)
     weighs = weighing_model(project, family, model)
     if attention and not (family.evaluation.chunks is not None and isinstance(weighs, LocalModel)):

@@ -37,6 +37,16 @@ def profile(
         Path | None,
         typer.Option(help="For a released version: the configuration with the models; ./touchstone.yaml by default"),
     ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION|DATE", help="Of a released version, only rows that came with this version or day, or later"
+        ),
+    ] = None,
+    source_after: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="Of a released version, only rows whose sources state a later date"),
+    ] = None,
     to: Annotated[
         Path | None,
         typer.Option(
@@ -53,4 +63,4 @@ def profile(
     """
     from flows.profile.terminal import profile_models
 
-    profile_models(build, model or ["evaluated"], limit, budget, config, to, before)
+    profile_models(build, model or ["evaluated"], limit, budget, config, to, before, since, source_after)

@@ -16,6 +16,7 @@ from flows.project.console import make_console
 from flows.project.output_files import open_build
 from flows.project.project import Project
 from flows.project.release_as_build import is_release, open_release
+from flows.project.row_choice import only_rows
 from flows.project.settings import DEFAULT, load_config
 from schemas.errors import Failed, WrongInput
 
@@ -32,6 +33,8 @@ def profile_models(
     config: Path | None,
     to: Path | None,
     before: Path | None,
+    since: str | None = None,
+    source_after: str | None = None,
 ) -> None:
     """Evaluate the models on every family of a build or a release; write the page and print the five answers.
 
@@ -43,6 +46,7 @@ def profile_models(
     releases = None if before is None else _releases(build, before)
     project = _opened(console, build, config, to)
     check_models(project, models)
+    notes = only_rows(project, since, source_after)
     if budget_usd is not None:
         project.spend_at_most(budget_usd)
     try:
@@ -62,7 +66,7 @@ def profile_models(
         stopped = learned.stopped
     asked_as = {outcome.model: outcome.signature.model for result in results for outcome in result.outcomes.values()}
     rules = [model for model in models if asked_as.get(model) == RULES]
-    notes = [f"{model} is of provider rules: no language model answered" for model in rules]
+    notes += [f"{model} is of provider rules: no language model answered" for model in rules]
     answered = questions(results, models)
     folder = project.out if project.manifest.release else to or project.out / FOLDER
     page, figures = write_profile(folder, project.config.name, models, results, answered, limit, notes, learned)

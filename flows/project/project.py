@@ -84,6 +84,8 @@ class Project:
         self.loop = ModelLoop()
         """The event loop that all model calls share."""
         self._verdicts: dict[tuple[str, str], tuple[Mapping[str, Verdict], Sequence[str]]] = {}
+        self.only_keys: frozenset[str] | None = None
+        """Keys of the rows that models are asked about; None: all."""
         self.run_id = uuid.uuid4().hex
         """Distinguishes this build from an earlier build of the same file, whose content may have been different."""
         self._closed = False

@@ -10,10 +10,11 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from data.checksum import checksum
-from data.publish.folder import Release
+from data.publish.folder import HISTORY, Release
 from data.publish.reading import read_released
 from data.stage_files import LongTextShardWriter, ShardWriter, StageFiles
 from data.store import Store
+from data.whole_file import write_whole
 from flows.construct.engine import Part
 from flows.construct.files_step import FilesStep
 from flows.families import family_names, load_family
@@ -62,9 +63,14 @@ def open_release(
     before = last_manifest(out)
     if before is None or {stage.fingerprint for part in before.parts for stage in part.stages} != {fingerprint}:
         # What an interrupted reading left behind is written again.
-        if before is not None or (out.is_dir() and any(path.name not in (STORE, NOTE) for path in out.iterdir())):
+        if before is not None or (
+            out.is_dir() and any(path.name not in (STORE, NOTE, HISTORY) for path in out.iterdir())
+        ):
             raise WrongInput(f"{out}: holds something else than {version}; name another by --to")
         with console.status(f"reading {version}"):
+            if (folder / HISTORY).is_file():
+                out.mkdir(parents=True, exist_ok=True)
+                write_whole(out / HISTORY, (folder / HISTORY).read_bytes())
             write_manifest(out, _written(release, version, Store(str(at)), fingerprint, only))
     note_build(out, config, None, str(at))
     return open_build(out, console)

@@ -36,7 +36,10 @@ def _placed(project: Project) -> Iterator[tuple[Source, Place]]:
     """Yield what stands in documents, among the records that sources gave and the accepted ones."""
     for family, part in project.build.parts():
         refs = project.build.stages(family, part)
-        of_source = [ref for ref in refs if ref.step == SOURCE and project.build.record_type(ref) is Passage]
+        is_document = any(spec.format == "documents" for _, spec in project.build.named_sources(family, part))
+        of_source = [
+            ref for ref in refs if is_document and ref.step == SOURCE and project.build.record_type(ref) is Passage
+        ]
         fields = part.item.model_fields.keys() & {"place", "places"}
         for ref in (*of_source, *(refs[-1:] if fields else ())):
             for record in project.build.read(ref):

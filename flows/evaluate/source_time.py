@@ -1,0 +1,62 @@
+"""Scores by the time of the rows' sources: whether a model does worse on what was written after it was trained."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from data.publish.folder import HISTORY
+from flows.construct.evaluation import Measure
+from flows.project.project import Project
+from flows.project.row_choice import source_dates_of
+from flows.project.source_dates import source_dates
+from flows.scoring.scorer import Value
+
+YEARS, QUARTERS = 3 * 365, 365
+"""Days: sources over a longer time are told apart by years, over a shorter one by quarters, or by months."""
+_READ = {"provenance", "place", "places"}
+
+
+def dates_of_rows(project: Project) -> Callable[[Any], str | None]:
+    """Return a function that gives the date of a row's sources: of a released version, as its history has it."""
+    if (project.out / HISTORY).is_file():
+        by_key = source_dates_of(project.out)
+        return lambda row: by_key.get(row.key)
+    date_of = source_dates(project)
+    return lambda row: date_of(row.model_dump(mode="json", include=_READ))
+
+
+def by_source_time(
+    measures: Sequence[Measure], values: Sequence[Value], dates: Mapping[str, str]
+) -> tuple[Measure, list[Value]] | None:
+    """Return the first measure under its last condition by windows of source time, with its values.
+
+    `dates` are by row. None if the dates are of fewer than two windows.
+    """
+    named = {value.measure for value in values}
+    measure = next((measure for measure in measures if measure.name in named), None)
+    if measure is None or not dates:
+        return None
+    of_measure = [value for value in values if value.measure == measure.name]
+    last = [value for value in of_measure if value.at == of_measure[-1].at]
+    dated = [(dates[row], value) for value in last if (row := value.row or value.item) in dates]
+    window = _windows([day for day, _ in dated])
+    timed = sorted(((window(day), value) for day, value in dated), key=lambda pair: pair[0])
+    if len({at for at, _ in timed}) < 2:
+        return None
+    name = f"{measure.name} over time of source"
+    tells = f"{measure.tells}, {of_measure[-1].at}"
+    return (
+        Measure(name, measure.asks, tells, "the date that the sources state", measure.unit, by_change=False),
+        [value._replace(measure=name, at=at) for at, value in timed],
+    )
+
+
+def _windows(days: Sequence[str]) -> Callable[[str], str]:
+    """Return a function that names the window of a day: `2024`, `2024, quarter 3`, `2024-07`."""
+    ends = sorted(date.fromisoformat(day) for day in days) or [date.min]
+    span = (ends[-1] - ends[0]).days
+    if span > YEARS:
+        return lambda day: day[:4]
+    if span > QUARTERS:
+        return lambda day: f"{day[:4]}, quarter {(int(day[5:7]) + 2) // 3}"
+    return lambda day: day[:7]
