@@ -74,7 +74,7 @@ def build(tmp_path: Path) -> Build:
 
 
 def evaluate(build: Build, path: Path, limit: int | None = None) -> tuple[list[dict[str, Any]], Counting, list[Any]]:
-    project: Any = SimpleNamespace(build=build, loop=ModelLoop(), state=path.parent)
+    project: Any = SimpleNamespace(build=build, only_keys=None, loop=ModelLoop(), state=path.parent)
     model, told = Counting(), []
     rows = evaluated_rows(project, EVALUATED, limit)
     predict(project, EVALUATED, model, rows, path, lambda done, total: told.append((done, total)))
@@ -149,6 +149,7 @@ def by_now(build: Build, **changes: Any) -> Any:
     """The project, where the configuration says something else now."""
     now = build.families["toy"].settings.model_copy(update=changes)
     return SimpleNamespace(
+        only_keys=None,
         build=build,
         loop=ModelLoop(),
         settings_now={"toy": now},
@@ -270,7 +271,7 @@ def test_while_one_row_is_waited_for_some_others_are_asked_about_and_all_are_wri
     stage._rows = [
         Word(key=f"{number}", text=f"word{number}", upper="", provenance=Provenance(seed=1)) for number in range(count)
     ]
-    project: Any = SimpleNamespace(build=build, loop=ModelLoop(), state=tmp_path)
+    project: Any = SimpleNamespace(build=build, only_keys=None, loop=ModelLoop(), state=tmp_path)
     model, path, told = Patient(2 * GROUPS_AT_ONCE), tmp_path / "predictions.jsonl", list[int]()
     rows = EvaluatedRows([stage], None)  # long texts: a batch has one row, about which two questions are asked
     predict(project, EVALUATED, model, rows, path, lambda done, total: told.append(done))
@@ -289,7 +290,7 @@ def test_an_invalid_answer_is_a_prediction_too(build: Build, tmp_path: Path) -> 
 
 def test_rows_of_one_id_are_asked_once(build: Build, tmp_path: Path) -> None:
     stage = build.accepted("toy", "words")
-    project: Any = SimpleNamespace(build=build, loop=ModelLoop(), state=tmp_path)
+    project: Any = SimpleNamespace(build=build, only_keys=None, loop=ModelLoop(), state=tmp_path)
     model, path = Counting(), tmp_path / "predictions.jsonl"
     predict(project, EVALUATED, model, EvaluatedRows([stage, stage], None), path, lambda done, total: None)
     assert len(path.read_text().splitlines()) == len(model.asked) == 3 * 2
@@ -306,7 +307,7 @@ def test_what_a_killed_evaluation_left_is_written_over_and_what_fails_leaves_not
         assert [one.name for one in path.parent.iterdir()] == ["toy.jsonl.tmp"]
         raise KeyboardInterrupt
 
-    project: Any = SimpleNamespace(build=build, loop=ModelLoop(), state=tmp_path)
+    project: Any = SimpleNamespace(build=build, only_keys=None, loop=ModelLoop(), state=tmp_path)
     rows = evaluated_rows(project, EVALUATED, None)
     with pytest.raises(KeyboardInterrupt):
         predict(project, EVALUATED, Counting(), rows, path, fails)
@@ -332,7 +333,7 @@ class Poor(Counting):
 
 def test_where_the_budget_leaves_no_answer_what_was_there_stays_with_its_tables(build: Build, tmp_path: Path) -> None:
     path, tables = tmp_path / "toy.jsonl", [tmp_path / f"toy{end}" for end in (".tables.json", ".tables.html", ".html")]
-    project: Any = SimpleNamespace(build=build, loop=ModelLoop(), state=tmp_path / "state")
+    project: Any = SimpleNamespace(build=build, only_keys=None, loop=ModelLoop(), state=tmp_path / "state")
     rows = evaluated_rows(project, EVALUATED, None)
     predict(project, EVALUATED, Counting(), rows, path, lambda done, total: None)
     whole = path.read_text()
@@ -357,7 +358,7 @@ def test_a_build_without_an_evaluated_part_says_which_there_could_be(build: Buil
     only_echoes = dataclasses.replace(
         EVALUATED, evaluation=dataclasses.replace(EVALUATED.evaluation, parts=("echoes",))
     )
-    project: Any = SimpleNamespace(build=build, loop=ModelLoop())
+    project: Any = SimpleNamespace(build=build, only_keys=None, loop=ModelLoop())
     assert len(evaluated_rows(project, EVALUATED, None)) == 3
     with pytest.raises(WrongInput, match=r"toy: this build has none of the parts .*\(echoes\)"):
         evaluated_rows(project, only_echoes, None)

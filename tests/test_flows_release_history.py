@@ -231,6 +231,50 @@ def test_windows_are_as_long_as_the_time_of_the_sources_calls_for() -> None:
     assert by_source_time([measure], values, {"i0": "2024-01-02", "i1": "2024-01-31"}) is None, "one month is no time"
 
 
+@pytest.mark.slow
+def test_the_card_has_scores_over_versions_and_says_what_is_not_comparable(
+    versions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "folder"
+    shutil.copytree(versions, folder, symlinks=True)
+    monkeypatch.chdir(folder)
+    project = Project(folder / "config.yaml", folder / "out")
+    remember(project)
+    project.close()
+    first, newest = folder / "out/releases/1.0.0", max((folder / "out/releases").glob("*.*.*"))
+    results = newest / "results"
+    results.mkdir()
+    with ChatServer(lambda messages: "Wrong.") as server:
+        models = {"m": model(server), "warm": model(server, temperature=0.5)}
+        (folder / "models.yaml").write_text(json.dumps({"name": "t", "store": "asked", "models": models}))
+        for version in (first, newest):
+            ran = Outcome("profile", str(version), "--config", "models.yaml", "--model", "m", "--model", "warm",
+                          "--to", f"of-{version.name}")  # fmt: skip
+            assert ran.code == 0, ran.output
+            for key in ("m", "warm"):
+                scores = folder / f"of-{version.name}" / "predictions" / f"documents-{key}.scores.json"
+                shutil.copy(scores, results / f"{version.name}-documents-{key}.scores.json")
+    (results / "other.scores.json").write_text("{}")
+    number = released(folder, "1777593600", monkeypatch)
+    assert number == "1.2.1", "scores are no rows: a patch"
+    made = folder / "out/releases" / number
+    card = (made / "README.md").read_text().partition("## Scores over versions")[2].partition("\n## ")[0]
+    table = [line for line in card.splitlines() if line.startswith("|")]
+    assert "other parameters" in table[0], "the column of another temperature says so"
+    assert table[0].count("gpt-4o-mini") == 2
+    assert [line.split("|")[1].strip() for line in table[2:]] == ["1.0.0", newest.name]
+    assert all(line.count("| 0.0, n = ") == 2 for line in table[2:])
+    assert card.count("data:test@1.0.0\\|") == card.count(f"data:test@{newest.name}\\|") == 2
+    plot = made / "plots" / "documents-scores.svg"
+    assert f'src="plots/{plot.name}"' in card
+    assert plot.read_text().count("<circle") == 4
+    ran = Outcome("release", "--out", "out", "--allow-unreviewed")
+    assert ran.code == 0
+    assert not (folder / "out/releases/1.2.2").exists(), "nothing is new"
+    assert sorted(path.name for path in (made / "results").iterdir()) == sorted(path.name for path in results.iterdir())
+    assert list(faults_of(read_release(made))) == []
+
+
 def test_a_release_is_dated_as_reproducible_builds_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     assert release_date() == "1970-01-01"

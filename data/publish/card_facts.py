@@ -125,6 +125,16 @@ class Plot(Frozen):
     caption: str = ""
 
 
+class ResultTable(Frozen):
+    """Models' main score of a family on several versions."""
+
+    family: str
+    measure: str
+    columns: tuple[str, ...] = Field(description="Of each the model, and by what its scores differ from those before")
+    lines: tuple[tuple[str, tuple[str, ...]], ...] = Field(description="Version, and a score for each column")
+    signatures: tuple[str, ...]
+
+
 class ChangeCount(Frozen):
     """How many rows of a configuration differ from the previous version."""
 
@@ -155,6 +165,8 @@ class CardFacts(Frozen):
     private: tuple[PrivateFacts, ...] = Field((), description="Of the families with private rows")
     contamination: tuple[Contamination, ...] = ()
     plots: tuple[Plot, ...] = ()
+    results: tuple[ResultTable, ...] = Field((), description="Scores over versions, by family")
+    result_plots: tuple[Plot, ...] = ()
     changes: tuple[ChangeCount, ...] = ()
     summary: str = Field("", description="How the version differs from the previous one, in a sentence")
     changelog: str | None = Field(None, description="Path of the readable changelog in the release")

@@ -36,6 +36,7 @@ from flows.release.history import reasons_of, release_date
 from flows.release.inputs import inputs_of
 from flows.release.private_leaks import private_in_words, refuse_leaks, without_leaks
 from flows.release.private_share import PrivateShare
+from flows.release.results import Results, results_of
 from flows.release.rows import GatheredConfig, look_through, write_configs, write_verification_inputs
 from flows.release.scorers import write_scorers
 from flows.release.verification import prove
@@ -192,7 +193,9 @@ def _prepare(
             f"{project.out}: {withdrawn_in_words(withdrawn)} would disappear from the dataset; nothing is released"
         )
     scores, left_out = baselines_of(project, draft.folder, to / PRIVATE / PREPARED, configs)
-    facts, difference = draft.write_the_rest(gated, configs, scores)
+    results = results_of(project.manifest.name, before, [config.family for config in configs])
+    left_out = [*left_out, *results.left_out]
+    facts, difference = draft.write_the_rest(gated, configs, scores, results)
     number = next_version(difference, version)
     if number is None and draft.conflicts and before is not None:
         number = bumped(before.manifest.version, "patch")
@@ -279,7 +282,7 @@ class _Draft:
         return gated, configs
 
     def write_the_rest(
-        self, gated: Sequence[Gated], configs: Sequence[GatheredConfig], baselines: Sequence[Baseline]
+        self, gated: Sequence[Gated], configs: Sequence[GatheredConfig], baselines: Sequence[Baseline], results: Results
     ) -> tuple[CardFacts, Difference]:
         """Write everything else under the number of the previous version, and compare the two."""
         project, folder, before = self.project, self.folder, self.before
@@ -292,7 +295,7 @@ class _Draft:
         number = before.manifest.version if before else FIRST_VERSION
         write_scorers(project, folder, configs, self.repo, number)
         write_benchmark(project, folder, configs)
-        facts = card_facts(project, folder, configs, self.repo, self.canary, gated, self.sources, baselines)
+        facts = card_facts(project, folder, configs, self.repo, self.canary, gated, self.sources, baselines, results)
         made, conflicts = put_files(self.edits, before, folder) if before is not None else ({}, [])
         self.conflicts.extend(conflicts)
         files = tuple(

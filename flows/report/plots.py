@@ -64,23 +64,46 @@ def plots_of(config: str, charts: Sequence[Chart]) -> list[DrawnPlot]:
     ]
 
 
+class Interval(NamedTuple):
+    """A value with its interval, if it has one."""
+
+    name: str
+    value: float
+    low: float | None
+    high: float | None
+    shown: str
+
+
 def agreement_plot(config: str, rows: Sequence[Agreement]) -> DrawnPlot | None:
     """Return a plot of people's agreement with 95 % intervals; None if no measure has a value."""
-    measured = [row for row in rows if row.value is not None]
-    if not measured:
+    marks = [
+        Interval(f"{row.question}, {row.measure}", row.value, row.low, row.high, f"{row.value:.2f} ({row.items:,})")
+        for row in rows
+        if row.value is not None
+    ]
+    if not marks:
         return None
-    low = min(0.0, *(row.value or 0.0 for row in measured), *(row.low or 0.0 for row in measured))
+    caption = "Each measure with its 95 % bootstrap interval over items; in brackets, items that several people did."
+    about = "Agreement by question; the numbers are in the table"
+    return intervals_plot(f"{_slug(config)}-agreement", config, "Agreement", caption, marks, about)
+
+
+def intervals_plot(
+    name: str, config: str, title: str, caption: str, rows: Sequence[Interval], about: str = ""
+) -> DrawnPlot:
+    """Return a plot of values of at most 1 with their intervals, line by line; `name` is its file's."""
+    low = min(0.0, *(row.value for row in rows), *(row.low or 0.0 for row in rows))
     left, right = LABELS + EDGE, WIDTH - EDGE - NUMBERS
 
     def x(value: float) -> float:
         return round(left + (value - low) / (1 - low) * (right - left), 2)
 
-    floor = HEAD + len(measured) * ROW
+    floor = HEAD + len(rows) * ROW
     marks = [
         svg.line("grid", x(at), x(at), HEAD, floor) + svg.text("quiet", x(at), floor + 18, number(at))
         for at in sorted({low, 0.0, 0.5, 1.0})
     ]
-    for place, row in enumerate(measured):
+    for place, row in enumerate(rows):
         middle = HEAD + (place + 0.5) * ROW
         if row.low is not None and row.high is not None:
             marks.append(
@@ -88,14 +111,12 @@ def agreement_plot(config: str, rows: Sequence[Agreement]) -> DrawnPlot | None:
                     x(row.low), x(row.high), middle, middle
                 )
             )
-        marks.append(Markup('<circle class="series-0" cx="{}" cy="{}" r="5"/>').format(x(row.value or 0.0), middle))
-        marks.append(_label(f"{row.question}, {row.measure}", middle))
-        marks.append(svg.text("quiet", WIDTH - EDGE, middle + 5, f"{row.value:.2f} ({row.items:,})", "end"))
-    title = "Agreement"
-    caption = "Each measure with its 95 % bootstrap interval over items; in brackets, items that several people did."
+        marks.append(Markup('<circle class="series-0" cx="{}" cy="{}" r="5"/>').format(x(row.value), middle))
+        marks.append(_label(row.name, middle))
+        marks.append(svg.text("quiet", WIDTH - EDGE, middle + 5, row.shown, "end"))
     return DrawnPlot(
-        Plot(path=f"{FOLDER}/{_slug(config)}-agreement.svg", config=config, title=title, caption=caption),
-        _page(title, config, "Agreement by question; the numbers are in the table", marks, floor + 30),
+        Plot(path=f"{FOLDER}/{name}.svg", config=config, title=title, caption=caption),
+        _page(title, config, about or f"{title}; the numbers are in the table", marks, floor + 30),
     )
 
 

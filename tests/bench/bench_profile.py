@@ -108,7 +108,7 @@ def evaluation(url: str, folder: Path, prompt: Prompt[Any], rows: EvaluatedRows,
         settings = EndpointSettings(name="gpt-4o-mini", base_url=url, concurrency=CONCURRENCY)
         endpoint = Endpoint(settings, cache)
         loop.run(endpoint.complete(prompt, Asked(question="Ready?", evidence=SENTENCES), usage=Usage()))
-        project: Any = SimpleNamespace(build=build, loop=loop, state=folder)
+        project: Any = SimpleNamespace(build=build, only_keys=None, loop=loop, state=folder)
         path = folder / "predictions.jsonl"
         started = time.perf_counter()
         predict(project, family, endpoint, rows, path, lambda done, total: None)
@@ -143,7 +143,7 @@ def main() -> int:
         (Path(place) / "ask.j2").write_text(TEMPLATE, encoding="utf-8")
         prompt = Prompt("ask", 1, Text, Path(place), inputs=Asked)
         family, build = family_of(prompt), build_of(Path(place) / "build", options.rows, prompt)
-        known: Any = SimpleNamespace(build=build)
+        known: Any = SimpleNamespace(build=build, only_keys=None)
         for repeat in range(options.repeats + 1):
             for name, seconds_of in took.items():
                 gc.collect()
