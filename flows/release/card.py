@@ -44,7 +44,6 @@ from flows.project.settings import sample_path
 from flows.release.contamination import RowTexts, contamination_of
 from flows.release.family_facts import family_facts
 from flows.release.gate import Gated
-from flows.release.results import Results
 from flows.release.rows import GatheredConfig, line_sources, single_configs
 from flows.report.plots import agreement_plot, plots_of
 from flows.report.records import charts_of
@@ -65,7 +64,6 @@ def card_facts(
     gated: Sequence[Gated],
     private: PrivateSources,
     baselines: Sequence[Baseline] = (),
-    results: Results | None = None,
 ) -> CardFacts:
     """Return everything that the card says, with the manifest but for its version, inputs and files."""
     built = project.manifest
@@ -74,8 +72,6 @@ def card_facts(
     collected = last_pull(project) if (project.out / "annotations").is_dir() else []
     reviews = list(_reviews(project, built, collected, configs))
     plots = list(_draw(project, folder, configs, reviews))
-    for drawn in results.plots if results else ():
-        write_whole(folder / drawn.plot.path, drawn.content)
     made = _MadeBy.of(project, built, configs)
     families = {config.family.name: config.family for config in configs if config.rows.rows}.values()
     manifest = ReleaseManifest(
@@ -117,8 +113,6 @@ def card_facts(
         private=tuple(_private_facts(project, configs, made.models, private)),
         contamination=tuple(_contamination(project, folder, configs)),
         plots=tuple(plots),
-        results=tuple(results.tables) if results else (),
-        result_plots=tuple(drawn.plot for drawn in results.plots) if results else (),
         limits=tuple(limit for family in families for limit in family.evaluation.limits),
     )  # fmt: skip
 

@@ -82,6 +82,14 @@ class Gated:
         return ((kind, counts[number]) for number, kind in enumerate(self.kinds) if counts[number])
 
 
+def faults_told(gated: Sequence[Gated], *, is_logged: bool) -> tuple[str, ...]:
+    """Return the faults in all rows; where what is printed may be logged, and is private, without what they are."""
+    faults = (fault for part in gated for fault in part.faults)
+    if not is_logged:
+        return tuple(faults)
+    return tuple(f"{fault.partition(': ')[0]}: a fault, which `touchstone verify` tells" for fault in faults)
+
+
 def check_current(project: Project) -> None:
     """Raise `WrongInput` if there are new verdicts, since the build, on released parts or on their makers."""
     built = {(family.name, part.name) for family, part in project.build.parts()}

@@ -3,7 +3,7 @@
 Files that people put into the newest version go from version to version, and these with them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from data.publish.card_facts import ResultTable
 from data.publish.folder import Release
 from data.publish.version_number import is_version, parsed_version
+from data.whole_file import write_whole
 from flows.construct.engine import Family
 from flows.construct.evaluation import Measure
 from flows.evaluate.headline import number, written
@@ -48,6 +49,16 @@ class Results(NamedTuple):
     tables: Sequence[ResultTable]
     plots: Sequence[DrawnPlot]
     left_out: Sequence[str]
+
+    def draw(self, folder: Path) -> None:
+        """Write the plots into the folder of a version."""
+        for drawn in self.plots:
+            write_whole(folder / drawn.plot.path, drawn.content)
+
+    @property
+    def in_card(self) -> Mapping[str, object]:
+        """The card's facts."""
+        return {"results": tuple(self.tables), "result_plots": tuple(drawn.plot for drawn in self.plots)}
 
 
 def results_of(name: str, before: Release | None, families: Sequence[Family]) -> Results:

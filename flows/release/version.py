@@ -31,7 +31,7 @@ from flows.project.source_dates import source_dates
 from flows.release.baselines import baselines_of
 from flows.release.benchmark import write_benchmark
 from flows.release.card import card_facts
-from flows.release.gate import Gated, check_current
+from flows.release.gate import Gated, check_current, faults_told
 from flows.release.history import reasons_of, release_date
 from flows.release.inputs import inputs_of
 from flows.release.private_leaks import private_in_words, refuse_leaks, without_leaks
@@ -192,17 +192,15 @@ def _prepare(
         raise Stopped(
             f"{project.out}: {withdrawn_in_words(withdrawn)} would disappear from the dataset; nothing is released"
         )
-    scores, left_out = baselines_of(project, draft.folder, to / PRIVATE / PREPARED, configs)
+    scores, unscored = baselines_of(project, draft.folder, to / PRIVATE / PREPARED, configs)
     results = results_of(project.manifest.name, before, [config.family for config in configs])
-    left_out = [*left_out, *results.left_out]
+    left_out = [*unscored, *results.left_out]
     facts, difference = draft.write_the_rest(gated, configs, scores, results)
     number = next_version(difference, version)
     if number is None and draft.conflicts and before is not None:
         number = bumped(before.manifest.version, "patch")
     held_back = {config.rows.name: config.rows.held_back for config in configs}
-    faults = tuple(fault for part in gated for fault in part.faults)
-    if sources:  # what is printed may go to a log
-        faults = tuple(f"{fault.partition(': ')[0]}: a fault, which `touchstone verify` tells" for fault in faults)
+    faults = faults_told(gated, is_logged=bool(sources))
     told = private_in_words(sources, [config.rows for config in configs], earlier)
     if number is None:
         assert before is not None
@@ -295,7 +293,9 @@ class _Draft:
         number = before.manifest.version if before else FIRST_VERSION
         write_scorers(project, folder, configs, self.repo, number)
         write_benchmark(project, folder, configs)
-        facts = card_facts(project, folder, configs, self.repo, self.canary, gated, self.sources, baselines, results)
+        results.draw(folder)
+        facts = card_facts(project, folder, configs, self.repo, self.canary, gated, self.sources, baselines)
+        facts = facts.model_copy(update=results.in_card)
         made, conflicts = put_files(self.edits, before, folder) if before is not None else ({}, [])
         self.conflicts.extend(conflicts)
         files = tuple(
