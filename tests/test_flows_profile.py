@@ -183,6 +183,10 @@ def test_two_models_on_one_page_and_a_second_profile_asks_nothing(
     assert (uraq["model"], uraq["against"]) == ("large", "small")
     assert 0.2 < uraq["low"] < uraq["value"] < uraq["high"] < 0.7
     assert [one["spent"]["calls"] for one in of_family["uraq"]["models"]] == [612, 612]
+    same = of_family["uraq"]["alike"]
+    assert f"Of {same['items']} items, all models have {len(same['all_right'])} right" in page
+    assert same["all_right"], "an abler model is right wherever the less able one is"
+    assert not {*same["all_right"]} & {*same["none_right"]}
     assert "One fact through several tests" in page, "LV-Eval reads the questions on documents"
     assert page.count("<script") == 0
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -224,6 +224,7 @@ def as_json(
     name: str, models: Sequence[str], results: Sequence[FamilyResult], limit: int | None, before: Before | None = None
 ) -> Mapping[str, Any]:
     """Return all figures of a profile, each family's with its signatures and what stands beside its scores."""
+    alike_of = dict(alike_items(results))
     learned = {} if before is None else {"learned": before.as_json()}
     return {
         "dataset": name,
@@ -251,6 +252,7 @@ def as_json(
                     for row in figure_rows(result.family.evaluation.measures, result.measured)
                 ],
                 "differences": list(_json_differences(result)),
+                **({"alike": asdict(same)} if (same := alike_of.get(result.family.name)) else {}),
             }
             for result in results
         ],

@@ -171,12 +171,13 @@ def _plot(family: Family, measure: Measure, columns: Sequence[Sequence[_Score]])
     if not measure.is_share:
         return None
     marks = []
-    for title, column in zip(_titles(columns), columns, strict=True):
+    for place, column in enumerate(columns, start=1):
+        model = column[0].scores.signature.model
         by_version = {score.version: score for score in column}
         for version in sorted(by_version, key=parsed_version):
             figure = by_version[version].figure
             shown = f"{number(figure.value, measure.unit)} ({figure.items:,})"
-            marks.append(Interval(f"{version} {title}", figure.value, figure.low, figure.high, shown))
+            marks.append(Interval(f"{version}, column {place}: {model}", figure.value, figure.low, figure.high, shown))
     caption = "Each with its 95 % interval, in per cent; in brackets, items. The signatures stand under the table."
     return intervals_plot(
         f"{family.name}-scores",
