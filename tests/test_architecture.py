@@ -53,7 +53,8 @@ FLOORS = (
     {"flows.run", "flows.annotate", "flows.new"},
     {"flows.evaluate"},
     {"flows.release"},
-    {"flows.profile", "flows.rebuild", "flows.results"},
+    {"flows.profile", "flows.results"},
+    {"flows.rebuild"},
     {"flows.serve"},
     {"flows.cli"},
 )

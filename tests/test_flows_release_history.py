@@ -275,6 +275,36 @@ def test_the_card_has_scores_over_versions_and_says_what_is_not_comparable(
     assert list(faults_of(read_release(made))) == []
 
 
+@pytest.mark.slow
+def test_a_preview_proposes_what_tells_no_model_from_another_and_a_verdict_retires_it(
+    versions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "folder"
+    shutil.copytree(versions, folder, symlinks=True)
+    monkeypatch.chdir(folder)
+    config = json.loads((folder / "config.yaml").read_text()) | {"store": str(folder / "store")}
+    with ChatServer(lambda messages: "Wrong.") as server:
+        models = {"default": {"provider": "rules"}, "m": model(server), "n": model(server, temperature=0.5)}
+        (folder / "config.yaml").write_text(json.dumps({**config, "models": models}))
+        build(folder)
+        preview = ("rebuild", "config.yaml", "--out", "out", "--preview")
+        assert "retire?" not in Outcome(*preview).output, "no profile, no proposal"
+        assert Outcome("profile", "out", "--model", "m", "--model", "n").code == 0
+    ran = Outcome(*preview)
+    assert ran.code == 0, ran.output
+    kept = next(one for one in json.loads((folder / "out/profile/profile.json").read_text())["families"]
+            if one["family"] == "documents")["alike"]["none_right"]  # fmt: skip
+    assert f"none of 2 models has them right: {len(kept)}" in ran.output
+    (line, file) = re.findall(r"a line such as (\{.*?\}) in (\S+) retires one", ran.output)[0]
+    assert Outcome(*preview).output == ran.output, "it stays, until somebody decides"
+    with (folder / file).open("a") as verdicts:
+        verdicts.write(f"{line}\n")
+    build(folder)
+    number = released(folder, "1777593600", monkeypatch)
+    gone = [one for one in history(folder, number) if one["retired"] == number and one["config"] == "documents-pairs"]
+    assert [(one["key"], one["reason"]) for one in gone] == [(json.loads(line)["key"], "rejected by people")]
+
+
 def test_a_release_is_dated_as_reproducible_builds_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     assert release_date() == "1970-01-01"

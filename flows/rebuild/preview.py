@@ -48,6 +48,7 @@ from flows.rebuild.changes import (
 )
 from flows.rebuild.reasons import Reason, why_changed
 from flows.rebuild.refresh import Refresh, decide_draw
+from flows.rebuild.retirement import proposed
 from flows.release.version import PRIVATE, RELEASES, Prepared, look_at, prepare, versions_in
 from flows.run.estimate import Estimate, estimate
 from flows.run.in_process import runner_here
@@ -99,6 +100,8 @@ class Preview:
     """The documents whose passages differ from those of the last build."""
     reasons: tuple[Reason, ...] | None
     """Why rows changed; None if it is not known, because the last rebuild did not note its stages."""
+    retire: tuple[str, ...]
+    """Lines on rows that might be retired, and how; none are known before a model is asked."""
     tasks: tuple[Tasks, ...] | None
     """None if they are not known before a model is asked."""
     estimate: Estimate
@@ -157,6 +160,7 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins, drawn: Ref
         drift=differing,
         documents=tuple(_documents(project, store, missing)),
         reasons=reasons,
+        retire=tuple(proposed(project)) if exact else (),
         tasks=tasks,
         estimate=money,
         stops=too_many(project.config, differing) if exact and rows_before(project.out) is not None else None,

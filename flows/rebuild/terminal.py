@@ -106,8 +106,8 @@ def print_preview(config: Path, out: Path, to: Path | None, hub: str | None, *, 
         console.print(f"and {len(outlook.documents) - SHOWN_DOCUMENTS:,} more documents")
     if outlook.reasons is None and outlook.drift:
         console.print("why rows changed is not known: an earlier touchstone rebuilt here; the next rebuild notes it")
-    for reason in outlook.reasons or ():
-        console.print(escape(str(reason)), highlight=False, soft_wrap=True)
+    for line in (*(outlook.reasons or ()), *(f"retire? {line}" for line in outlook.retire)):
+        console.print(escape(str(line)), highlight=False, soft_wrap=True)
     if outlook.tasks is None:
         console.print("people: known once the rows are; each row that differs in what people see goes to them again")
     elif outlook.tasks:
