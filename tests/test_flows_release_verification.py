@@ -98,12 +98,17 @@ def test_a_changed_row_with_an_id_to_fit_is_found_by_the_verifier(made: Path) ->
 
 def test_a_removed_row_is_found_by_what_is_made_of_it(made: Path) -> None:
     rewritten(made, "saying-lines", lambda rows: rows[1:])
-    (of_card,) = faults(made)
+    of_history, of_card = faults(made)
+    assert of_history.startswith("history.jsonl: ")
+    assert " rows of saying-lines, expected " in of_history
     assert of_card.startswith("README.md: dataset_info of saying-lines: ")
     card = made / "README.md"
     front, lines, rest = card.read_text(encoding="utf-8").partition("- config_name: saying-lines\n")
     told = re.sub(r"num_examples: \d+", lambda count: f"num_examples: {int(count[0].split()[1]) - 1}", rest, count=1)
     card.write_text(front + lines + told, encoding="utf-8")
+    history = (made / "history.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    place = next(number for number, line in enumerate(history) if '"saying-lines"' in line)
+    (made / "history.jsonl").write_text("".join(history[:place] + history[place + 1 :]), encoding="utf-8")
     told_by_card(made, read_release(made).manifest)
     assert [fault.rpartition(": ")[2] for fault in faults(made)] == ["its line is not there"]
 
