@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from flows.project.command import BuildOption, ConfigArgument
+from flows.project.command import BuildOption, ConfigArgument, SinceOption, SourceAfterOption
 
 
 def estimate(
@@ -82,16 +82,8 @@ def evaluate(
             help="Instead of the rows, compare what several people wrote for the same records",
         ),
     ] = False,
-    since: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VERSION|DATE", help="Of a released version, only rows that came with this version or day, or later"
-        ),
-    ] = None,
-    source_after: Annotated[
-        str | None,
-        typer.Option(metavar="DATE", help="Of a released version, only rows whose sources state a later date"),
-    ] = None,
+    since: SinceOption = None,
+    source_after: SourceAfterOption = None,
     out: BuildOption = None,
 ) -> None:
     """Ask a model about a build's rows, write its predictions, and score them.

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from flows.project.command import SinceOption, SourceAfterOption
+
 
 def profile(
     build: Annotated[
@@ -37,16 +39,8 @@ def profile(
         Path | None,
         typer.Option(help="For a released version: the configuration with the models; ./touchstone.yaml by default"),
     ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VERSION|DATE", help="Of a released version, only rows that came with this version or day, or later"
-        ),
-    ] = None,
-    source_after: Annotated[
-        str | None,
-        typer.Option(metavar="DATE", help="Of a released version, only rows whose sources state a later date"),
-    ] = None,
+    since: SinceOption = None,
+    source_after: SourceAfterOption = None,
     to: Annotated[
         Path | None,
         typer.Option(

@@ -9,6 +9,16 @@ ConfigArgument = Annotated[
     Path | None, typer.Argument(help="Configuration file; by default ./touchstone.yaml, or else the packaged sample")
 ]
 OutOption = Annotated[Path, typer.Option("--out", help="Output folder")]
+SinceOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VERSION|DATE", help="Of a released version, only rows that came with this version or day, or later"
+    ),
+]
+SourceAfterOption = Annotated[
+    str | None,
+    typer.Option(metavar="DATE", help="Of a released version, only rows whose sources state a later date"),
+]
 BuildOption = Annotated[Path | None, typer.Option("--out", help="Output folder of the build; the last one by default")]
 
 
