@@ -201,6 +201,7 @@ def project(place: Path) -> Any:
         state=place / "state",
         config=config,
         config_path=place / "c.yaml",
+        only_keys=None,
         close=lambda: None,
     )
 

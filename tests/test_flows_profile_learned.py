@@ -139,10 +139,12 @@ def test_it_is_told_why_two_versions_cannot_be_compared(tmp_path: Path, monkeypa
     configure(tmp_path, {"reeval": {**SWAPS, "prompting": ["open-book"], "shots": [0]}}, "never")
     built(tmp_path)
     released(tmp_path)
+    assert released(tmp_path, allow_unreviewed=True, version="1.1.0") == "1.1.0"
     right, version = right_answers(tmp_path / "out", "reeval"), str(tmp_path / "out" / "releases" / "1.0.0")
+    newer = str(tmp_path / "out" / "releases" / "1.1.0")
     with ChatServer(able(right, RIGHT)) as server:
         (tmp_path / "touchstone.yaml").write_text(json.dumps({"name": "mine", "models": {"m": model(server)}}))
-        ran = Ran("profile", version, "--before", version, "--model", "m", "--limit", "3")
+        ran = Ran("profile", newer, "--before", version, "--model", "m", "--limit", "3")
     assert ran.code == 0, ran.output
     assert "test@1.0.0 has no row of which this version has another draw" in ran.output
     assert str(Ran("profile", "out", "--before", version).error) == (
@@ -151,3 +153,7 @@ def test_it_is_told_why_two_versions_cannot_be_compared(tmp_path: Path, monkeypa
     assert str(Ran("profile", version, "--before", "out").error) == (
         "--before out: is no released version; name the folder of an older one"
     )
+    for older in (version, newer):
+        assert str(Ran("profile", version, "--before", older).error) == (
+            f"--before {older}: is version {Path(older).name}; name one before 1.0.0"
+        )

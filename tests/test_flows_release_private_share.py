@@ -245,7 +245,7 @@ def test_a_share_that_rolls_is_public_in_the_next_version_and_new_rows_are_priva
     card = (made / "README.md").read_text(encoding="utf-8")
     held_out = sum(config.held_out for config in read_release(made).manifest.configs)
     assert f"there is a private share, {held_out} rows beside" in card
-    assert "which the next version publishes, keeping new rows private in their place: a model" in card
+    assert "which the next version with new source records publishes, keeping rows on these private in" in card
     assert not [path for path, text in readable(made).items() for line in rolled if re.search(rf"{line}\b", text)]
 
     # Without new rows to keep, none is published either.

@@ -236,6 +236,8 @@ class Redrawn:
     """The condition under which a model is given what was drawn; None: every one."""
     case: tuple[str, ...]
     """The fields that two draws of one case have in common."""
+    drawn: str
+    """The field that holds what was drawn: it differs between two draws."""
     what: str
     """What is drawn, in the plural."""
 

@@ -7,7 +7,7 @@ with the interval of all other differences (`flows/scoring/intervals.py`).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
@@ -125,15 +125,23 @@ def redrawn_rows(old: Release, new: Release) -> Mapping[str, Mapping[str, str]]:
         if redrawn is None:
             continue
         before, now = (_cases(release, name, redrawn) for release in (old, new))
-        keys = [key for key in before.keys() & now.keys() if before[key][0] != now[key][0]]
-        same = [key for key in keys if before[key][1] == now[key][1]]
+        keys = [key for key in before.keys() & now.keys() if before[key].drawn != now[key].drawn]
+        same = [key for key in keys if before[key].case == now[key].case]
         if same:
-            found[name] = {cases[key][0]: key for cases in (before, now) for key in same}
+            found[name] = {cases[key].id: key for cases in (before, now) for key in same}
     return found
 
 
-def _cases(release: Release, family: str, redrawn: Redrawn) -> Mapping[str, tuple[str, int]]:
-    """Return by key the id of a row, and a hash of what its draws have in common."""
+class _Case(NamedTuple):
+    """A row: hashes of what its draws have in common, and of what was drawn."""
+
+    id: str
+    case: int
+    drawn: int
+
+
+def _cases(release: Release, family: str, redrawn: Redrawn) -> Mapping[str, _Case]:
+    """Return the rows by key."""
     files = [
         release.folder / path
         for config in release.manifest.configs
@@ -141,9 +149,11 @@ def _cases(release: Release, family: str, redrawn: Redrawn) -> Mapping[str, tupl
         for path in config.files
     ]
     return {
-        row["key"]: (row["id"], hash(tuple(str(row[name]) for name in redrawn.case)))
+        row["key"]: _Case(
+            row["id"], hash(tuple(str(row[name]) for name in redrawn.case)), hash(str(row[redrawn.drawn]))
+        )
         for path in files
-        for batch in read_batches(path, ["key", "id", *redrawn.case])
+        for batch in read_batches(path, ["key", "id", *redrawn.case, redrawn.drawn])
         for row in batch.rows()
     }
 

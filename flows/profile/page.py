@@ -176,6 +176,15 @@ def _share(fact: Fact, family: str, model: str) -> Figure | None:
     return fact.shares.get((family, model))
 
 
+def models_before(folder: Path) -> Sequence[str]:
+    """Return the models of the profile that is in a folder; none without one, or if it is damaged."""
+    try:
+        found = json.loads((folder / FIGURES).read_bytes())["models"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()
+    return [str(model) for model in found]
+
+
 def write_profile(
     folder: Path,
     name: str,

@@ -7,10 +7,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from data.publish.folder import Release, read_release
+from data.publish.version_number import parsed_version
 from flows.evaluate.models import check_models
 from flows.profile.asking import profile_families
 from flows.profile.learned import LEARNED, Before, compare_with, version_of
-from flows.profile.page import QuestionView, questions, write_profile
+from flows.profile.page import QuestionView, models_before, questions, write_profile
 from flows.profile.results import FamilyResult
 from flows.project.console import make_console
 from flows.project.output_files import open_build
@@ -69,17 +70,24 @@ def profile_models(
     notes += [f"{model} is of provider rules: no language model answered" for model in rules]
     answered = questions(results, models)
     folder = project.out if project.manifest.release else to or project.out / FOLDER
+    replaced = list(_replaced(folder, models))
     page, figures = write_profile(folder, project.config.name, models, results, answered, limit, notes, learned)
     print_answers(console, answered, models)
     if learned is not None:
         print_learned(console, learned)
-    for note in notes:
+    for note in (*notes, *replaced):
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
     console.print(f"\n{page}: the page\n{figures}: all figures", soft_wrap=True)
     if stopped is not None:
         raise project.over_budget() from stopped
     if lacking := "; ".join(_lacking(results, learned)):
         raise Failed(f"{lacking}; {page} says why")
+
+
+def _replaced(folder: Path, models: Sequence[str]) -> Iterator[str]:
+    """Yield a line if the page in a folder, which is about to be replaced, has other models."""
+    if others := [model for model in models_before(folder) if model not in models]:
+        yield f"the page takes the place of one that also had {', '.join(others)}; name all models to have them all"
 
 
 def _lacking(results: Sequence[FamilyResult], learned: Before | None) -> Iterator[str]:
@@ -117,13 +125,17 @@ def _releases(build: Path | None, before: Path) -> tuple[Release, Release]:
     older, newer = read_release(before), read_release(build)
     if older.manifest.name != newer.manifest.name:
         raise WrongInput(f"--before {before}: is of {older.manifest.name}; name a version of {newer.manifest.name}")
+    if parsed_version(older.manifest.version) >= parsed_version(newer.manifest.version):
+        raise WrongInput(
+            f"--before {before}: is version {older.manifest.version}; name one before {newer.manifest.version}"
+        )
     return older, newer
 
 
 def print_learned(console: Console, before: Before) -> None:
     """Print what the models have learned of an older version."""
     console.print(f"\n[bold]{LEARNED.format(escape(before.version))}[/]", soft_wrap=True)
-    told = [sentence for learned in before.learned for sentence in learned.sentences()]
+    told = [f"{learned.family}: {sentence}" for learned in before.learned for sentence in learned.sentences()]
     for line in [*told, *([before.note] if before.note else [])]:
         console.print(f"  {escape(line)}", soft_wrap=True)
 

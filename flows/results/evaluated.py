@@ -103,7 +103,7 @@ class TaskRows:
 
 
 def asked_tasks(project: Project, family: Family) -> Iterator[TaskRows]:
-    """Yield the tasks that a release's `eval.yaml` has of a family, as far as figures are about them."""
+    """Yield the tasks that a release's `eval.yaml` has of a family."""
     if family.evaluation.hub_tasks is None:
         return
     try:
@@ -120,8 +120,4 @@ def asked_tasks(project: Project, family: Family) -> Iterator[TaskRows]:
             configs[config] = AlikeTasks(family, part, built.settings, built.prompts)
         configs[config].add(row)
     for config, alike in configs.items():
-        yield from (
-            TaskRows(task_id(config, task.variant), task, alike.rows)
-            for task, _ in alike.found
-            if task.figure is not None
-        )
+        yield from (TaskRows(task_id(config, task.variant), task, alike.rows) for task, _ in alike.found)

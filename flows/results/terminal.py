@@ -78,7 +78,8 @@ class _Entries:
             for group, way in found.ways.items():
                 value = task.value(found.scores.figures, group)
                 if value is None:
-                    without[task.id] = None
+                    if task.task.figure is not None:
+                        without[task.id] = None
                     continue
                 name = "-".join(filter(None, [self.dataset.name, task.id, re.sub(r"[^A-Za-z0-9]+", "-", way)]))
                 text = entries_text(entry(self.dataset, self.commit, task.id, value, way, signature))
@@ -90,7 +91,10 @@ class _Entries:
         if not self.tasks:
             why = f"no {FOLDER}: the dataset's eval.yaml has no task of {self.family.name}"
             _tell(self.console, f"{found.path.name}: {why}")
-        elif without:
+        if unmeasured := [task.id for task in self.tasks if task.task.figure is None]:
+            why = f"no {FOLDER} for {', '.join(unmeasured)}: no measure is about them alone"
+            _tell(self.console, f"{found.path.name}: {why}")
+        if without:
             tasks = ", ".join(without)
             why = f"no {FOLDER} for {tasks}: no figure is over exactly these rows; evaluate all of them"
             _tell(self.console, f"{found.path.name}: {why}")

@@ -99,6 +99,8 @@ CHINESE = {
     "it cannot be undone": "无法还原",
     "another rule for the same name is left out": "同一名称的另一条规则被去掉了",
     "it does not go with another rule": "与另一条规则冲突",
+    "an earlier version had this substitute": "以前的版本用过这个替换词",
+    "take none of these: {}": "请不要用这些：{}",
     "in {} of {} documents": "{1} 篇文档中有 {0} 篇",
     "in {} and more of {} documents": "{1} 篇文档中至少有 {0} 篇",
     "since {} is left out": "因为去掉了 {}",

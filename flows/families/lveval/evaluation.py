@@ -249,5 +249,5 @@ EVALUATION = Evaluation(
         Measure("score, confusing facts", "near facts", SCORES, "confusing facts", "per cent"),
         Measure("score, replacement", "evidence", SCORES, "keywords and phrases", "per cent"),
     ),
-    redrawn=Redrawn("contexts", "score", None, ("pair_id",), "replacements"),
+    redrawn=Redrawn("contexts", "score", None, ("pair_id", "sources"), "replacements", "replacements"),
 )

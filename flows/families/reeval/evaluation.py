@@ -191,10 +191,20 @@ EVALUATION = Evaluation(
             "replies that are the answer in the evidence, word for word",
             "evidence",
         ),
-        Measure("exact match, category 2", "near facts", "replies that are the answer", "evidence"),
+        Measure(
+            "exact match, category 2",
+            "near facts",
+            "replies that are the answer (expanded: to either of two texts)",
+            "evidence",
+        ),
     ),
     redrawn=Redrawn(
-        "category1", "exact match, category 1", "swapped", ("question", "original_answer", "original_evidence"), "swaps"
+        "category1",
+        "exact match, category 1",
+        "swapped",
+        ("question", "original_answer", "original_evidence"),
+        "answer",
+        "swaps",
     ),
     ready=judge_of,
 )

@@ -250,15 +250,33 @@ def _perturbed(lines: Iterable[Row], title: str, measures: Sequence[str]) -> dic
 
 
 def _values(graded: Sequence[Row]) -> Iterator[Value]:
-    """Exact match with the original evidence, and with the perturbed: swapped, or both expansions right."""
+    """Exact match with the original evidence, and with the perturbed: swapped, or the mean of both expansions.
+
+    Departure: the paper's EM of category 2 (its tables here, too) wants both expansions right. Beside one reply to the
+    original evidence, a model would then seem misled that the expansions do not touch.
+    """
     for title, perturbed in (("category 1", "swapped"), ("category 2", "expanded")):
         lines = [line for line in graded if line["category"] == title]
         cases = {line["case"]: line for line in lines}
         original = {_place(line): line["EM"] for line in lines if line["variant"] == "original"}
-        for at, series in (("original", original), (perturbed, _perturbed(lines, title, ["EM"])[""]["EM"])):
+        for at, series in (("original", original), (perturbed, _perturbed_em(lines, title))):
             for (group, _, case), value in series.items():
                 if value is not None:
                     yield Value(group, f"exact match, {title}", at, cases[case]["id"], cases[case]["row"], value)
+
+
+def _perturbed_em(lines: Sequence[Row], title: str) -> Series:
+    """By place, the exact match of a reply to perturbed evidence; None where an expansion is missing."""
+    measured = _perturbed(lines, title, ["EM"])
+    if title == "category 1":
+        return measured[""]["EM"]
+    alone = [measured[name]["EM"] for name in measured if name]
+    return {
+        place: mean([value for series in alone if (value := series[place]) is not None])
+        if measured[""]["EM"][place] is not None
+        else None
+        for place in measured[""]["EM"]
+    }
 
 
 def _by_position(placed: Sequence[Row], measures: Sequence[str]) -> list[Cell]:

@@ -129,7 +129,8 @@ EVALUATION = Evaluation(
         "Rows of URAQ that share an `item_id` ask the same question, so they are not independent.",
     ),
     headline={
-        "overall accuracy": "share of right replies over all user needs and context settings, by the number of contexts"
+        "overall accuracy": "share of items that are answered rightly under all user needs in all context settings, by "
+        "the number of contexts"
     },
     measures=(*_measures(natural=False), *_measures(natural=True)),
 )
