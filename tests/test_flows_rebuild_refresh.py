@@ -23,7 +23,7 @@ from flows.release.version import RELEASES, newest
 from schemas.release import ReleasedConfig, ReleaseManifest
 from tests.builds import write_config
 from tests.chat_server import ChatServer, Messages
-from tests.refreshed import CONTEXTS, FIRST, QUESTIONS, SAMPLES, SWAPS, built, configure, released, rows
+from tests.refreshed import CONTEXTS, FIRST, PAGES, QUESTIONS, SAMPLES, SWAPS, built, configure, released, rows
 
 NEXT_QUARTER = datetime.date(2027, 1, 4)
 
@@ -164,6 +164,32 @@ def test_swaps_and_replacements_are_drawn_anew_and_nothing_else_is(tmp_path: Pat
     assert release is not None
     assert release.manifest.draw == "1.1.0"
     assert "is of the draw `1.1.0`: it was drawn anew" in (release.folder / "README.md").read_text()
+
+
+@pytest.mark.slow
+def test_rows_that_are_added_while_a_draw_stays_change_no_row(tmp_path: Path) -> None:
+    lines = (SAMPLES / "questions.jsonl").read_text().splitlines(keepends=True)
+    questions = {**QUESTIONS, "path": str(tmp_path / "some.jsonl")}
+    pairs = {"pairs": 24, "sources": [questions], "distractors": [PAGES]}
+    families = {
+        "reeval": {**SWAPS, "sources": [questions]},
+        "lveval": {**CONTEXTS, "datasets": {"multifieldqa-en-mixup": pairs}},
+    }
+    drawn: dict[str, dict[str, Any]] = {}
+    for number, (refresh, count) in enumerate((("quarterly", 8), ("quarterly", 8), ("quarterly", 11), ("never", 14))):
+        (tmp_path / "some.jsonl").write_text("".join(lines[:count]), encoding="utf-8")
+        configure(tmp_path, families, refresh)
+        assert built(tmp_path).draw == (None if number == 0 else "2026-Q4")
+        assert released(tmp_path) == f"1.{number}.0"
+        for part in ("category1", "contexts"):
+            before, now = drawn.get(part, {}), rows(tmp_path, part)
+            kept = {key: row["id"] for key, row in now.items() if key in before}
+            if number == 1:
+                assert kept != {key: row["id"] for key, row in before.items()}, "drawn anew"
+            else:
+                assert kept == {key: row["id"] for key, row in before.items()}
+                assert len(now) > len(before)
+            drawn[part] = now
 
 
 @pytest.mark.slow

@@ -96,7 +96,7 @@ class StepContext(Generic[S_co, R_co]):
     draw: str | None = None
     """The draw that a refreshed step makes its records for; None for the first, and for every other step."""
     drawn_before: Sequence[Records[Record]] = ()
-    """The records that a refreshed step made for each release before, oldest first; none without a draw."""
+    """What a refreshed step made for each release of another draw before, oldest first; none without a draw."""
     calls_ahead: float = 0
     """Calls one after the other from a record of this step to the end of the build: who has most is served first."""
 

@@ -14,7 +14,7 @@ D = TypeVar("D")
 
 
 def drawn_before(step: StepContext, record: type[R], drawn: Callable[[R], D]) -> Mapping[str, tuple[D, ...]]:
-    """Return by key what a refreshed step drew for each record of the releases before, once each, the last one last.
+    """Return by key what a refreshed step drew for each record in the draws before, once each, the last one last.
 
     Nothing without a draw: the first one has nothing to avoid.
     """

@@ -210,13 +210,12 @@ class Build:
         return self.draw if step is not None and step.refreshed else None
 
     def drawn_before(self, ref: StageRef) -> Sequence[Records[Any]]:
-        """Return the records that a refreshed stage had in each release before it, oldest first; none without a draw.
-
-        Those that the store no longer has are left out.
-        """
-        releases = self.releases_before(ref) if self.draw_of(ref) is not None else ()
+        """Return what a refreshed stage had, if the store still has it, in each release of another draw before it."""
+        draw = self.draw_of(ref)
+        releases = self.releases_before(ref) if draw is not None else ()
         folders = dict.fromkeys(folders[-1] for folders in releases if self.history.has(folders[-1]))
-        return [self.history.read(folder, self.record_type(ref)) for folder in folders]
+        stages = (self.history.read(folder, self.record_type(ref)) for folder in folders)
+        return [stage for stage in stages if stage.manifest.draw != draw]
 
     def source_specs(self, ref: StageRef) -> tuple[SourceSpec, ...]:
         """Return the sources of a stage's part."""
