@@ -15,6 +15,7 @@ from data.publish.folder import read_release
 from flows.families.refutebench.method import FORMS, text_of
 from flows.rebuild.preview import preview
 from flows.release.private_share import SECRET, fingerprint, is_drawn
+from flows.release.ready import check_release
 from flows.release.version import Prepared
 from schemas.base import content_hash, texts_in
 from schemas.errors import Failed, WrongInput
@@ -329,9 +330,25 @@ def test_what_an_earlier_version_kept_private_stays_so_where_its_public_folder_i
     sides(tmp_path, ["a new line", *(line for line in lines if line != gone)], 0.3)
     shutil.rmtree(tmp_path / "releases" / "1.0.0")
     assert sides(tmp_path, lines, 0.001)[0] == private
-    for version in ("1.1.0", "2.0.0"):
-        shutil.rmtree(tmp_path / "releases" / version, ignore_errors=True)
-    assert sides(tmp_path, lines, 0.001)[0] == private
+
+
+@pytest.mark.parametrize("rolls", [True, False])
+@pytest.mark.parametrize("share", [0.3, 0.0])
+def test_without_the_public_folder_of_the_newest_version_nothing_is_released(
+    tmp_path: Path, rolls: bool, share: float
+) -> None:
+    lines = [f"line number {n}" for n in range(60)]
+    release = {"held_out": share, "held_out_rolls": rolls}
+    sides(tmp_path, lines[:40], 0.3)
+    sides(tmp_path, lines[:50], 0.3)
+    releases = tmp_path / "releases"
+    kept = contents(releases / "private")
+    for moved in ("1.1.0", "1.0.0"):
+        (releases / moved).rename(tmp_path / moved)
+        expected = rf"^\S+/releases/{moved}: missing, but \S+/private/{moved} has its private rows; bring that version"
+        with pytest.raises(WrongInput, match=expected):
+            released(build(tmp_path, lines, release=release))
+        assert contents(releases / "private") == kept
 
 
 def test_a_secret_may_have_bytes_that_are_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,13 +373,26 @@ def test_a_preview_knows_what_was_private(tmp_path: Path, monkeypatch: pytest.Mo
     assert told.startswith(SECRET)
 
 
-def test_a_killed_run_leaves_a_private_share_that_the_next_one_replaces(tmp_path: Path) -> None:
-    left = tmp_path / "releases" / "private" / "1.0.0" / "data"
-    left.mkdir(parents=True)
-    (left / "stale").write_text("of a version that never was")
+def test_a_release_that_was_killed_before_its_last_step_gets_it_from_the_next_one(tmp_path: Path) -> None:
+    lines = [f"line {n}" for n in range(20)]
+    made = released(build(tmp_path, lines, release={"held_out": 0.5})).folder
+    private = made.parent / "private" / made.name
+    kept = contents(private)
+    private.rename(private.with_name(".next"))
+    project = build(tmp_path, lines, release={"held_out": 0.5})
+    check_release(project, None, made.parent, allow_unreviewed=True)
+    assert released(project).folder == made
+    assert contents(private) == kept
+
+
+def test_a_release_that_was_killed_before_leaves_nothing(tmp_path: Path) -> None:
+    releases = tmp_path / "releases"
+    for left in (releases / ".next" / "data", releases / "private" / ".next" / "data"):
+        left.mkdir(parents=True)
+        (left / "stale").write_text("of a version that never was")
     made = released(build(tmp_path, [f"line {n}" for n in range(20)], release={"held_out": 0.5}))
     assert made.version == "1.0.0"
-    assert not (left / "stale").exists()
+    assert not list(releases.rglob("stale"))
 
 
 # ---- an attack with everything that is public ----

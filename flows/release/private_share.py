@@ -35,6 +35,7 @@ from pydantic import SecretStr
 
 from data.publish.folder import DATA, Release
 from data.publish.reading import opened, read_batches
+from data.publish.version_number import is_version, parsed_version
 from data.seen import Hashes, are_in, place_of, sorted_hashes
 from data.whole_file import write_whole
 from flows.construct.overlap import tokens
@@ -172,12 +173,14 @@ class PrivateShare:
         """Return the private share of the version after these.
 
         Raises `WrongInput` if a share is to be drawn and the secret is missing or another one than before, or private
-        rows of an earlier version are not at hand. Without a share and without a folder, what was private is published.
+        rows of an earlier version are not at hand, or the public ones of the newest. Without a share and without a
+        folder, what was private is published.
         """
         secret = _secret() if settings.held_out else None
         opened = cls(settings.held_out, folder, versions, secret, settings.held_out_rolls)
         if secret is not None or folder.is_dir():
             opened._check_rows()
+            opened._check_versions()
         if secret is not None:
             opened._check_secret(secret)
         return opened
@@ -197,6 +200,17 @@ class PrivateShare:
                         f"{config.held_out:,} private there; bring that folder here as it was: without it what is "
                         "private could be published"
                     )
+
+    def _check_versions(self) -> None:
+        """Check that no private rows are of a version after the newest: it was published, and its number is used."""
+        newest = parsed_version(self.versions[-1].manifest.version) if self.versions else (0, 0, 0)
+        for kept in sorted(self.folder.glob("*.*.*")):
+            if is_version(kept.name) and parsed_version(kept.name) > newest:
+                version = self.folder.parent / kept.name
+                raise WrongInput(
+                    f"{version}: missing, but {kept} has its private rows; bring that version here as it was: without "
+                    "it they could be published under its number"
+                )
 
     def _check_secret(self, secret: SecretStr) -> None:
         """Check that the secret drew the private rows of the newest version."""

@@ -25,7 +25,15 @@ from flows.release.rows import (
     source_refs,
     sources_named,
 )
-from flows.release.version import PRIVATE, RELEASES, is_as_before, newest, refuse_another_dataset, versions_in
+from flows.release.version import (
+    PRIVATE,
+    RELEASES,
+    is_as_before,
+    lacks_last_step,
+    newest,
+    refuse_another_dataset,
+    versions_in,
+)
 from schemas.base import SourceRef
 from schemas.errors import Failed, WrongInput, raise_all
 
@@ -92,7 +100,9 @@ def _another_dataset(project: Project, to: Path) -> Sequence[str]:
 
 
 def _secret(project: Project, to: Path) -> Sequence[str]:
-    """Return what is wrong with the secret that draws private rows."""
+    """Return what is wrong with the secret that draws private rows, or with those of the versions before."""
+    if lacks_last_step(to):  # which the release takes first
+        return ()
     try:
         PrivateShare.opened(project.config.release, to / PRIVATE, [*map(read_release, versions_in(to))])
     except WrongInput as error:

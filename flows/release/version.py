@@ -104,8 +104,7 @@ def versions_in(to: Path) -> list[Path]:
 
 def newest(to: Path) -> Release | None:
     """Return the newest version in `to`; None if there is none. Raises `WrongInput` for a damaged one."""
-    folders = versions_in(to)
-    return read_release(folders[-1]) if folders else None
+    return next((read_release(path) for path in reversed(versions_in(to))), None)
 
 
 def look_at(repo: str | None, to: Path) -> Branch | None:
@@ -141,14 +140,23 @@ def prepare(
     """
     check_current(project)
     with locked(to / LOCK, AT_WORK):
+        _end_begun(to)
         try:
             return _prepare(project, to, repo, version, branch, allow_unreviewed=allow_unreviewed, withdraw=withdraw)
         finally:
-            _remove_begun(to)
+            _end_begun(to)
 
 
-def _remove_begun(to: Path) -> None:
-    for left in (to / PREPARED, to / PRIVATE / PREPARED):
+def lacks_last_step(to: Path) -> bool:
+    """Return whether the newest version in `to` has its number, and its private rows do not have it yet."""
+    return (to / PRIVATE / PREPARED).exists() and not (to / PREPARED).exists()
+
+
+def _end_begun(to: Path) -> None:
+    """Remove what is left of a release that was cut off; one that lacked its last step alone gets that step."""
+    if lacks_last_step(to) and (versions := versions_in(to)):
+        (to / PRIVATE / PREPARED).replace(to / PRIVATE / versions[-1].name)
+    for left in (to / PRIVATE / PREPARED, to / PREPARED):  # in this order, by which that step is known
         shutil.rmtree(left, ignore_errors=True)
 
 
@@ -184,7 +192,6 @@ def _prepare(
         )
     if before is not None:
         _refuse_damaged(before, edits)
-    _remove_begun(to)  # left by a killed run
     draft = _Draft(project, to, repo, earlier, branch, edits, allowed, private, sources, [*edits.conflicts])
     gated, configs = draft.write_rows()
     withdrawn = _withdrawn(before, configs)
@@ -354,10 +361,6 @@ class _Draft:
                 advice = f"its metadata was edited by hand; correct it ({places}), then run again"
             raise Failed(f"{self.folder}: {fault}; no version was made: {advice}")
         self.private.write_fingerprint(self.to / PRIVATE / PREPARED)
-        private = self.to / PRIVATE / number
-        shutil.rmtree(private, ignore_errors=True)  # left by a run that was killed before the last step
-        if (self.to / PRIVATE / PREPARED).exists():
-            (self.to / PRIVATE / PREPARED).replace(private)
         return self.folder.replace(self.to / number)
 
 
