@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 import yaml
 from huggingface_hub import eval_result_entries_to_yaml, parse_eval_result_entries
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from data.publish.benchmark import HubScorer, HubTask
 from data.publish.hub import publish
@@ -18,6 +18,8 @@ from flows.evaluate.headline import FigureRow
 from flows.evaluate.scores_file import EvaluationScores, Spent
 from flows.evaluate.signature import Signature
 from flows.families import load_family
+from flows.llm.endpoint_settings import EndpointSettings
+from flows.llm.local import LocalSettings
 from flows.results.evaluated import Dataset, Found, TaskRows
 from flows.results.every_eval_ever import BOOTSTRAP, EXACT, record_path, record_text
 from tests.builds import write_config
@@ -254,17 +256,42 @@ def test_a_record_without_a_repository_and_of_ratings() -> None:
     assert read("refutebench", rated, own).source_metadata.source_organization_name == "unknown"
 
 
-def test_a_records_name_follows_from_its_signature_and_its_folders_leave_the_folder_of_no_name() -> None:
-    path = record_path(DATASET, SIGNATURE)
+def test_a_new_evaluation_replaces_the_record_of_the_one_before_and_no_other() -> None:
+    path = record_path(DATASET, found([]))
     assert path.parts[:4] == ("data", "test", "acme", "small-7b")
-    assert record_path(DATASET, SIGNATURE) == path
-    assert record_path(DATASET, SIGNATURE.model_copy(update={"asked": "c" * 8})) != path
-    for name, folders in {
+    later = {"date": datetime.date(2026, 12, 1), "asked": "c" * 8, "parameters": "temperature=1", "touchstone": "0.2.0"}
+    assert record_path(DATASET, found([], signature=later)) == path
+    for other in ({"dataset": "test@1.3.0"}, {"family": "uraq"}, {"model": "acme/large"}):
+        assert record_path(DATASET, found([], signature=other)) != path
+    assert record_path(DATASET, found([], "reeval-small-open-book")) != path
+
+
+def test_no_name_leaves_its_folder_or_is_too_long_for_one() -> None:
+    def folders(model: str) -> tuple[str, ...]:
+        return record_path(DATASET, found([], signature={"model": model})).parts[2:4]
+
+    for name, expected in {
         "/home/somebody/models/mine": ("unknown", "mine"), "gpt-4o": ("unknown", "gpt-4o"),
         "..": ("unknown", "unknown"),
         "a/../b c": ("a", ".._b c"), "a/b:latest": ("a", "b_latest"), "openai/azure/gpt-4o": ("openai", "azure_gpt-4o"),
     }.items():  # fmt: skip
-        assert record_path(DATASET, SIGNATURE.model_copy(update={"model": name})).parts[2:4] == folders
+        assert folders(name) == expected
+    for letter in "x模":
+        (_, long), (_, longer) = (folders(f"o/{letter * count}") for count in (300, 301))
+        assert long != longer
+        assert long.startswith(letter * 60)
+        assert len(long.encode()) <= 200
+
+
+def test_a_models_name_is_on_one_line() -> None:
+    with pytest.raises(ValidationError, match=r"holds the character U\+000A; write plain text on one line"):
+        EndpointSettings(provider="endpoint", name="org/a\nb", base_url="http://localhost/v1")
+    with pytest.raises(ValidationError, match=r"holds the character U\+001B; write plain text on one line"):
+        LocalSettings(provider="local", name="org/a\x1b[2J")
+    assert str(SIGNATURE.model_copy(update={"served": ("a\nb",)})).count("\n") == 0, "the server names itself"
+
+
+def test_a_record_does_not_say_where_a_model_lies() -> None:
     at_home = found([figure("exact match, category 1", "swapped", 1.0, 2)], signature={"model": "/home/somebody/m"})
     assert read("reeval", at_home).model_info.id == "m"
 

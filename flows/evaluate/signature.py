@@ -18,7 +18,7 @@ from flows.llm.local import LocalModel
 from flows.project.evaluated import dialogue_fingerprints, settings_now
 from flows.project.project import Project
 from flows.scoring.shipped import SCORER, scorer_fingerprint, shipped_scorer
-from schemas.base import Frozen, content_hash, counted
+from schemas.base import Frozen, content_hash, counted, visible
 
 SHORT = 8
 """Digits of a hash."""
@@ -75,7 +75,7 @@ class Signature(Frozen):
             **({"served": ",".join(self.served)} if self.served else {}),
             "date": self.date.isoformat(),
         }
-        return "|".join(f"{name}:{value}" for name, value in told.items())
+        return visible("|".join(f"{name}:{value}" for name, value in told.items()))
 
     def differences(self, other: "Signature") -> list[str]:
         """Return the fields by which scores with these two signatures are not comparable, in the order of the line."""

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from flows.llm.chat_format import MOST_TOKENS
 from flows.llm.truncation import FEWEST_TOKENS
-from schemas.base import Frozen
+from schemas.base import Frozen, Line
 
 Structured = Literal["auto", "json_schema", "json_object", "text"]
 LONGEST_LABEL = 63  # RFC 1035, section 2.3.4
@@ -35,7 +35,7 @@ class EndpointSettings(Frozen):
     model_config = ConfigDict(hide_input_in_errors=True)
 
     provider: Literal["endpoint"] = "endpoint"
-    name: str = Field(min_length=1, description="The model's name as the server knows it")
+    name: Line = Field(min_length=1, description="The model's name as the server knows it")
     base_url: str = Field("https://api.openai.com/v1", description="Address of the API, with /v1")
     api_key_env: str | None = Field(
         None,

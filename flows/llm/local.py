@@ -18,7 +18,7 @@ from flows.llm.chat_text import common, pieces
 from flows.llm.likelihood import Likelihood, Options, TooLong
 from flows.llm.loading import can_crop, can_fork, fork, load_model, load_tokenizer
 from flows.llm.model import Said, Usage
-from schemas.base import Frozen
+from schemas.base import Frozen, Line
 from schemas.errors import Failed, WrongInput
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class LocalSettings(Frozen):
     """`models.<role>` of the configuration, for a model that is loaded on this machine."""
 
     provider: Literal["local"] = "local"
-    name: str = Field(min_length=1, description="A folder, or a name on the Hugging Face Hub")
+    name: Line = Field(min_length=1, description="A folder, or a name on the Hugging Face Hub")
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field(
         "auto", description="Number format of the weights; auto: as in the model's files"
     )

@@ -1,7 +1,8 @@
 """Every Eval Ever: scores as JSON (`eval.schema.json` 0.3.0 of evaleval/every_eval_ever), a file for each evaluation.
 
-Nothing in it depends on when it is written: the record counts as made on the day of its scores, and its name follows
-from their signature. It has the form of a random UUID (version 4), which the datastore asks for.
+Nothing in it depends on when it is written: the record counts as made on the day of its scores. Its name follows from
+what was evaluated, so that a new evaluation replaces the one before. It has the form of a random UUID (version 4), as
+the datastore asks for it.
 """
 
 import datetime
@@ -16,10 +17,10 @@ from typing import Any
 from flows.construct.engine import Family
 from flows.construct.evaluation import Measure
 from flows.evaluate.headline import RATED, FigureRow
-from flows.evaluate.signature import Signature
 from flows.results.evaluated import Dataset, Found
 from flows.scoring.intervals import DRAWS
 from flows.scoring.tables import SHARES
+from schemas.base import HASH_LENGTH, content_hash
 
 SCHEMA = "0.3.0"
 FOLDER = "data"
@@ -28,14 +29,18 @@ UNKNOWN = "unknown"
 """Stands for the developer of a model whose name does not say it, and for an organisation that nobody has stated."""
 NOT_PORTABLE = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 """Characters that no folder of the datastore has in its name."""
+LONGEST = 200
+"""Bytes of a folder's name; file systems allow 255."""
 EXACT = "exact binomial (Clopper-Pearson) over what items share"
 BOOTSTRAP = "percentile bootstrap over what items share"
 
 
-def record_path(dataset: Dataset, signature: Signature) -> PurePosixPath:
+def record_path(dataset: Dataset, found: Found) -> PurePosixPath:
     """Return the path of an evaluation's record, `data/BENCHMARK/DEVELOPER/MODEL/UUID.json`."""
+    signature = found.scores.signature
     developer, model = _names(_public(signature.model))
-    name = uuid.UUID(bytes=hashlib.sha256(str(signature).encode()).digest()[:16], version=4)
+    of = json.dumps([signature.dataset, signature.family, signature.model, found.key])
+    name = uuid.UUID(bytes=hashlib.sha256(of.encode()).digest()[:16], version=4)
     return PurePosixPath(FOLDER, *map(_folder_name, (dataset.name, developer, model)), f"{name}.json")
 
 
@@ -158,4 +163,8 @@ def _names(model: str) -> tuple[str, str]:
 
 
 def _folder_name(name: str) -> str:
-    return NOT_PORTABLE.sub("_", name).rstrip(". ") or UNKNOWN
+    """Return a name as a folder's; of a long one its beginning, with a hash of all of it."""
+    folder = NOT_PORTABLE.sub("_", name).rstrip(". ") or UNKNOWN
+    if len(folder.encode()) <= LONGEST:
+        return folder
+    return f"{folder.encode()[: LONGEST - HASH_LENGTH - 1].decode(errors='ignore')}-{content_hash(name)}"

@@ -43,7 +43,7 @@ def write_results(out: Path | None, to: Path, hub: str | None) -> None:
                 continue
             family = project.family(name)
             for one in of_family:
-                record = to / record_path(dataset, one.scores.signature)
+                record = to / record_path(dataset, one)
                 write_whole(record, record_text(dataset, family, one).encode())
                 console.print(f"{record}: Every Eval Ever", soft_wrap=True, markup=False)
             if dataset.repo and problem is None:
