@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from data.publish.harness import HarnessData, HarnessPrompt, HarnessTask, ReplyScoring, harness_template, source_of
+from schemas.base import content_hash
 
 TASKS: Final = "inspect_tasks.py"
 PACKAGE: Final = "pyproject.toml"
 INSPECT: Final = "inspect_ai>=0.3.285"
+SHORT: Final = 8
+"""Digits of a hash."""
 _TASKS_TEXT: Final = Path(__file__).parent / "inspect_tasks.py.txt"
 EVALUATED: Final = "evaluated"
 """The role of the model whose answers are evaluated."""
@@ -127,9 +130,10 @@ sources = {{ "" = "{module}" }}
 
 
 def package_name(name: str) -> str:
-    """The name of the package of a dataset's tasks."""
+    """The name of the package of a dataset's tasks; a hash stands for letters that a package's name cannot have."""
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    return f"touchstone_{plain}" if plain else "touchstone_tasks"
+    others = [] if plain and name.isascii() else [content_hash(name)[:SHORT]]
+    return "_".join(filter(None, ["touchstone", plain, *others]))
 
 
 class _Names:
