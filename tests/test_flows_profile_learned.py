@@ -157,3 +157,9 @@ def test_it_is_told_why_two_versions_cannot_be_compared(tmp_path: Path, monkeypa
         assert str(Ran("profile", version, "--before", older).error) == (
             f"--before {older}: is version {Path(older).name}; name one before 1.0.0"
         )
+    (rows_of_it,) = Path(version).glob("data/reeval-category1/*.parquet")
+    rows_of_it.write_bytes(rows_of_it.read_bytes().replace(b"PAR1", b"PAR2", 1))
+    damaged = Ran("profile", newer, "--before", version, "--model", "m")
+    assert damaged.code == 1
+    assert str(damaged.error).startswith(f"{version}: data/reeval-category1/test.parquet: SHA-256 ")
+    assert str(damaged.error).endswith("; restore it as it was released")

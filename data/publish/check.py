@@ -54,6 +54,11 @@ def damage_of(release: Release) -> Iterator[str]:
     number = release.manifest.version
     if release.folder.name != number:
         yield f"{MANIFEST}: version {number}, in a folder that is called {release.folder.name}"
+    yield from damage_of_copy(release)
+
+
+def damage_of_copy(release: Release) -> Iterator[str]:
+    """Yield the faults that `damage_of` does; a copy of a version may have any name."""
     card = release.folder / CARD
     if not card.is_file():
         yield f"{CARD}: missing"

@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
+from data.publish.check import damage_of_copy
 from data.publish.folder import Release, read_release
 from data.publish.version_number import parsed_version
 from flows.evaluate.models import check_models
@@ -19,6 +20,7 @@ from flows.project.project import Project
 from flows.project.release_as_build import is_release, open_release
 from flows.project.row_choice import only_rows
 from flows.project.settings import DEFAULT, load_config
+from schemas.base import visible
 from schemas.errors import Failed, WrongInput
 
 FOLDER = "profile"
@@ -117,7 +119,10 @@ def _opened(console: Console, build: Path | None, config: Path | None, to: Path 
 
 
 def _releases(build: Path | None, before: Path) -> tuple[Release, Release]:
-    """Return the older version that a profile compares with, and its own. Raises `WrongInput`."""
+    """Return the older version that a profile compares with, and its own.
+
+    Raises `WrongInput`, and `Failed` if one of them is not as it was released.
+    """
     if build is None or not is_release(build):
         raise WrongInput("--before: is for a released version; name its folder, such as out/releases/1.1.0")
     if not is_release(before):
@@ -129,6 +134,9 @@ def _releases(build: Path | None, before: Path) -> tuple[Release, Release]:
         raise WrongInput(
             f"--before {before}: is version {older.manifest.version}; name one before {newer.manifest.version}"
         )
+    for release in (older, newer):
+        if (fault := next(damage_of_copy(release), None)) is not None:
+            raise Failed(f"{release.folder}: {visible(fault)}; restore it as it was released")
     return older, newer
 
 
