@@ -242,6 +242,8 @@ def test_a_share_that_rolls_is_public_in_the_next_version_and_new_rows_are_priva
     assert rolled == {text for text in more[60:] if is_drawn(OURS, text, 0.3)}
     assert 5 < len(rolled) < 20
     assert public == set(more) - rolled
+    lines_of = (made / "CHANGELOG.md").read_text(encoding="utf-8").partition("### `saying-lines`")[2].splitlines()
+    assert f"- Of the added rows, {len(private)} were private in the version before." in lines_of
     assert read_release(made).manifest.held_out_rolls
     card = (made / "README.md").read_text(encoding="utf-8")
     held_out = sum(config.held_out for config in read_release(made).manifest.configs)
@@ -251,7 +253,12 @@ def test_a_share_that_rolls_is_public_in_the_next_version_and_new_rows_are_priva
 
     # Without new rows to keep, none is published either.
     fewer = more[5:]
-    assert version(fewer)[:2] == (rolled & set(fewer), set(fewer) - rolled)
+    *both, made = version(fewer)
+    assert both == [rolled & set(fewer), set(fewer) - rolled]
+    assert (
+        "private in the version before"
+        not in (made / "CHANGELOG.md").read_text(encoding="utf-8").partition("## 1.1.0")[0]
+    )
 
     # And a version later, all of them are public.
     last = [*fewer, *(f"a last line {n}" for n in range(40))]

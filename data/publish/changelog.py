@@ -164,6 +164,8 @@ def _config(config: ConfigDifference) -> Iterator[str]:
         yield "- New."
     if config.is_gone:
         yield "- Removed."
+    if config.published:
+        yield f"- Of the added rows, {config.published:,} were private in the version before."
     yield from (f"- Column {code(name)}: {_pair(pair)}." for name, pair in config.columns.items())
     if config.split is not None:
         yield f"- Split: {_pair(config.split)}."

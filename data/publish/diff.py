@@ -30,6 +30,8 @@ class ConfigDifference:
 
     name: str
     added: int = 0
+    published: int = 0
+    """Added rows that were private in the previous version."""
     changed: int = 0
     """Rows that differ in what a model may be shown or scored by."""
     removed: int = 0

@@ -25,7 +25,7 @@ import hmac
 import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
+from data.publish.diff import Difference
 from data.publish.folder import DATA, Release
 from data.publish.reading import opened, read_batches
 from data.publish.version_number import is_version, parsed_version
@@ -237,6 +238,20 @@ class PrivateShare:
             path.read_text(encoding="utf-8", errors="replace").strip() if path is not None and path.is_file() else None
         )
 
+    def with_published(self, difference: Difference, now: Release) -> Difference:
+        """Return the difference of the next version, `now`, with how many of its rows were private in the newest."""
+        if not self.versions:
+            return difference
+        kept = self.folder / self.versions[-1].manifest.version / DATA
+        files = {config.name: config.files for config in now.manifest.configs}
+
+        def published(config: str) -> int:
+            private = _keys(kept.glob(f"{config}/*.parquet"))
+            return int(are_in(_keys(now.folder / path for path in files.get(config, ())), private).sum())
+
+        configs = [replace(one, published=published(one.name) if one.added else 0) for one in difference.configs]
+        return replace(difference, configs=configs)
+
     def rows(self, project: Project) -> Hashes:
         """Return the keys of the build's accepted rows that are private. Raises `Failed`."""
         if self.secret is None and not self.folder.is_dir():
@@ -346,6 +361,10 @@ def _rows(path: Path, family: str, released: Released | None) -> Iterator[_Row]:
             text = released.rests_on(*(row[name] for name in origin)) if released is not None and origin else ""
             parents = row["provenance"]["parents"] if "provenance" in row else ()
             yield _Row(row["key"], row["id"], family, text, parents)
+
+
+def _keys(paths: Iterable[Path]) -> Hashes:
+    return sorted_hashes(row["key"] for path in paths for batch in read_batches(path, ["key"]) for row in batch.rows())
 
 
 def _number_of_rows(path: Path) -> int:

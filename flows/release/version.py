@@ -312,6 +312,7 @@ class _Draft:
         release = Release(folder, write_manifest(folder, facts.manifest))
         inputs = inputs_of(project, self.repo, edits_of(release), self.sources, allow_unreviewed=self.allow_unreviewed)
         difference = compare(before, release, folder / CHANGES, lambda row: bool(self.sources.source_of(row)))
+        difference = self.private.with_published(difference, release)
         if before is not None and (more := set(_edited(before)) - {*difference.metadata}):
             difference = replace(difference, metadata=tuple(sorted((*difference.metadata, *more))))
         return _with_manifest(facts, inputs=inputs), replace(difference, by_hand=kept_edits(edits_of(release)))
