@@ -11,6 +11,7 @@ import asyncio
 import random
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +55,14 @@ class BatchServer(ChatServer):
     queue: int = 10**9
     has_batches: bool = True
     keeps_metadata: bool = True
+    end: str = "completed"
+    """The status of a batch whose requests were all answered."""
+    nameless_looks: int = 0
+    """So often does a batch that is over not say which files it has."""
+    list_lags: int = 0
+    """So often is the list of batches empty."""
+    shown: Callable[[bytes], bytes | None] = lambda content: content
+    """What a reader gets of a file; None: it is gone."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,10 +133,14 @@ class BatchServer(ChatServer):
             self.files[name] = upload.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n")
             return 200, {"id": name, "object": "file", "purpose": "batch", "filename": "x", "bytes": 1, "created_at": 1}
         if parts[0] == "files" and parts[-1] == "content":
-            return (200, self.files[parts[1]]) if parts[1] in self.files else _not_found(place)
+            shown = self.shown(self.files[parts[1]]) if parts[1] in self.files else None
+            return (200, shown) if shown is not None else _not_found(place)
         if (method, place) == ("POST", "/batches"):
             return self._create(orjson.loads(content))
         if (method, place) == ("GET", "/batches"):
+            if self.list_lags:
+                self.list_lags -= 1
+                return 200, {"object": "list", "data": [], "has_more": False}
             newest_first = [self._seen(name) for name in reversed(self.batches)]
             return 200, {"object": "list", "data": newest_first, "has_more": False}
         if parts[1] not in self.batches:
@@ -149,7 +162,7 @@ class BatchServer(ChatServer):
         self.batches[name] = {
             "file": asked["input_file_id"], "metadata": asked.get("metadata") if self.keeps_metadata else None,
             "begun": time.monotonic(), "size": len(lines), "lines": lines, "fate": fate, "cancelled": False,
-            "is_refused": waiting + len(lines) > self.queue, "output": None,
+            "is_refused": waiting + len(lines) > self.queue, "output": None, "nameless_looks": self.nameless_looks,
         }  # fmt: skip
         return 200, self._seen(name)
 
@@ -168,6 +181,7 @@ class BatchServer(ChatServer):
         }  # fmt: skip
         if not self._is_over(batch):
             return seen
+        seen["request_counts"] = {"total": 0, "completed": 0, "failed": 0}
         if batch["is_refused"]:
             problem = {"code": "token_limit_exceeded", "message": "Enqueued token limit reached"}
             return seen | {"status": "failed", "errors": {"object": "list", "data": [problem]}}
@@ -177,13 +191,16 @@ class BatchServer(ChatServer):
         if batch["output"] is None:
             batch["output"] = self._answer_all(batch)
         good, bad = batch["output"]
-        status = "cancelled" if batch["cancelled"] else batch["fate"] or "completed"
+        status = "cancelled" if batch["cancelled"] else batch["fate"] or self.end
         files: dict[str, str] = {}
         for kind, lines in (("output", good), ("error", bad)):
             if lines:
                 files[f"{kind}_file_id"] = f"{name}-{kind}"
                 self.files[f"{name}-{kind}"] = b"".join(orjson.dumps(line) + b"\n" for line in lines)
         counts = {"total": batch["size"], "completed": len(good), "failed": len(bad)}
+        if batch["nameless_looks"]:
+            batch["nameless_looks"] -= 1
+            files = {}
         return seen | {"status": status, "request_counts": counts} | files
 
     def _answer_all(self, batch: dict[str, Any]) -> tuple[list[Any], list[Any]]:

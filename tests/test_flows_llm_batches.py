@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 from contextlib import aclosing, closing
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,12 @@ from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.limits import Budget
-from flows.llm.model import Prompt, TransportError, Usage
+from flows.llm.model import BudgetSpent, Prompt, TransportError, Usage
 from flows.llm.prices import FlatPrice, Prices
+from flows.run.batches import cancel_batches
 from schemas.base import Frozen
 from tests.batch_server import BatchFaults, BatchServer
-from tests.builds import wait_for
+from tests.builds import wait_for, write_config
 from tests.chat_server import Messages, Reply
 
 PRICES = Prices({"gpt-4o-mini": FlatPrice(input_per_million=1000, output_per_million=1000)})
@@ -303,3 +304,178 @@ async def test_a_batch_that_the_server_has_lost_is_a_line(tmp_path: Path, square
             f"model gpt-4o-mini at {server.url}: has no batch batch-0; if it was sent with another key, set that one; "
             "if it is gone, `touchstone batches --cancel batch-0` lets its requests be sent again"
         }
+
+
+async def left_by_a_killed_process(server: BatchServer, folder: Path, prompt: Prompt[Any]) -> None:
+    """Send a batch of 19 requests, and end the process that waits for it; then the batch is over."""
+    server.batch_s = 60
+    waiting = await sent(server, folder, prompt)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    server.batch_s = 0
+
+
+async def test_answers_without_a_file_are_looked_for_and_never_sent_for_anew(
+    tmp_path: Path, square: Prompt[Square]
+) -> None:
+    with BatchServer(answer=squares, nameless_looks=1) as server:
+        assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]
+        assert (len(server.batches), server.answered_twice) == (1, [])
+        server.nameless_looks = 10**9
+        for _ in range(2):
+            answers = await ask(server, tmp_path, square, range(25), max_retries=0)
+            assert {str(answer) for answer in answers[21:]} == {
+                f"model gpt-4o-mini at {server.url}: says that batch batch-1 is completed and 4 of its requests are "
+                "answered, and names no file of the answers; run again later; if it is gone, "
+                "`touchstone batches --cancel batch-1` lets its requests be sent again"
+            }
+        server.batches["batch-1"]["nameless_looks"] = 0
+        assert await ask(server, tmp_path, square, range(25)) == [Square(square=n * n) for n in range(25)]
+        assert (len(server.batches), server.answered_twice) == (2, [])
+
+
+async def test_an_end_that_the_protocol_does_not_have_is_one(tmp_path: Path, square: Prompt[Square]) -> None:
+    with BatchServer(answer=squares, end="archived") as server:
+        assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]
+        assert len(server.batches) == 1
+
+
+def without_a_reply(content: bytes) -> bytes:
+    return content.replace(b'"choices"', b'"choice"', 1)
+
+
+async def test_answers_that_are_lost_are_counted_as_paid(tmp_path: Path, square: Prompt[Square]) -> None:
+    """The server counts them as answered; each may have cost some 25 cents in a batch (450 bytes, 50 tokens)."""
+
+    with BatchServer(answer=lambda messages: Reply(squares(messages), usage=(10, 5)), shown=without_a_reply) as server:
+        budget = Budget(100.0)
+        answers = await ask(server, tmp_path, square, range(9), budget=budget)
+        assert [batch["size"] for batch in server.batches.values()] == [8, 1, 1, 1]
+        assert sum(isinstance(answer, TransportError) for answer in answers) == 1
+        lost = budget.spent_usd - (0.015 + 7 * 0.0075)
+        assert 4 * 0.15 < lost < 4 * 0.3
+        # Another folder, and so nothing in the cache. What is lost twice leaves no room for a third time.
+        before = len(server.batches)
+        budget = Budget(2.5 * lost / 4 + 0.015)
+        answers = await ask(server, tmp_path / "small", square, range(2), budget=budget)
+        assert isinstance(answers[1], BudgetSpent)
+        assert len(server.batches) == before + 2
+        assert budget.spent_usd == pytest.approx(0.015 + 2 * lost / 4)
+
+
+async def test_a_batch_is_waited_for_when_none_is_wanted_any_longer(tmp_path: Path, square: Prompt[Square]) -> None:
+    with BatchServer(answer=squares, model="gpt-4o-mini") as server:
+        await left_by_a_killed_process(server, tmp_path, square)
+        told, usage = list[str](), Usage()
+        answers = await ask(server, tmp_path, square, range(25), usage, told=told, batch=False)
+        assert answers == [Square(square=n * n) for n in range(25)]
+        assert (server.answered_in_batches, len(server.answered), server.answered_twice) == (19, 25, [])
+        assert len(server.batches) == 1
+        assert told[0].endswith("; to ask them at once, stop and run `touchstone batches --cancel batch-0`")
+
+
+async def test_what_a_batch_leaves_unanswered_is_asked_at_once_when_none_is_wanted(
+    tmp_path: Path, square: Prompt[Square]
+) -> None:
+    with BatchServer(answer=squares, batch_faults=BatchFaults(expired=1)) as server:
+        await left_by_a_killed_process(server, tmp_path, square)
+        assert await ask(server, tmp_path, square, range(20), batch=False) == [Square(square=n * n) for n in range(20)]
+        assert (len(server.batches), server.answered_in_batches, server.answered_twice) == (1, 9, [])
+
+
+async def test_a_file_of_answers_that_is_gone_is_a_line_and_cancelling_lets_its_requests_be_sent_again(
+    tmp_path: Path, square: Prompt[Square], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with BatchServer(answer=squares, shown=lambda content: None) as server:
+        answers = await ask(server, tmp_path, square, range(20))
+        assert {str(answer) for answer in answers[1:]} == {
+            f"model gpt-4o-mini at {server.url}: batch batch-0 is completed, and its file batch-0-output is not there "
+            "(404); run again later; if it is gone, `touchstone batches --cancel batch-0` lets its requests be sent "
+            "again"
+        }
+        config = write_config(tmp_path, store=str(tmp_path), families={"uraq": {}})
+        await asyncio.to_thread(cancel_batches, config, "batch-0")
+        assert capsys.readouterr().out == (
+            "batch-0: its server has no answers of it; its requests will be sent again\n"
+        )
+        server.shown = lambda content: content
+        assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]
+        assert len(server.batches) == 2
+
+
+async def test_a_batch_whose_answers_are_there_is_kept_by_cancelling(tmp_path: Path, square: Prompt[Square]) -> None:
+    with BatchServer(answer=squares) as server:
+        await left_by_a_killed_process(server, tmp_path, square)
+        config = write_config(tmp_path, store=str(tmp_path), families={"uraq": {}})
+        for _ in range(2):
+            await asyncio.to_thread(cancel_batches, config, "batch-0")
+        assert list((tmp_path / "batches").glob("*/batch.json"))
+        assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]
+        assert server.answered_twice == []
+
+
+def without_an_id(content: bytes) -> bytes:
+    return content.replace(b'"custom_id"', b'"id_of_mine"', 1)
+
+
+async def test_the_good_lines_of_a_file_are_kept_and_a_bad_one_is_told_and_asked_again(
+    tmp_path: Path, square: Prompt[Square]
+) -> None:
+    told: list[str] = []
+    with BatchServer(answer=squares, shown=without_an_id) as server:
+        answers = await ask(server, tmp_path, square, range(20), told=told, max_retries=0, batch_unanswered="directly")
+        assert answers == [Square(square=n * n) for n in range(20)]
+        assert (len(server.batches), len(server.answered_twice)) == (1, 1)
+    assert told[-1] == (
+        "gpt-4o-mini: batch batch-0 is completed: 18 answers, 1 without an answer (1 line of the server's files cannot "
+        "be read)"
+    )
+
+
+async def test_the_whole_lines_of_a_file_that_is_cut_are_kept_and_the_others_are_not_sent_for_anew(
+    tmp_path: Path, square: Prompt[Square]
+) -> None:
+    with BatchServer(answer=squares, shown=lambda content: content[: len(content) // 2]) as server:
+        answers = await ask(server, tmp_path, square, range(20), max_retries=0)
+        assert sum(isinstance(answer, Square) for answer in answers) == 1 + 9
+        assert {str(answer) for answer in answers if not isinstance(answer, Square)} == {
+            f"model gpt-4o-mini at {server.url}: says that batch batch-0 is completed and 19 of its requests are "
+            "answered, and its files have 9 lines; run again later; if it is gone, `touchstone batches --cancel "
+            "batch-0` lets its requests be sent again"
+        }
+        server.shown = lambda content: content
+        assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]
+        assert (len(server.batches), server.answered_twice) == (1, [])
+
+
+async def test_a_file_that_is_whole_when_it_is_read_anew_loses_nothing(tmp_path: Path, square: Prompt[Square]) -> None:
+    reads = count()
+    with BatchServer(answer=squares, shown=lambda content: content[: None if next(reads) else 700]) as server:
+        assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]
+        assert (len(server.batches), server.answered_twice) == (1, [])
+
+
+async def test_good_lines_are_kept_though_the_file_is_gone_later(tmp_path: Path, square: Prompt[Square]) -> None:
+    reads = count()
+    with BatchServer(answer=squares, shown=lambda content: None if next(reads) else without_an_id(content)) as server:
+        answers = await ask(server, tmp_path, square, range(20))
+        assert sum(isinstance(answer, Square) for answer in answers) == 19
+        assert sum(isinstance(answer, TransportError) for answer in answers) == 1
+
+
+async def test_a_creation_that_the_list_shows_later_is_not_repeated(tmp_path: Path, square: Prompt[Square]) -> None:
+    faults = BatchFaults(dropped=1, times=1)
+    with BatchServer(answer=squares, batch_faults=faults, list_lags=2) as server:
+        assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]
+        assert len(server.batches) == 1
+
+
+async def test_a_server_that_is_silent_while_a_batch_is_waited_for_is_told(
+    tmp_path: Path, square: Prompt[Square]
+) -> None:
+    told: list[str] = []
+    with BatchServer(answer=squares) as server:
+        await left_by_a_killed_process(server, tmp_path, square)
+        server.batch_faults = BatchFaults(errors_500=1, times=10)
+        await ask(server, tmp_path, square, range(20), told=told, max_retries=0)
+    assert any(line.startswith("gpt-4o-mini: still waiting for batch batch-0: ") and "500" in line for line in told)

@@ -2,7 +2,7 @@
 
 import asyncio
 import datetime
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -13,13 +13,17 @@ from flows.llm.connection import FIRST_PAUSE_S, LONGEST_PAUSE_S, PASSING, Connec
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.model import TransportError
 from flows.llm.refusal import RefusedRequest
+from schemas.base import counted
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from openai.types import Batch
 
 T = TypeVar("T")
-ENDED = ("completed", "failed", "expired", "cancelled", "canceled")
+WAITING = ("validating", "in_progress", "finalizing", "cancelling")
+"""A batch of any other status is over, also of one that the protocol does not have."""
+FRUITLESS = ("failed", "expired", "cancelled", "canceled")
+"""A batch that ended so may have answered nothing."""
 PATH: Final = "/v1/chat/completions"
 """Of the requests, as the protocol names it whatever the server's base_url is."""
 NAME = "touchstone"
@@ -27,12 +31,13 @@ NAME = "touchstone"
 LISTED_AT_ONCE = 100
 CLOCKS = datetime.timedelta(days=1)
 """So far may the clocks of a server and of this machine be apart."""
-SETTLE_S = 2.0
-"""So long after it was asked for, a batch that was created is in the server's list, even if nobody heard the reply."""
+LOOKS = 3
+"""So often a batch is looked for in the server's list, which may lag, before it is created again."""
 FIRST_POLL_S, POLL_GROWTH, LONGEST_POLL_S = 0.1, 1.4, 60.0
 """A batch is looked at after the first, and then less and less often: seconds."""
 POLLS_LOST = 10
 """So many looks in a row may fail, each with its retries, before a wait is given up."""
+GONE = (404, 410)
 QUEUE_FULL = "token_limit_exceeded"
 """Why a batch failed if those that wait at the server have as many tokens as an account may queue."""
 
@@ -44,16 +49,20 @@ class BatchState(NamedTuple):
     status: str
     back: int
     """Requests that were answered or refused."""
+    answered: int
+    """Requests that were answered, which are paid for."""
     files: tuple[str, ...]
     """Ids of the files with replies and with errors; there may be any of them."""
     problem: str
     """Why it failed; empty if it did not."""
     queue_is_full: bool
+    lacks_answers: bool
+    """Whether no file is named although requests were answered, or may have been."""
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more comes."""
-        return self.status in ENDED
+        return self.status not in WAITING
 
 
 class Line(NamedTuple):
@@ -63,8 +72,18 @@ class Line(NamedTuple):
     outcome: Reply | RefusedRequest | str
 
 
+class Content(NamedTuple):
+    """What a file of replies or errors holds."""
+
+    file: str
+    """Its id."""
+    lines: list[Line]
+    unreadable: int
+    """Lines that are none."""
+
+
 class LostBatchError(TransportError):
-    """The server does not know a batch that was sent to it."""
+    """The server does not know a batch that was sent to it, or has no answers of it although it says so."""
 
 
 class RefusedBatchError(TransportError):
@@ -104,8 +123,8 @@ class BatchApi:
             return created.id
 
         for tries_left in reversed(range(self._settings.max_retries + 1)):
-            if may_exist:
-                await asyncio.sleep(SETTLE_S)
+            for pause in _growing(LOOKS) if may_exist else ():
+                await asyncio.sleep(pause)
                 if (found := await self.find(name, file_id, made)) is not None:
                     return found
             may_exist = True
@@ -138,23 +157,32 @@ class BatchApi:
     async def state(self, batch_id: str) -> BatchState:
         """What the server says of a batch. Raises `LostBatchError`."""
 
-        async def retrieve(client: "AsyncOpenAI") -> "Batch":
-            return await client.batches.retrieve(batch_id)
+        async def retrieve(client: "AsyncOpenAI") -> BatchState:
+            return _state_of(await client.batches.retrieve(batch_id))
 
-        return _state_of(await self._known(batch_id, retrieve))
+        return await self._known(batch_id, retrieve)
 
     async def cancel(self, batch_id: str) -> BatchState:
         """Cancel a batch, and return its state; one that is over stays as it is. Raises `LostBatchError`."""
 
-        async def cancel(client: "AsyncOpenAI") -> "Batch":
-            return await client.batches.cancel(batch_id)
+        async def cancel(client: "AsyncOpenAI") -> BatchState:
+            return _state_of(await client.batches.cancel(batch_id))
 
         state = await self.state(batch_id)
-        return state if state.is_over else _state_of(await self._known(batch_id, cancel))
+        return state if state.is_over else await self._known(batch_id, cancel)
 
-    async def ended(self, batch_id: str, look: Callable[[BatchState], None]) -> BatchState:
-        """Wait until a batch is over; `look` is called with each state before. Raises `LostBatchError`."""
-        pause, lost = FIRST_POLL_S, 0
+    async def check(self, batch_id: str) -> None:
+        """Raise `LostBatchError` if a batch that is over has answers that are not to be had."""
+        state = await self.ended(batch_id, lambda _: None)
+        async for _ in self.contents(state):
+            pass
+
+    async def ended(self, batch_id: str, look: Callable[[BatchState | TransportError], None]) -> BatchState:
+        """Wait until a batch is over and names its answers; `look` is called with what is heard before.
+
+        Some servers name the files a while after they call a batch completed. Raises `LostBatchError`.
+        """
+        pause, lost, later = FIRST_POLL_S, 0, iter(_growing(self._settings.max_retries + 1))
         while True:
             try:
                 state = await self.state(batch_id)
@@ -163,34 +191,66 @@ class BatchApi:
                 lost += 1
                 if lost == POLLS_LOST or not error.transient:
                     raise
+                look(error)
             else:
-                if state.is_over:
+                if state.is_over and not state.lacks_answers:
                     return state
-                look(state)
+                if not state.is_over:
+                    look(state)
+                elif (pause := next(later, 0)) == 0:
+                    raise self._lost(
+                        batch_id,
+                        f"says that batch {batch_id} is {state.status} and {state.answered:,} of its requests are "
+                        "answered, and names no file of the answers; run again later",
+                    )
             await asyncio.sleep(pause)
             pause = min(pause * POLL_GROWTH, LONGEST_POLL_S)
 
-    async def lines(self, file_id: str) -> list[Line]:
-        """The lines of a file of replies or errors, in any order.
+    async def contents(self, state: BatchState) -> AsyncIterator[Content]:
+        """Read the files of a batch that is over.
 
-        A file with a line that is none is not whole: its replies are paid for, so it is read anew, and never given up.
+        They are read anew, for a while, if a line is none or if lines are fewer than the server says are answered,
+        since those are paid for. Raises `LostBatchError` if a file is gone, or if such lines stay away.
         """
+        for pause in (*_growing(self._settings.max_retries + 1), 0):
+            good = unreadable = 0
+            for file in state.files:
+                content = await self._content(state, file)
+                yield content
+                good += len(content.lines)
+                unreadable += content.unreadable
+            is_short = good + unreadable < state.answered or (unreadable > 0 and not good)
+            if not unreadable and not is_short:
+                return
+            await asyncio.sleep(pause)
+        if is_short:
+            raise self._lost(
+                state.batch_id,
+                f"says that batch {state.batch_id} is {state.status} and {state.answered:,} of its requests are "
+                f"answered, and its files have {counted(good, 'line')}; run again later",
+            )
 
-        async def download(client: "AsyncOpenAI") -> list[Line]:
-            content = (await client.files.content(file_id)).content
-            return [self._line(written) for written in content.split(b"\n") if written.strip()]
+    async def _content(self, state: BatchState, file: str) -> Content:
+        async def download(client: "AsyncOpenAI") -> Content:
+            content = (await client.files.content(file)).content
+            lines = [self._line(written) for written in content.split(b"\n") if written.strip()]
+            return Content(file, [line for line in lines if line is not None], lines.count(None))
 
         try:
             return await self._repeated(download)
         except RefusedRequest as refused:
-            raise self._connection.failure(refused) from None
+            if refused.status not in GONE:
+                raise self._connection.failure(refused) from None
+            problem = f"batch {state.batch_id} is {state.status}, and its file {file} is not there ({refused.status})"
+            raise self._lost(state.batch_id, f"{problem}; run again later") from None
 
-    def _line(self, written: bytes) -> Line:
+    def _line(self, written: bytes) -> Line | None:
         try:
             line = orjson.loads(written)
-            return Line(str(line["custom_id"]), self._outcome(line.get("response"), line.get("error")))
-        except (TypeError, KeyError, AttributeError) as error:
-            raise ValueError(f"a line of a batch's file is none: {error}") from None
+            key = line["custom_id"]
+            return Line(key, self._outcome(line.get("response"), line.get("error"))) if isinstance(key, str) else None
+        except (TypeError, KeyError, AttributeError, ValueError):
+            return None
 
     def _outcome(self, response: Any, error: Any) -> Reply | RefusedRequest | str:
         status = response.get("status_code") if isinstance(response, dict) else None
@@ -206,17 +266,21 @@ class BatchApi:
             return f"{status} {refused.message}".strip()
         return refused
 
-    async def _known(self, batch_id: str, work: Callable[["AsyncOpenAI"], Awaitable["Batch"]]) -> "Batch":
+    async def _known(self, batch_id: str, work: Callable[["AsyncOpenAI"], Awaitable[BatchState]]) -> BatchState:
         try:
             return await self._repeated(work)
         except RefusedRequest as refused:
             if refused.status != 404:
                 raise self._connection.failure(refused) from None
-            raise LostBatchError(
-                f"{self._connection.where}: has no batch {batch_id}; if it was sent with another key, set that one; if "
-                f"it is gone, `touchstone batches --cancel {batch_id}` lets its requests be sent again",
-                transient=False,
-            ) from None
+            problem = f"has no batch {batch_id}; if it was sent with another key, set that one"
+            raise self._lost(batch_id, problem) from None
+
+    def _lost(self, batch_id: str, problem: str) -> LostBatchError:
+        return LostBatchError(
+            f"{self._connection.where}: {problem}; if it is gone, `touchstone batches --cancel {batch_id}` lets its "
+            "requests be sent again",
+            transient=False,
+        )
 
     async def _repeated(self, work: Callable[["AsyncOpenAI"], Awaitable[T]]) -> T:
         """What `work` makes of the client, after passing faults again. Raises `RefusedRequest`, `TransportError`."""
@@ -245,15 +309,28 @@ class BatchApi:
         )
 
 
+def _growing(times: int) -> list[float]:
+    """So many pauses, each twice as long as the one before: seconds."""
+    return [min(2.0 ** min(number, 9), LONGEST_POLL_S) for number in range(times)]
+
+
 def _state_of(batch: "Batch") -> BatchState:
+    """What a reply says; raises `ValueError` if it has no status, and so is none."""
+    if not batch.status:
+        raise ValueError("a batch without a status")
     counts = batch.request_counts
+    answered = (counts.completed or 0) if counts is not None else 0
+    failed = (counts.failed or 0) if counts is not None else 0
     errors = batch.errors.data or [] if batch.errors is not None else []
     files = tuple(filter(None, (batch.output_file_id, batch.error_file_id)))
+    may_be_empty = files or failed or batch.status in FRUITLESS
     return BatchState(
         batch.id,
-        str(batch.status),
-        counts.completed + counts.failed if counts is not None else 0,
+        batch.status,
+        answered + failed,
+        answered,
         files,
         "; ".join(dict.fromkeys(error.message or error.code or "" for error in errors)),
         any(error.code == QUEUE_FULL for error in errors),
+        lacks_answers=not batch.output_file_id and (answered > 0 or not may_be_empty),
     )

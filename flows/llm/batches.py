@@ -8,11 +8,12 @@ and waits for it. Repairs, and the steps after, are gathered into the next batch
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from typing import NamedTuple
 
 from flows.llm.batch_api import PATH, BatchApi, BatchState, Line, RefusedBatchError
-from flows.llm.batch_records import BatchRecord, BatchRecords, Reading, Request
+from flows.llm.batch_records import BatchNote, BatchRecord, BatchRecords, Reading, Request
 from flows.llm.chat_format import Reply
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.model import TransportError
@@ -34,6 +35,13 @@ TELL_SHARE, LONGEST_SILENCE_S = 0.1, 3600.0
 class Unanswered(Exception):  # noqa: N818 - no fault: it is asked again
     """A request came back without an answer."""
 
+    def __init__(self, why: str = "", *, may_be_paid: bool = False) -> None:
+        """`may_be_paid` if the server has counted it as answered."""
+        super().__init__(why)
+        self.may_be_paid = may_be_paid
+        self.failure: TransportError | None = None
+        """If it is not to be asked again."""
+
 
 class QueueFull(Unanswered):
     """Its batch was refused whole, since too much waits at the server."""
@@ -53,7 +61,7 @@ class _Open(NamedTuple):
 
 
 class Batches:
-    """Sends a model's requests in batches. Belongs to one event loop."""
+    """Sends a model's requests in batches, or only collects them (`batch: false`). Belongs to one event loop."""
 
     def __init__(
         self,
@@ -61,7 +69,6 @@ class Batches:
         records: BatchRecords,
         api: BatchApi,
         *,
-        ask_directly: Callable[[Request], Awaitable[Reply]],
         keep: Callable[[str, Reading, Reply], None],
         is_kept: Callable[[str], bool],
         tell: Callable[[str], None],
@@ -70,7 +77,6 @@ class Batches:
         self._settings = settings
         self._records = records
         self._api = api
-        self._ask_directly = ask_directly
         self._keep = keep
         self._is_kept = is_kept
         self._tell = tell
@@ -80,6 +86,8 @@ class Batches:
         """By the key of a request, the name of the open batch that it is in."""
         self._waiting: dict[str, asyncio.Future[Reply]] = {}
         """By the key of a request."""
+        self._unanswered: Counter[str] = Counter()
+        """By the key of a request, how often it came back without an answer."""
         self._gathered: list[Request] = []
         self._bytes = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -96,26 +104,29 @@ class Batches:
         """Whether a request was sent and its reply is not in the cache yet."""
         return key in self._sent
 
+    def takes(self, key: str) -> bool:
+        """Whether a request that was not sent yet, or came back without an answer, goes into a batch."""
+        is_direct = self._settings.batch_unanswered == "directly" and self._unanswered[key] > 0
+        return self._settings.batch and not is_direct
+
     async def ask(self, request: Request) -> Reply:
-        """The reply to a request. Raises `RefusedRequest`, `TransportError` and `KeptMeanwhile`."""
+        """The reply to a request. Raises `RefusedRequest`, `TransportError`, `KeptMeanwhile` and `Unanswered`."""
         for batch in self._open.values():  # also of those that nobody waits for, the answers are paid for
             self._wait_for(batch)
-        left, why = SENDINGS, ""
-        while left:
-            try:
-                return await self._in_a_batch(request)
-            except QueueFull:
-                continue
-            except Unanswered as unanswered:
-                why = str(unanswered)
-                left -= 1
-            if self._settings.batch_unanswered == "directly":
-                return await self._ask_directly(request)
-        raise TransportError(
-            f"model {self._settings.name} at {self._settings.base_url}: a request came back without an answer from "
-            f"{SENDINGS} batches ({why}); run again later, or set batch_unanswered: directly",
-            transient=False,
-        )
+        try:
+            return await self._in_a_batch(request)
+        except QueueFull:
+            raise
+        except Unanswered as unanswered:
+            self._unanswered[request.key] += 1
+            if self._unanswered[request.key] == SENDINGS and self.takes(request.key):
+                del self._unanswered[request.key]
+                unanswered.failure = TransportError(
+                    f"model {self._settings.name} at {self._settings.base_url}: a request came back without an answer "
+                    f"from {SENDINGS} batches ({unanswered}); run again later, or set batch_unanswered: directly",
+                    transient=False,
+                )
+            raise
 
     async def aclose(self) -> None:
         """Wait for nothing more; what was sent is found again by the next process."""
@@ -263,16 +274,17 @@ class Batches:
                     await self._create(batch)
         if record.note.batch_id is None:  # another process has found and collected it
             self._forget(batch)
-            self._wake(batch, dict.fromkeys(batch.readings, "collected by another process"))
+            self._wake(dict.fromkeys(batch.readings, "collected by another process"))
             return
         if batch.is_found:
-            self._tell(
-                f"{self._settings.name}: waiting for batch {record.note.batch_id} of "
-                f"{counted(record.note.requests, 'request')}, sent {record.note.made.astimezone():%Y-%m-%d %H:%M}"
-            )
+            self._tell_found(record.note)
         state = await self._api.ended(record.note.batch_id, self._progress_of(batch))
-        lines = [line for file in state.files for line in await self._api.lines(file)]
-        outcomes = await self._kept(batch, lines)
+        outcomes: dict[str, Reply | RefusedRequest | str] = {}
+        try:
+            unreadable = await self._read(batch, state, outcomes)
+        except TransportError:  # what was read before counts
+            self._wake({key: outcome for key, outcome in outcomes.items() if isinstance(outcome, Reply)})
+            raise
         is_refused_whole = state.queue_is_full and not outcomes
         is_too_large = is_refused_whole and len(self._open) == 1
         self._one_at_a_time |= is_refused_whole
@@ -281,31 +293,44 @@ class Batches:
             raise TransportError(f"model {self._settings.name}: {state.problem}", transient=False)
         if is_too_large:
             self._most = record.note.requests // 2
-        self._tell_end(batch, state, sum(isinstance(outcome, Reply) for outcome in outcomes.values()))
-        unanswered = QueueFull() if is_refused_whole else Unanswered(state.problem or state.status)
-        self._wake(batch, outcomes, unanswered)
+        replies = sum(isinstance(outcome, Reply) for outcome in outcomes.values())
+        self._tell_end(batch, state, replies, unreadable)
+        if is_refused_whole:
+            self._wake(dict.fromkeys(batch.readings, QueueFull()))
+        else:
+            otherwise = state.problem or state.status
+            self._wake({key: outcomes.get(key, otherwise) for key in batch.readings}, state.answered - replies)
 
-    def _wake(
-        self, batch: _Open, outcomes: Mapping[str, Reply | RefusedRequest | str], otherwise: Unanswered | None = None
-    ) -> None:
-        """Let those go on who wait for the requests of a batch."""
-        for key in batch.readings:
+    def _wake(self, outcomes: Mapping[str, Reply | RefusedRequest | Unanswered | str], paid: int = 0) -> None:
+        """Let those go on who wait for requests; so many of those without an answer may be paid for."""
+        for key, outcome in outcomes.items():
             future = self._waiting.get(key)
             if future is None or future.done():
                 continue
-            outcome = outcomes.get(key)
             if isinstance(outcome, Reply):
                 future.set_result(outcome)
             elif isinstance(outcome, RefusedRequest):
                 future.set_exception(outcome)
             elif self._is_kept(key):
                 future.set_exception(KeptMeanwhile())
+            elif isinstance(outcome, Unanswered):
+                future.set_exception(outcome)
             else:
-                future.set_exception(Unanswered(outcome) if outcome else otherwise or Unanswered())
+                future.set_exception(Unanswered(outcome, may_be_paid=paid > 0))
+                paid -= 1
 
-    async def _kept(self, batch: _Open, lines: list[Line]) -> dict[str, Reply | RefusedRequest | str]:
-        """Put the replies into the cache, and return what became of each request that has a line, by key."""
-        outcomes: dict[str, Reply | RefusedRequest | str] = {}
+    async def _read(self, batch: _Open, state: BatchState, outcomes: dict[str, Reply | RefusedRequest | str]) -> int:
+        """Keep what the files hold, also if reading fails later; return how many of their lines are none."""
+        unreadable: dict[str, int] = {}
+        async for content in self._api.contents(state):
+            await self._keep_lines(batch, content.lines, outcomes)
+            unreadable[content.file] = content.unreadable
+        return sum(unreadable.values())
+
+    async def _keep_lines(
+        self, batch: _Open, lines: list[Line], outcomes: dict[str, Reply | RefusedRequest | str]
+    ) -> None:
+        """Put replies into the cache, and note what became of each request that has a line, by key."""
         for number, line in enumerate(lines):
             reading = batch.readings.get(line.key)
             if reading is None or isinstance(outcomes.get(line.key), Reply):
@@ -315,7 +340,6 @@ class Batches:
                 self._keep(line.key, reading, line.outcome)
             if number % LINES_AT_ONCE == 0:
                 await asyncio.sleep(0)
-        return outcomes
 
     def _forget(self, batch: _Open) -> None:
         batch.record.remove()
@@ -327,12 +351,27 @@ class Batches:
 
     # ---- told ----
 
-    def _progress_of(self, batch: _Open) -> Callable[[BatchState], None]:
-        """Return a function that tells how many requests are back, at each tenth or after a long silence."""
+    def _tell_found(self, note: BatchNote) -> None:
+        line = (
+            f"{self._settings.name}: waiting for batch {note.batch_id} of {counted(note.requests, 'request')}, sent "
+            f"{note.made.astimezone():%Y-%m-%d %H:%M}"
+        )
+        if not self._settings.batch:
+            line += f"; to ask them at once, stop and run `touchstone batches --cancel {note.batch_id}`"
+        self._tell(line)
+
+    def _progress_of(self, batch: _Open) -> Callable[[BatchState | TransportError], None]:
+        """Return a function that tells how many requests are back, at each tenth or after a long silence, and faults.
+
+        A fault has had its retries, and a while passes between two of them.
+        """
         told, told_at = 0, time.monotonic()
 
-        def look(state: BatchState) -> None:
+        def look(state: BatchState | TransportError) -> None:
             nonlocal told, told_at
+            if isinstance(state, TransportError):
+                self._tell(f"{self._settings.name}: still waiting for batch {batch.record.note.batch_id}: {state}")
+                return
             requests, now = batch.record.note.requests, time.monotonic()
             if state.back < told + TELL_SHARE * requests and now < told_at + LONGEST_SILENCE_S:
                 return
@@ -344,8 +383,10 @@ class Batches:
 
         return look
 
-    def _tell_end(self, batch: _Open, state: BatchState, replies: int) -> None:
+    def _tell_end(self, batch: _Open, state: BatchState, replies: int, unreadable: int) -> None:
         left = batch.record.note.requests - replies
         more = f", {left:,} without an answer" if left else ""
+        if unreadable:
+            more += f" ({counted(unreadable, 'line')} of the server's files cannot be read)"
         back = counted(replies, "answer")
         self._tell(f"{self._settings.name}: batch {state.batch_id} is {state.status}: {back}{more}")

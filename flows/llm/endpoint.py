@@ -16,7 +16,7 @@ from flows.llm.batch_records import BatchRecords, Reading, Request
 from flows.llm.batches import Batches
 from flows.llm.cache import Completion, CompletionCache, Kind, completion_key
 from flows.llm.chat_format import Reply, reask
-from flows.llm.connection import CHAT, Connection
+from flows.llm.connection import Connection
 from flows.llm.dialect import Dialect, Form, Negotiation
 from flows.llm.endpoint_settings import REASONING_TOKENS, EndpointSettings
 from flows.llm.likelihood import Likelihood, Options
@@ -66,7 +66,8 @@ class Endpoint:
     ) -> None:
         """`tell` gets each note to the user once: what the server does not take and is no longer asked.
 
-        `batches` is the folder for those that are under way, if the settings want any; `progress` gets lines on them.
+        `batches` is the folder for those that are under way, which are waited for even if the settings want none;
+        `progress` gets lines on them.
         """
         self.name = settings.name
         self.settings = settings
@@ -97,14 +98,13 @@ class Endpoint:
             self._cut = truncation.middle_cut(
                 settings.window, truncation.PretrainedTokenizer(tokenizer) if tokenizer else None
             )
+        assert batches is not None or not settings.batch, "batches need a folder"
         self._batches: Batches | None = None
-        if settings.batch:
-            assert batches is not None, "batches need a folder"
+        if batches is not None:
             self._batches = Batches(
                 settings,
                 BatchRecords(batches),
                 BatchApi(settings, self._connection),
-                ask_directly=self._ask_directly,
                 keep=self._keep,
                 is_kept=lambda key: cache.get(key) is not None,
                 tell=progress,
@@ -273,7 +273,10 @@ class Endpoint:
 
     def is_batched(self, key: str, form: Form) -> bool:
         """Whether a question goes into a batch: one that finds out what the server takes is asked at once."""
-        return self._batches is not None and (self._batches.has(key) or self.negotiation.is_known(form))
+        batches = self._batches
+        if batches is None:
+            return False
+        return batches.has(key) or (batches.takes(key) and self.negotiation.is_known(form))
 
     def ask(self, question: "_ChatQuestion", *, batched: bool) -> Awaitable[Reply]:
         """The server's reply to a question, in a batch or at once."""
@@ -286,21 +289,6 @@ class Endpoint:
             form, messages, question.written, question.output_tokens,
             lambda body: ask(Request(question.key, body, reading)),
         )  # fmt: skip
-
-    async def _ask_directly(self, request: Request) -> Reply:
-        """The reply to a request that came back from a batch without an answer, at the full price."""
-        reading, length = request.reading, len(request.body)
-        tokens = reading.limit + reading.room
-        more = self.full_price.cost(length, tokens) - self.batch_price.cost(length, tokens)
-        await self.limits.enter(reading.input_tokens + tokens)
-        try:
-            await self.budget.reserve(more)
-            try:
-                return await self._connection.post(request.body, CHAT)
-            finally:
-                self.budget.settle(more, 0.0)
-        finally:
-            self.limits.leave()
 
     def _keep(self, key: str, reading: Reading, reply: Reply) -> None:
         self._paid.keep(key, reply, self.kind(reply, reading.limit, reading.room), reading.input_tokens)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from flows.llm.batches import KeptMeanwhile
+from flows.llm.batches import KeptMeanwhile, Unanswered
 from flows.llm.cache import Completion, CompletionCache, Kind
 from flows.llm.chat_format import Reply
 from flows.llm.limits import Budget, Limits
@@ -54,7 +54,7 @@ class Question(Protocol):
         ...
 
     def ask(self, *, batched: bool) -> Awaitable[Reply]:
-        """The reply, in a batch or at once. In a batch, raises `KeptMeanwhile`."""
+        """The reply, in a batch or at once. In a batch, raises `KeptMeanwhile` and `Unanswered`."""
         ...
 
     def kind(self, reply: Reply) -> Kind:
@@ -113,8 +113,7 @@ class PaidCompletions:
             return cached
         asked = self._asked[key] = asyncio.get_running_loop().create_future()
         try:
-            async with question.turn():
-                completion = await self._pay(question)
+            completion = await self._ask(question)
         except BaseException as error:
             stopped = TransportError(f"model {self._model}: a call like this one was broken off", transient=True)
             asked.set_exception(error if isinstance(error, Exception) else stopped)
@@ -151,6 +150,16 @@ class PaidCompletions:
             cached_output_tokens=completion.output_tokens,
             cached_cost_usd=cost,
         )
+
+    async def _ask(self, question: Question) -> Completion:
+        """Ask until there is an answer; what comes back from a batch without one is paid for, and counted, anew."""
+        while True:
+            try:
+                async with question.turn():
+                    return await self._pay(question)
+            except Unanswered as unanswered:
+                if unanswered.failure is not None:
+                    raise unanswered.failure from None
 
     async def _pay(self, question: Question) -> Completion:
         """Ask the server within the limits, and keep its answer.
@@ -198,6 +207,10 @@ class PaidCompletions:
             kept = self._cache.get(question.key)
             assert kept is not None
             return kept
+        except Unanswered as unanswered:
+            if unanswered.may_be_paid:
+                cost = self._batch_price.cost(len(question.body()), question.output_tokens)
+            raise
         finally:
             self._budget.settle(reserved, cost)
             if not batched:

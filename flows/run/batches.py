@@ -79,7 +79,7 @@ async def _cancel(console: Console, records: Sequence[BatchRecord]) -> None:
             state = None
         if state is None:
             record.remove()
-            console.print(f"{_name(record.note)}: its server has no such batch; its requests will be sent again")
+            console.print(f"{_name(record.note)}: its server has no answers of it; its requests will be sent again")
         else:
             console.print(
                 f"{state.batch_id}: {state.status}, {state.back:,} of {counted(record.note.requests, 'request')} "
@@ -89,11 +89,16 @@ async def _cancel(console: Console, records: Sequence[BatchRecord]) -> None:
 
 
 async def _cancelled(note: BatchNote, api: BatchApi) -> BatchState | None:
-    """Cancel a batch, and return its state; None if it was never created."""
+    """Cancel a batch, and return its state; None if it was never created. Raises `LostBatchError`."""
     batch_id = note.batch_id
     if batch_id is None and note.file_id is not None:
         batch_id = await api.find(note.name, note.file_id, note.made)
-    return None if batch_id is None else await api.cancel(batch_id)
+    if batch_id is None:
+        return None
+    state = await api.cancel(batch_id)
+    if state.is_over:
+        await api.check(batch_id)
+    return state
 
 
 async def _looks(records: Sequence[BatchRecord]) -> list[_Look]:
