@@ -18,6 +18,7 @@ from flows.llm.model import BudgetSpent, Prompt, TransportError, Usage
 from flows.llm.prices import FlatPrice, Prices
 from flows.run.batches import cancel_batches
 from schemas.base import Frozen
+from schemas.errors import Failed
 from tests.batch_server import BatchFaults, BatchServer
 from tests.builds import wait_for, write_config
 from tests.chat_server import Messages, Reply
@@ -479,3 +480,14 @@ async def test_a_server_that_is_silent_while_a_batch_is_waited_for_is_told(
         server.batch_faults = BatchFaults(errors_500=1, times=10)
         await ask(server, tmp_path, square, range(20), told=told, max_retries=0)
     assert any(line.startswith("gpt-4o-mini: still waiting for batch batch-0: ") and "500" in line for line in told)
+
+
+async def test_a_damaged_note_of_a_batch_is_a_line(tmp_path: Path, square: Prompt[Square]) -> None:
+    with BatchServer(answer=squares) as server:
+        await left_by_a_killed_process(server, tmp_path, square)
+        for name in ("keys.json", "batch.json"):
+            [path] = (tmp_path / "batches").glob(f"*/{name}")
+            path.write_bytes(path.read_bytes()[:30])
+            with pytest.raises(Failed, match=re.escape(f"{path}: is damaged, so the batch that it tells of cannot")):
+                await ask(server, tmp_path, square, range(20))
+        assert len(server.batches) == 1

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import orjson
+from pydantic import ValidationError
 
 from schemas.base import Frozen
+from schemas.errors import Failed
 
 REQUESTS, KEYS, NOTE = "requests.jsonl", "keys.json", "batch.json"
 LOOK_EVERY_S = 0.2
@@ -75,13 +77,17 @@ class BatchRecord:
     @property
     def readings(self) -> Mapping[str, Reading]:
         """By cache key, how the replies are to be read."""
-        listed: dict[str, list[int]] = orjson.loads((self._folder / KEYS).read_bytes())
+        path = self._folder / KEYS
+        try:
+            listed: dict[str, list[int]] = orjson.loads(path.read_bytes())
+        except orjson.JSONDecodeError:
+            raise _damaged(path) from None
         return {key: Reading(*values) for key, values in listed.items()}
 
     def is_there(self) -> bool:
         """Read the note again, which another process may have changed; False if it has collected the batch."""
         try:
-            self.note = BatchNote.model_validate_json((self._folder / NOTE).read_bytes())
+            self.note = _read_note(self._folder / NOTE)
         except FileNotFoundError:
             return False
         return True
@@ -108,7 +114,7 @@ class BatchRecords:
         records = []
         for path in self._folder.glob(f"*/{NOTE}"):
             with contextlib.suppress(FileNotFoundError):  # collected by another process in this moment
-                records.append(BatchRecord(path.parent, BatchNote.model_validate_json(path.read_bytes())))
+                records.append(BatchRecord(path.parent, _read_note(path)))
         yield from sorted(records, key=lambda record: (record.note.made, record.note.name))
 
     @contextlib.asynccontextmanager
@@ -152,6 +158,20 @@ class BatchRecords:
         record = BatchRecord(folder, note)
         record.update()
         return record
+
+
+def _read_note(path: Path) -> BatchNote:
+    try:
+        return BatchNote.model_validate_json(path.read_bytes())
+    except ValidationError:
+        raise _damaged(path) from None
+
+
+def _damaged(path: Path) -> Failed:
+    return Failed(
+        f"{path}: is damaged, so the batch that it tells of cannot be collected; put it back from a copy, or remove "
+        f"{path.parent}: its requests are then sent, and paid for, again"
+    )
 
 
 def _write(path: Path, content: bytes) -> None:
