@@ -394,6 +394,7 @@ async def test_a_file_of_answers_that_is_gone_is_a_line_and_cancelling_lets_its_
             "(404); run again later; if it is gone, `touchstone batches --cancel batch-0` lets its requests be sent "
             "again"
         }
+        assert len(set(map(id, answers))) == 20, "an error of several is taken for one question's"
         config = write_config(tmp_path, store=str(tmp_path), families={"uraq": {}})
         await asyncio.to_thread(cancel_batches, config, "batch-0")
         assert capsys.readouterr().out == (

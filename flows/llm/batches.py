@@ -10,6 +10,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Mapping
+from copy import copy
 from typing import NamedTuple
 
 from flows.llm.batch_api import PATH, BatchApi, BatchState, Line, RefusedBatchError
@@ -176,7 +177,8 @@ class Batches:
             except Exception as error:  # noqa: BLE001 - whoever waits gets it
                 for key in keys:
                     if (future := self._waiting.get(key)) is not None and not future.done():
-                        future.set_exception(error)
+                        # One each: who gets the error of another takes it for a question that was not asked yet.
+                        future.set_exception(copy(error) if isinstance(error, TransportError) else error)
             finally:
                 del self._work[name]
 
