@@ -480,7 +480,8 @@ async def test_a_server_that_is_silent_while_a_batch_is_waited_for_is_told(
         await left_by_a_killed_process(server, tmp_path, square)
         server.batch_faults = BatchFaults(errors_500=1, times=10)
         await ask(server, tmp_path, square, range(20), told=told, max_retries=0)
-    assert any(line.startswith("gpt-4o-mini: still waiting for batch batch-0: ") and "500" in line for line in told)
+    [line] = [line for line in told if line.startswith("gpt-4o-mini: still waiting for batch batch-0: ")]
+    assert "500" in line
 
 
 async def test_a_damaged_note_of_a_batch_is_a_line(tmp_path: Path, square: Prompt[Square]) -> None:

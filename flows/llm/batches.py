@@ -7,6 +7,7 @@ and waits for it. Repairs, and the steps after, are gathered into the next batch
 
 import asyncio
 import contextlib
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Mapping
@@ -29,6 +30,7 @@ SENDINGS = 4
 """A request is sent in so many batches at most, if it comes back without an answer."""
 LINES_AT_ONCE = 256
 """Replies that are put into the cache before other work has its turn."""
+FAULT_EVERY_S = 60.0
 TELL_SHARE, LONGEST_SILENCE_S = 0.1, 3600.0
 """Progress is told whenever another such share of a batch is back, and at least once in so many seconds."""
 
@@ -365,13 +367,17 @@ class Batches:
     def _progress_of(self, batch: _Open) -> Callable[[BatchState | TransportError], None]:
         """Return a function that tells how many requests are back, at each tenth or after a long silence, and faults.
 
-        A fault has had its retries, and a while passes between two of them.
+        A fault has had its retries; it is told at most once in `FAULT_EVERY_S`.
         """
         told, told_at = 0, time.monotonic()
+        fault_at = -math.inf
 
         def look(state: BatchState | TransportError) -> None:
-            nonlocal told, told_at
+            nonlocal told, told_at, fault_at
             if isinstance(state, TransportError):
+                if time.monotonic() < fault_at + FAULT_EVERY_S:
+                    return
+                fault_at = time.monotonic()
                 self._tell(f"{self._settings.name}: still waiting for batch {batch.record.note.batch_id}: {state}")
                 return
             requests, now = batch.record.note.requests, time.monotonic()
