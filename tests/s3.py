@@ -120,7 +120,8 @@ class S3Server:
         if fault == "upload_cut":
             self._cut(environ)
         if f"Credential={KEY}/" not in environ.get("HTTP_AUTHORIZATION", ""):
-            return _refusal(start, "403 Forbidden", "InvalidAccessKeyId", "The key does not exist in our records.")
+            refused = _refusal(start, "403 Forbidden", "InvalidAccessKeyId", "The key does not exist in our records.")
+            return [] if method == "HEAD" else refused  # whose answers have no content
         if fault == "unavailable":
             return _refusal(start, "503 Slow Down", "SlowDown", "Please reduce your request rate.")
         if fault == "broken":

@@ -42,15 +42,16 @@ def note_release(store: Store, released: ReleaseManifest) -> None:
 
 
 def releases(store: Store) -> list[MadeOf]:
-    """Return the released versions noted in a store. Raises `Failed` for a damaged note."""
+    """Return the released versions noted in a store. Raises `Failed` for a damaged note, and `StoreError`."""
     folder = f"{store.root}/{RELEASES}"
     notes = []
-    for path in sorted(store.fs.ls(folder, detail=False)) if store.fs.exists(folder) else ():
-        try:
-            notes.append(MadeOf.model_validate_json(store.fs.cat_file(path)))
-        except ValidationError as error:
-            advice = "remove it, then `touchstone release` writes it again from the versions in its folder"
-            raise Failed(f"{path}: damaged note on a release; {advice}") from error
+    with store.reaching(folder):
+        for path in sorted(store.fs.ls(folder, detail=False)) if store.fs.exists(folder) else ():
+            try:
+                notes.append(MadeOf.model_validate_json(store.fs.cat_file(path)))
+            except ValidationError as error:
+                advice = "remove it, then `touchstone release` writes it again from the versions in its folder"
+                raise Failed(f"{path}: damaged note on a release; {advice}") from error
     return notes
 
 

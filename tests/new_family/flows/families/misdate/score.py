@@ -38,7 +38,7 @@ def _graded(row: Row, prediction: Row) -> tuple[tuple[str, str], float]:
 
 def grade(row: Row, variant: str, reply: str) -> float:
     """Score one reply for Inspect."""
-    return float(row["answer"] in reply)
+    return process_results(row, [reply])["accuracy"]
 
 
 def process_results(doc: Row, results: list[str]) -> dict[str, float]:
