@@ -116,9 +116,9 @@ class Answering:
         return found or " "  # the harness takes an empty reply for a failed one
 
 
-def ours(name: str, rows: Iterable[Any], predictions: Iterable[Prediction]) -> ScoreTables:
+def ours(name: str, rows: Iterable[Any], predictions: Iterable[Prediction], *, partial: bool = False) -> ScoreTables:
     family, settings = family_of(name)
-    return family.evaluation.score(map(family.evaluation.scored, rows), predictions, False, settings)
+    return family.evaluation.score(map(family.evaluation.scored, rows), predictions, partial, settings)
 
 
 def replies(found: Evaluated, task: str, variants: Sequence[str]) -> list[Prediction]:

@@ -20,7 +20,7 @@ from tests.chat_server import ChatServer
 from tests.hub import Blob, HubServer
 from tests.inspect_program import Inspected, inspect, logged
 from tests.released import document_pairs, enriched_cases, long_contexts, swap_cases, uraq_rows
-from tests.test_data_publish_harness import Answering, family_of, ours, release, value
+from tests.test_data_publish_harness import Answering, ours, release, value
 
 pytestmark = pytest.mark.slow
 
@@ -115,14 +115,9 @@ def test_a_variant_is_a_task_of_its_own(inspect_program: Path, tmp_path: Path) -
         assert done.returncode == 0, done.stdout + done.stderr
     found = logged(tmp_path)
     predictions = [*replies(found[names[1]], "open-book")]
-    family = ours_partly("reeval", swap_cases(), predictions)
+    family = ours("reeval", swap_cases(), predictions, partial=True)
     assert found[names[1]].values["mean"] == pytest.approx(value(family, "category 1", "all sources", "EM"))
     assert {sample["metadata"]["variant"] for sample in found[names[0]].samples.values()} == {"context-first"}
-
-
-def ours_partly(name: str, rows: Iterable[Any], predictions: Sequence[Prediction]) -> ScoreTables:
-    family, settings = family_of(name)
-    return family.evaluation.score(map(family.evaluation.scored, rows), predictions, True, settings)
 
 
 def test_the_folder_is_a_package_whose_rows_come_from_the_hub_at_their_version(

@@ -95,6 +95,14 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def copied(versions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the versions and their build, as the current folder."""
+    folder = tmp_path / "folder"
+    shutil.copytree(versions, folder, symlinks=True)
+    monkeypatch.chdir(folder)
+    return folder
+
+
 @pytest.mark.slow
 def test_each_row_says_since_when_it_is_there_and_of_which_date_its_source_is(versions: Path) -> None:
     first = history(versions, "1.0.0")
@@ -235,9 +243,7 @@ def test_windows_are_as_long_as_the_time_of_the_sources_calls_for() -> None:
 def test_the_card_has_scores_over_versions_and_says_what_is_not_comparable(
     versions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "folder"
-    shutil.copytree(versions, folder, symlinks=True)
-    monkeypatch.chdir(folder)
+    folder = copied(versions, tmp_path, monkeypatch)
     project = Project(folder / "config.yaml", folder / "out")
     remember(project)
     project.close()
@@ -279,9 +285,7 @@ def test_the_card_has_scores_over_versions_and_says_what_is_not_comparable(
 def test_a_preview_proposes_what_tells_no_model_from_another_and_a_verdict_retires_it(
     versions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "folder"
-    shutil.copytree(versions, folder, symlinks=True)
-    monkeypatch.chdir(folder)
+    folder = copied(versions, tmp_path, monkeypatch)
     config = json.loads((folder / "config.yaml").read_text()) | {"store": str(folder / "store")}
     with ChatServer(lambda messages: "Wrong.") as server:
         models = {"default": {"provider": "rules"}, "m": model(server), "n": model(server, temperature=0.5)}

@@ -176,13 +176,13 @@ def _share(fact: Fact, family: str, model: str) -> Figure | None:
     return fact.shares.get((family, model))
 
 
-def models_before(folder: Path) -> Sequence[str]:
-    """Return the models of the profile that is in a folder; none without one, or if it is damaged."""
+def read_figures(folder: Path) -> Mapping[str, Any]:
+    """Return the figures of the profile in a folder; empty without one, or if it is damaged."""
     try:
-        found = json.loads((folder / FIGURES).read_bytes())["models"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return ()
-    return [str(model) for model in found]
+        figures = json.loads((folder / FIGURES).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return figures if isinstance(figures, dict) else {}
 
 
 def write_profile(

@@ -12,7 +12,7 @@ from data.publish.version_number import parsed_version
 from flows.evaluate.models import check_models
 from flows.profile.asking import profile_families
 from flows.profile.learned import LEARNED, Before, compare_with, version_of
-from flows.profile.page import QuestionView, models_before, questions, write_profile
+from flows.profile.page import QuestionView, questions, read_figures, write_profile
 from flows.profile.results import FamilyResult
 from flows.project.console import make_console
 from flows.project.output_files import open_build
@@ -88,7 +88,7 @@ def profile_models(
 
 def _replaced(folder: Path, models: Sequence[str]) -> Iterator[str]:
     """Yield a line if the page in a folder, which is about to be replaced, has other models."""
-    if others := [model for model in models_before(folder) if model not in models]:
+    if others := [model for model in read_figures(folder).get("models", ()) if model not in models]:
         yield f"the page takes the place of one that also had {', '.join(others)}; name all models to have them all"
 
 

@@ -1,12 +1,9 @@
 """Items that the last profile found to tell no model from another, proposed for retirement: a person decides."""
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 from flows.construct.engine import Part
-from flows.profile.page import FIGURES
+from flows.profile.page import FIGURES, read_figures
 from flows.profile.terminal import FOLDER
 from flows.project.project import Project
 from schemas.base import Record, counted
@@ -18,8 +15,9 @@ def proposed(project: Project) -> Iterator[str]:
 
     Nothing where no profile compared models, or it is of other rows.
     """
-    path = project.out / FOLDER / FIGURES
-    for family in _families(path):
+    folder = project.out / FOLDER
+    path = folder / FIGURES
+    for family in read_figures(folder).get("families", ()):
         alike = family.get("alike")
         if alike is None or family["family"] not in project.build.families:
             continue
@@ -44,15 +42,6 @@ def proposed(project: Project) -> Iterator[str]:
             shown = verdict.model_dump_json(include={"key", "view_hash", "rubric", "decision"})
             file = project.out / "verdicts" / f"{family['family']}-{part.name}.jsonl"
             yield f"a line such as {shown} in {file} retires one; without it, it stays"
-
-
-def _families(path: Path) -> list[dict[str, Any]]:
-    """Return what a profile found; nothing if there is none, or it cannot be read."""
-    try:
-        families: list[dict[str, Any]] = json.loads(path.read_bytes())["families"]
-    except (OSError, ValueError, KeyError):
-        return []
-    return families
 
 
 def _rows(project: Project, name: str, ids: set[str]) -> Iterator[tuple[str, tuple[Part, Record]]]:

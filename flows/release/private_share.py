@@ -257,18 +257,18 @@ class PrivateShare:
         if self.secret is None and not self.folder.is_dir():
             return sorted_hashes(())
         public, private = self._earlier()
+        built = _Rows.of(_built(project), self._is_drawn)
         if self.rolls:
-            rolled = self._private(project, public.joined(private), _Side())
+            rolled = self._private(project, built, public.joined(private), _Side())
             if len(rolled):
                 return rolled
-        return self._private(project, public, private)
+        return self._private(project, built, public, private)
 
-    def _private(self, project: Project, public: _Side, private: _Side) -> Hashes:
+    def _private(self, project: Project, built: _Rows, public: _Side, private: _Side) -> Hashes:
         """Return the keys of the build's rows that are private, by what was public and private before."""
         # The manifest holds the settings, in which a fact to be recalled may stand with its question.
         texts = texts_in(project.manifest.config["families"])
         public.add_records(np.array([_number(ANY, _words(text)) for text in texts], np.uint64))
-        built = _Rows.of(_built(project), self._is_drawn)
         for side in (public, private):
             had = are_in(built.keys, side.keys)
             side.add_records(built.of_family[had], built.of_any[had])  # on what they rest now

@@ -68,12 +68,15 @@ def results_of(name: str, before: Release | None, families: Sequence[Family]) ->
     plots: list[DrawnPlot] = []
     left_out: list[str] = []
     files = sorted((before.folder / RESULTS).rglob(f"*{ENDING}")) if before is not None else []
-    found = [(path, read_scores(path)) for path in files]
-    for path, scores in found:
-        if (why := _why_not(name, path, scores, families)) is not None:
+    fitting: dict[str, list[EvaluationScores]] = {}
+    for path in files:
+        scores = read_scores(path)
+        if (why := _why_not(name, scores, families)) is not None:
             left_out.append(f"{path}: {why}")
+        elif scores is not None:
+            fitting.setdefault(scores.signature.family, []).append(scores)
     for family in families:
-        measure, of_family = _headlines(name, family, [scores for _, scores in found if scores is not None])
+        measure, of_family = _headlines(family, fitting.get(family.name, ()))
         if measure is None or not of_family:
             continue
         columns = _columns(of_family)
@@ -83,7 +86,7 @@ def results_of(name: str, before: Release | None, families: Sequence[Family]) ->
     return Results(tables, plots, left_out)
 
 
-def _why_not(name: str, path: Path, scores: EvaluationScores | None, families: Sequence[Family]) -> str | None:
+def _why_not(name: str, scores: EvaluationScores | None, families: Sequence[Family]) -> str | None:
     if scores is None:
         return "is no scores file; put in what `touchstone profile` and `evaluate` write"
     dataset, _, version = scores.signature.dataset.partition("@")
@@ -94,15 +97,13 @@ def _why_not(name: str, path: Path, scores: EvaluationScores | None, families: S
     return None
 
 
-def _headlines(name: str, family: Family, found: Sequence[EvaluationScores]) -> tuple[Measure | None, list[_Score]]:
+def _headlines(family: Family, found: Sequence[EvaluationScores]) -> tuple[Measure | None, list[_Score]]:
     """Return the family's first measure that has scores on versions, and these, of its last condition."""
     for measure in family.evaluation.measures:
         scores = []
         for one in found:
-            dataset, _, version = one.signature.dataset.partition("@")
-            rows = [row for row in one.figures if row.measure == measure.name and row.against is None]
-            if dataset == name and is_version(version) and one.signature.family == family.name and rows:
-                last = rows[-1]
+            if rows := [row for row in one.figures if row.measure == measure.name and row.against is None]:
+                last, version = rows[-1], one.signature.dataset.rpartition("@")[2]
                 scores.append(_Score(version, one, Figure(last.value, last.low, last.high, last.items), last.at))
         if scores:
             return measure, sorted(

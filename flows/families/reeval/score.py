@@ -58,6 +58,7 @@ VARIANTS = {
 FORM = {"id": "THE ROW'S id", "variant": "original", "prediction": "in Paris"}
 """A row of predictions."""
 EXPANSIONS = ("question_focused", "evidence_focused")
+PERTURBED = {"category 1": ("swapped",), "category 2": EXPANSIONS}
 THIRDS = ("first", "middle", "last")  # table 14
 ALL_SOURCES = "all sources"
 PIVOT = "pivot"
@@ -236,9 +237,9 @@ def _perturbed(lines: Iterable[Row], title: str, measures: Sequence[str]) -> dic
             series[place] = joined(values) if len(values) == len(variants) else None
         return series
 
-    parts: dict[str, Sequence[str]] = {"": ("swapped",)}
+    parts: dict[str, Sequence[str]] = {"": PERTURBED[title]}
     if title == "category 2":
-        parts = {"": EXPANSIONS, **{f", {name.replace('_', '-')} alone": (name,) for name in EXPANSIONS}}
+        parts |= {f", {name.replace('_', '-')} alone": (name,) for name in EXPANSIONS}
     measured = {name: {measure: over(variants, measure) for measure in measures} for name, variants in parts.items()}
     if "Entail." in measures:
         original_values = over(("original",), "Entail.")
@@ -258,25 +259,18 @@ def _values(graded: Sequence[Row]) -> Iterator[Value]:
     for title, perturbed in (("category 1", "swapped"), ("category 2", "expanded")):
         lines = [line for line in graded if line["category"] == title]
         cases = {line["case"]: line for line in lines}
-        original = {_place(line): line["EM"] for line in lines if line["variant"] == "original"}
-        for at, series in (("original", original), (perturbed, _perturbed_em(lines, title))):
-            for (group, _, case), value in series.items():
-                if value is not None:
-                    yield Value(group, f"exact match, {title}", at, cases[case]["id"], cases[case]["row"], value)
+        for at, variants in (("original", ("original",)), (perturbed, PERTURBED[title])):
+            for (group, _, case), value in _mean_exact_match(lines, variants).items():
+                yield Value(group, f"exact match, {title}", at, cases[case]["id"], cases[case]["row"], value)
 
 
-def _perturbed_em(lines: Sequence[Row], title: str) -> Series:
-    """By place, the exact match of a reply to perturbed evidence; None where an expansion is missing."""
-    measured = _perturbed(lines, title, ["EM"])
-    if title == "category 1":
-        return measured[""]["EM"]
-    alone = [measured[name]["EM"] for name in measured if name]
-    return {
-        place: mean([value for series in alone if (value := series[place]) is not None])
-        if measured[""]["EM"][place] is not None
-        else None
-        for place in measured[""]["EM"]
-    }
+def _mean_exact_match(lines: Iterable[Row], variants: Sequence[str]) -> Mapping[Place, float]:
+    """By place, the mean exact match of the replies under these variants, where all are there."""
+    matches: dict[Place, list[float]] = {}
+    for line in lines:
+        if line["variant"] in variants:
+            matches.setdefault(_place(line), []).append(line["EM"])
+    return {place: fmean(values) for place, values in matches.items() if len(values) == len(variants)}
 
 
 def _by_position(placed: Sequence[Row], measures: Sequence[str]) -> list[Cell]:

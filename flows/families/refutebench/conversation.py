@@ -12,7 +12,14 @@ from random import Random
 
 from flows.construct.engine import Context, Drop
 from flows.families.refutebench import prompts
-from flows.families.refutebench.protocol import MOST_TRIES, fault_of, focus_of, letters_and_digits, strong_of
+from flows.families.refutebench.protocol import (
+    MOST_TRIES,
+    fault_of,
+    focus_of,
+    letters_and_digits,
+    same_words,
+    strong_of,
+)
 from flows.families.refutebench.requirements import (
     Requirement,
     goes_with,
@@ -134,7 +141,7 @@ class Conversation:
         if not letters_and_digits(text):
             return "without words", "it says nothing"
         earlier = self._earlier
-        same = next((other for other in earlier if letters_and_digits(other) == letters_and_digits(text)), None)
+        same = same_words(text, earlier)
         if same is None and earlier and self.opened.style != PLAIN:  # plain ones differ in a word: "say this for that"
             same = await asyncio.to_thread(self._same_meaning, text)
         if same is not None:

@@ -82,6 +82,12 @@ def letters_and_digits(text: str) -> str:
     return "".join(character for character in text.lower() if character.isalnum())
 
 
+def same_words(text: str, earlier: Sequence[str]) -> str | None:
+    """Return the earlier refutation that has the same letters and digits; None if there is none."""
+    bare = letters_and_digits(text)
+    return next((other for other in earlier if letters_and_digits(other) == bare), None)
+
+
 class Check(Protocol):
     """What a model tells of a refutation. Earlier ones are named by number, from 1; 0 is none."""
 
@@ -195,10 +201,9 @@ async def _refutation(
 async def _problem(
     text: str, query: str, answer: str, earlier: Sequence[str], focus: str, ask: Ask
 ) -> tuple[str, str] | None:
-    bare = letters_and_digits(text)
-    if not bare:
+    if not letters_and_digits(text):
         return "without words", "it says nothing"
-    if (same := next((other for other in earlier if letters_and_digits(other) == bare), None)) is not None:
+    if (same := same_words(text, earlier)) is not None:
         return "repeated", f"it says again: {same}"
     asked = {"query": query, "response": answer, "refutation": text, "focus": focus, "earlier": earlier}
     for _ in range(MOST_TRIES):
