@@ -88,6 +88,7 @@ class ReleaseManifest(Frozen):
     models: Mapping[str, str] = Field(description="`family.role` -> the model that played it")
     prompts: Mapping[str, str] = Field(description="`family/prompt` -> version and template hash")
     versions: Mapping[str, str] = Field(description="Of Python and of the libraries that decide results")
+    date: str | None = Field(None, exclude_if=is_none, description="The day it was made on; null: not known")
     draw: str | None = Field(
         None,
         exclude_if=is_none,

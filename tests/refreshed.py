@@ -1,9 +1,12 @@
 """Datasets whose swaps and replacements are drawn anew: built, released and rebuilt in this process."""
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from data.publish.reading import read_released
 from flows.project.build_note import note_draw
@@ -24,7 +27,7 @@ CONTEXTS: Mapping[str, Any] = {
     "levels": ["1k"],
     "datasets": {"multifieldqa-en-mixup": {"pairs": 24, "sources": [QUESTIONS], "distractors": [PAGES]}},
 }
-FIRST = datetime.date(2026, 11, 2)
+FIRST, NEXT_QUARTER = "2026-11-02", "2027-01-04"
 
 
 def configure(folder: Path, families: Mapping[str, Any], refresh: str, **config: Any) -> Path:
@@ -33,11 +36,21 @@ def configure(folder: Path, families: Mapping[str, Any], refresh: str, **config:
     return write_config(folder, store=str(folder / "store"), families=families, release=release, **config)
 
 
-def built(folder: Path, *, anew: bool = True, today: datetime.date = FIRST) -> Refresh:
+@contextmanager
+def on(day: str) -> Iterator[None]:
+    """Have builds and releases dated on a day."""
+    epoch = datetime.datetime.fromisoformat(f"{day}T12:00:00+00:00").timestamp()
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SOURCE_DATE_EPOCH", str(int(epoch)))
+        yield
+
+
+def built(folder: Path, *, anew: bool = True, today: str = FIRST) -> Refresh:
     """Build into `folder/out` as a rebuild does, or, if not `anew`, as a run does; return the draw."""
     config, out = folder / "config.yaml", folder / "out"
     settings = load_config(config)
-    drawn = decide_draw(settings, out, out / RELEASES, today)
+    with on(today):
+        drawn = decide_draw(settings, out, out / RELEASES)
     if anew:
         note_draw(out, config, settings.store, drawn.draw)
     project = Project(config, out)
@@ -48,9 +61,10 @@ def built(folder: Path, *, anew: bool = True, today: datetime.date = FIRST) -> R
     return drawn
 
 
-def released(folder: Path, **options: Any) -> str:
+def released(folder: Path, today: str = FIRST, **options: Any) -> str:
     """Release the build in `folder/out`; return the version."""
-    return release_built(str(folder / "out"), **({"allow_unreviewed": True} | options)).prepared.version
+    with on(today):
+        return release_built(str(folder / "out"), **({"allow_unreviewed": True} | options)).prepared.version
 
 
 def rows(folder: Path, part: str) -> dict[str, dict[str, Any]]:

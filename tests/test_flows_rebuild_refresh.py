@@ -1,9 +1,9 @@
 """`release.refresh`: swaps and replacements are drawn anew for a new version, and nothing else is."""
 
-import datetime
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,23 +23,36 @@ from flows.release.version import RELEASES, newest
 from schemas.release import ReleasedConfig, ReleaseManifest
 from tests.builds import write_config
 from tests.chat_server import ChatServer, Messages
-from tests.refreshed import CONTEXTS, FIRST, PAGES, QUESTIONS, SAMPLES, SWAPS, built, configure, released, rows
-
-NEXT_QUARTER = datetime.date(2027, 1, 4)
-
+from tests.refreshed import (
+    CONTEXTS,
+    FIRST,
+    NEXT_QUARTER,
+    PAGES,
+    QUESTIONS,
+    SAMPLES,
+    SWAPS,
+    built,
+    configure,
+    on,
+    released,
+    rows,
+)
 
 # ---- when something is drawn anew ----
 
 
-def versions(folder: Path, *draws: str | None, waiting: int = 0) -> tuple[Path, Path]:
-    """A dataset with versions of these draws, in the last of which so many rows wait for people: (config, out)."""
+def versions(folder: Path, *draws: str | None, waiting: int = 0, dates: Sequence[str | None] = ()) -> tuple[Path, Path]:
+    """A dataset with versions of these draws, in the last of which so many rows wait for people: (config, out).
+
+    Without `dates`, theirs are not known, as of versions of earlier releases.
+    """
     config = configure(folder, {"reeval": SWAPS}, "each")
     (folder / "store").mkdir(exist_ok=True)
     for number, draw in enumerate(draws):
         held_back = {CHANGED: waiting} if waiting and number == len(draws) - 1 else {}
         manifest = ReleaseManifest(
             name="test", version=f"1.{number}.0", canary="c", seed=7, files=(), stages={}, models={}, prompts={},
-            versions={}, settings={}, draw=draw,
+            versions={}, settings={}, draw=draw, date=dates[number] if dates else None,
             configs=(ReleasedConfig(name="reeval-category1", family="reeval", part="category1", split="test", rows=9,
                                     held_back=held_back, reviewed=0, licence="CC0-1.0", fields={}, method={}, files=()),
             ),
@@ -51,10 +64,11 @@ def versions(folder: Path, *draws: str | None, waiting: int = 0) -> tuple[Path, 
     return config, folder / "out"
 
 
-def draw(config: Path, out: Path, when: str, today: datetime.date = FIRST) -> tuple[str | None, str | None]:
+def draw(config: Path, out: Path, when: str, today: str = FIRST) -> tuple[str | None, str | None]:
     settings = load_config(config)
     settings = settings.model_copy(update={"release": settings.release.model_copy(update={"refresh": when})})
-    decided = decide_draw(settings, out, out / RELEASES, today)
+    with on(today):
+        decided = decide_draw(settings, out, out / RELEASES)
     return decided.draw, decided.told
 
 
@@ -69,6 +83,24 @@ def test_each_version_or_each_quarter_is_drawn_anew_or_none_is(tmp_path: Path) -
     assert draw(config, out, "quarterly")[0] == "2026-Q4"
     assert draw(config, out, "quarterly", NEXT_QUARTER)[0] == "2027-Q1"
     assert draw(config, out, "never", NEXT_QUARTER)[0] == "2026-Q4", "the first draw, which is out, does not come back"
+
+
+def test_a_draw_stays_for_the_quarter_in_which_its_first_version_came_out(tmp_path: Path) -> None:
+    config, out = versions(tmp_path, None, None, dates=["2026-10-01", "2026-12-31"])
+    assert draw(config, out, "quarterly", "2026-12-31") == (None, None), "the first version's quarter"
+    assert draw(config, out, "quarterly", NEXT_QUARTER)[0] == "2027-Q1"
+    assert draw(config, out, "each", "2026-12-31")[0] == "1.1.0"
+
+
+def test_a_version_without_a_new_draw_does_not_put_the_next_draw_off(tmp_path: Path) -> None:
+    config, out = versions(tmp_path, None, None, dates=["2026-12-31", NEXT_QUARTER])
+    assert draw(config, out, "quarterly", "2027-03-31")[0] == "2027-Q1"
+
+
+def test_a_draw_of_one_quarter_that_came_out_in_the_next_stays_for_that(tmp_path: Path) -> None:
+    config, out = versions(tmp_path, None, "2026-Q4", dates=["2026-09-30", NEXT_QUARTER])
+    assert draw(config, out, "quarterly", "2027-03-31")[0] == "2026-Q4"
+    assert draw(config, out, "quarterly", "2027-04-01")[0] == "2027-Q2"
 
 
 def test_a_draw_that_no_version_has_yet_stays_whatever_day_it_is(tmp_path: Path) -> None:
@@ -176,11 +208,12 @@ def test_rows_that_are_added_while_a_draw_stays_change_no_row(tmp_path: Path) ->
         "lveval": {**CONTEXTS, "datasets": {"multifieldqa-en-mixup": pairs}},
     }
     drawn: dict[str, dict[str, Any]] = {}
+    days = ("2026-09-30", FIRST, FIRST, FIRST)
     for number, (refresh, count) in enumerate((("quarterly", 8), ("quarterly", 8), ("quarterly", 11), ("never", 14))):
         (tmp_path / "some.jsonl").write_text("".join(lines[:count]), encoding="utf-8")
         configure(tmp_path, families, refresh)
-        assert built(tmp_path).draw == (None if number == 0 else "2026-Q4")
-        assert released(tmp_path) == f"1.{number}.0"
+        assert built(tmp_path, today=days[number]).draw == (None if number == 0 else "2026-Q4")
+        assert released(tmp_path, days[number]) == f"1.{number}.0"
         for part in ("category1", "contexts"):
             before, now = drawn.get(part, {}), rows(tmp_path, part)
             kept = {key: row["id"] for key, row in now.items() if key in before}

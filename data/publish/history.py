@@ -40,18 +40,16 @@ def read_history(folder: Path) -> Iterator[RowHistory]:
 def write_history(
     now: Release,
     before: Release | None,
-    number: str,
-    date: str,
     source_date: Callable[[Mapping[str, Any]], str | None],
     reasons: Callable[[list[Name]], Mapping[Name, str]],
 ) -> None:
-    """Write the history of the rows of version `number`, made on `date`, whose differences are in its `changes.jsonl`.
+    """Write the history of the rows of a version whose manifest has its number and date, and that has `changes.jsonl`.
 
     `source_date` gives the date of a row's source from its columns; `reasons` says why rows were retired. Rows of a
     version without such a file came with that version, as far as is known.
     """
     came, gone = _changes(now.folder / CHANGES)
-    is_first = before is None
+    is_first, number, date = before is None, now.manifest.version, now.manifest.date
     present: dict[Name, tuple[str, str | None]] = {}
     retired: dict[Name, RowHistory] = {}
     for line in read_history(before.folder) if before is not None else ():

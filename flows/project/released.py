@@ -23,6 +23,7 @@ class MadeOf(Frozen):
     stages: tuple[str, ...]
     """Their folders in the store: `uraq/items/prescreen-e6c0ee4b57838374`."""
     draw: str | None = Field(None, exclude_if=is_none, description="Of a version's swaps and replacements")
+    date: str | None = Field(None, exclude_if=is_none, description="The day a version was made on; null: not known")
 
 
 def stages_of_release(released: ReleaseManifest) -> tuple[str, ...]:
@@ -34,7 +35,8 @@ def note_release(store: Store, released: ReleaseManifest) -> None:
     """Note a released version, wherever its files are. If the store no longer exists, there is nothing to keep."""
     if not store.fs.exists(store.root):
         return
-    made = MadeOf(what=f"{released.name} {released.version}", stages=stages_of_release(released), draw=released.draw)
+    name, stages = f"{released.name} {released.version}", stages_of_release(released)
+    made = MadeOf(what=name, stages=stages, draw=released.draw, date=released.date)
     path = f"{store.root}/{RELEASES}/{content_hash(made.what, made.stages)}.json"
     content = made.model_dump_json().encode()
     if store.read(path) != content:
@@ -68,6 +70,8 @@ class Draws:
     """The newest version; None before the first."""
     released: str | None
     """Its draw; None for the first."""
+    since: str | None
+    """The day of the first version with that draw; None if that is not known."""
     present: str | None
     """That of a build: the one decided for it, if no version has it yet, otherwise that of the newest version."""
 
@@ -82,7 +86,8 @@ def draws_of(store: Store, name: str, decided: str | None) -> Draws:
     versions = _versions(store, name)
     draws = [made.draw for _, made in versions]
     newest, released = (versions[-1][0], draws[-1]) if versions else (None, None)
-    return Draws(newest, released, decided if decided is not None and decided not in draws else released)
+    since = versions[draws.index(released)][1].date if versions else None
+    return Draws(newest, released, since, decided if decided is not None and decided not in draws else released)
 
 
 def _versions(store: Store, name: str) -> list[tuple[str, MadeOf]]:

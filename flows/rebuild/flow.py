@@ -11,7 +11,6 @@ the gate. It can run unattended:
 - If no row passes the gate yet, nothing is released: while people are at work, that is not a failure.
 """
 
-import datetime
 import time
 from pathlib import Path
 
@@ -59,9 +58,8 @@ def rebuild(
     hub: str | None = None,
     refresh: bool = False,
     listener: ProgressListener | None = None,
-    today: datetime.date | None = None,
 ) -> Rebuilt:
-    """Rebuild the parts of the dataset that changed, from its configuration; `today` is a day of the present quarter.
+    """Rebuild the parts of the dataset that changed, from its configuration.
 
     Raises `WrongInput`, before it builds, if something that the release needs is not set. Raises `Failed` if another
     rebuild of it is running, if more rows changed than allowed, and at the end (`Incomplete`) if something could not be
@@ -73,7 +71,7 @@ def rebuild(
     with one_rebuild(settings.state, settings.name):
         pins = Pins(lock_of(path), settings.state / COPIES, refresh=refresh)
         versions = Path(to) if to else folder / RELEASES
-        drawn = decide_draw(settings, folder, versions, today)
+        drawn = decide_draw(settings, folder, versions)
         project = Project(path, folder, pins=pins, draw=drawn.draw)
         check_rebuild(project, hub or settings.release.repo, versions)
         note_draw(folder, path, settings.store, drawn.draw)

@@ -1,11 +1,11 @@
 """Decides whether a rebuild draws swaps and replacements anew (`release.refresh`), before anything is built.
 
-A draw has the name of the version that it follows, or of its quarter of the year. It is decided once: until a version
-has it, every rebuild and run goes on with it, and so does one that was cut off. Rows that people have to see are given
-the time: while rows of the newest version wait for them, nothing is drawn anew, for then they would wait for ever.
+A draw has the name of the version that it follows, or of its quarter of the year. With `quarterly`, a draw stays for
+the quarter in which its first version came out. It is decided once: until a version has it, every rebuild and run goes
+on with it, and so does one that was cut off. Rows that people have to see are given the time: while rows of the newest
+version wait for them, nothing is drawn anew, for then they would wait for ever.
 """
 
-import datetime
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from flows.project.output_files import last_manifest
 from flows.project.released import draws_of
 from flows.project.settings import Config
 from flows.release.gate import CHANGED, UNREVIEWED
+from flows.release.history import release_date
 from flows.release.version import newest
 from schemas.base import counted
 
@@ -35,14 +36,16 @@ class Refresh:
         return [self.told] if self.told else []
 
 
-def decide_draw(config: Config, out: Path, to: Path, today: datetime.date | None = None) -> Refresh:
-    """Return the draw of a rebuild into `out`; `to` has the versions, and `today` is by default today in UTC."""
-    today = today or datetime.datetime.now(datetime.UTC).date()
+def decide_draw(config: Config, out: Path, to: Path) -> Refresh:
+    """Return the draw of a rebuild into `out`; `to` has the versions."""
     draws, when = draws_of(Store(config.store), config.name, decided_draw(out)), config.release.refresh
     draw, waits = draws.present, ""
     refreshed = {family.name for family, settings in config.chosen() if any(map(is_refreshed, family.wanted(settings)))}
     if refreshed and draws.newest is not None and not draws.is_new and when != "never":
-        draw = draws.newest if when == "each" else f"{today.year}-Q{(today.month + 2) // 3}"
+        if when == "each":
+            draw = draws.newest
+        elif draws.since is None or _quarter(draws.since) != _quarter(release_date()):
+            draw = _quarter(release_date())
         if draw != draws.present and (rows := _waiting(to, draws.newest, refreshed)):
             told = f"people have still to see {counted(rows, 'row')} of version {draws.newest}"
             draw, waits = draws.present, f"not drawn anew (refresh: {when}): {told}"
@@ -55,6 +58,10 @@ def decide_draw(config: Config, out: Path, to: Path, today: datetime.date | None
 def is_refreshed(part: Part) -> bool:
     """Return whether a part has a step that is drawn anew."""
     return any(step.refreshed for step in part.steps)
+
+
+def _quarter(day: str) -> str:
+    return f"{day[:4]}-Q{(int(day[5:7]) + 2) // 3}"
 
 
 def _waiting(to: Path, version: str, families: set[str]) -> int:

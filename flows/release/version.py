@@ -9,6 +9,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -338,13 +339,12 @@ class _Draft:
             for config in difference.configs
             if not config.is_same
         ]
-        manifest = difference.stated_in(facts.manifest).model_copy(update={"version": number})
+        made = {"version": number, "date": release_date()}
+        manifest = difference.stated_in(facts.manifest).model_copy(update=made)
         told = {"changes": tuple(changes), "summary": summary(difference), "changelog": CHANGELOG}
         facts = self.write_card(facts.model_copy(update={"manifest": manifest, **told}))
-        write_history(
-            Release(self.folder, facts.manifest), self.before, number, release_date(), source_dates(self.project),
-            lambda gone: reasons_of(self.project, gated, gone),
-        )  # fmt: skip
+        now = Release(self.folder, facts.manifest)
+        write_history(now, self.before, source_dates(self.project), partial(reasons_of, self.project, gated))
         release = Release(self.folder, write_manifest(self.folder, facts.manifest))
         if self.branch is not None:
             from data.publish.hub import losses
