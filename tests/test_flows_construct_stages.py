@@ -17,9 +17,9 @@ from flows.construct.counting import AccountingError, part_summary
 from flows.construct.engine import Context, Drop, Slot, Step, each, expand
 from flows.construct.estimates import Expected
 from flows.construct.preparing import attempts, calls_ahead, expected_calls
-from flows.construct.sampling import Sample
+from flows.construct.sampling import RebuiltParts, Sample
 from flows.construct.settings import Undeclared
-from flows.construct.stages import PEOPLE, Build, RebuiltParts, StageRef
+from flows.construct.stages import PEOPLE, Build, StageRef
 from flows.llm.model import Out, Prompt, TransportError, Usage
 from flows.llm.rules import Rules
 from flows.project.project import Project
@@ -403,11 +403,11 @@ async def test_some_parts_of_a_build_are_made_anew_beside_it_on_the_others_as_bu
     )
     (one,) = build.families.values()
 
-    def again(take: int | None, **changed: Any) -> Build:
+    def again(take: int | None, only: frozenset[str] | None = None, **changed: Any) -> Build:
         family = replace(one, settings=one.settings.model_copy(update=changed))
         return Build(
             [family], store=build.store, seed=1, limit=None, embedder=build.embedder, verdicts=build.verdicts,
-            built=built, rebuilt=RebuiltParts("toy", ("echoes",), take),
+            built=built, rebuilt=RebuiltParts("toy", ("echoes",), take, only),
         )  # fmt: skip
 
     echoes, words = FAMILY.part("echoes"), FAMILY.part("words")
@@ -427,6 +427,17 @@ async def test_some_parts_of_a_build_are_made_anew_beside_it_on_the_others_as_bu
     await run_stage(few, ECHOED)
     first = next(iter(build.accepted("toy", "words")))
     assert [echo.text for echo in few.accepted("toy", "echoes")] == [first.upper, first.upper * 2]
+
+    accepted = list(build.accepted("toy", "words"))
+    every = frozenset(word.key for word in accepted)
+    assert again(None, every | {"of another family"}).fingerprint(ECHOED) == build.fingerprint(ECHOED)
+    last = frozenset({accepted[-1].key})
+    chosen = again(None, last, times=(1,))
+    names = {again(take, only).fingerprint(ECHOED) for take in (None, 1) for only in (None, every, last)}
+    assert len(names) == 3, "all, the first, and the last"
+    await run_stage(chosen, ECHOED)
+    assert [echo.text for echo in chosen.accepted("toy", "echoes")] == [accepted[-1].upper]
+    assert [word.key for word in again(1, every - last).inputs(ECHOED)] == [accepted[0].key]
 
 
 def test_records_are_taken_evenly() -> None:

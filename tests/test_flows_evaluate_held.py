@@ -276,6 +276,35 @@ def test_a_model_that_the_build_evaluated_is_done_at_once(folder: Path, server: 
 
 
 @pytest.mark.slow
+def test_dialogues_are_held_on_the_seeds_that_came_since_a_version(evaluated: Path, beta: ChatServer) -> None:
+    keys = [seed.key for seed in open_built(Path("out")).build.accepted("refutebench", "seeds")]
+    lines = [{"config": "refutebench-seeds", "key": key, "since": since, "since_date": None, "source_date": day}
+             for key, since, day in zip(keys, ("1.0.0", "1.0.0", "1.0.0", "1.0.0", "1.1.0", "1.1.0"),
+                                        (None, "2024-01-31", None, None, "2024-02-01", None), strict=True)]  # fmt: skip
+    (evaluated / "out/history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    whole = json.loads((evaluated / "out/predictions/refutebench-beta.scores.json").read_text())["signature"]
+    for options, expected in (
+        (("--since", "1.1.0"), keys[4:]),
+        (("--source-after", "2024-01-31"), keys[4:5]),
+        (("--since", "1.1.0", "--limit", "1"), keys[4:5]),
+    ):
+        done = Outcome("evaluate", "refutebench", "--model", "beta", *options)
+        assert done.code == 0, done.output
+        dialogues = predictions(evaluated, "refutebench-beta.dialogues.jsonl")
+        project = open_built(Path("out"))
+        asked = [seed.key for seed in project.build.accepted("refutebench", "seeds")
+                 if seed.query in {one["query"] for one in dialogues}]  # fmt: skip
+        assert asked == expected
+        assert len(dialogues) == 2 * len(expected)
+        scores = json.loads((evaluated / "out/predictions/refutebench-beta.scores.json").read_text())
+        assert scores["signature"]["rows"] != whole["rows"], "the signature is of the seeds that were asked about"
+    assert not beta.requests, "all of it was asked before"
+    refused = Outcome("evaluate", "refutebench", "--model", "beta", "--source-after", "2024-02-01")
+    assert refused.code == 2
+    assert "has no rows with sources after 2024-02-01 (2 of 6 rows have a date of their source)" in str(refused.error)
+
+
+@pytest.mark.slow
 def test_a_limit_takes_so_many_seeds_of_all_tasks_and_what_it_asked_is_not_asked_again(
     folder: Path, beta: ChatServer
 ) -> None:

@@ -1,6 +1,7 @@
-"""A pilot's sample of a stage's records."""
+"""A pilot's sample of a stage's records, and those that an evaluation makes dialogues of."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Generic
 
@@ -39,3 +40,35 @@ class Sample(Generic[R]):
     def record_keys(self) -> Iterator[str]:
         """Yield the keys of all records."""
         return (record.key for record in self._records)
+
+
+class Taken(Sample[R]):
+    """The records that parts which are made again take of those that arrive: fewer than all."""
+
+    def __init__(self, records: Records[R], count: int, fingerprint: object) -> None:
+        """Take `count` records, evenly spread; `fingerprint` says which, beside the records that arrive."""
+        super().__init__(records, count)
+        self.fingerprint = fingerprint
+
+
+@dataclass(frozen=True)
+class RebuiltParts:
+    """Parts of a finished build that are made again with present code and settings, from its other parts as built."""
+
+    family: str
+    parts: tuple[str, ...]
+    take: int | None = None
+    """How many of their input records to take, evenly spread; None for all."""
+    only: frozenset[str] | None = None
+    """The keys of those to take them from; None for all."""
+
+    def taken(self, arriving: Records[R]) -> Taken[R] | None:
+        """Return the records that they take of those that arrive; None if they take all."""
+        chosen = arriving
+        if self.only is not None:
+            chosen = [record for record in arriving if record.key in self.only]
+        count = min(len(chosen), len(chosen) if self.take is None else self.take)
+        if count == len(arriving):
+            return None
+        keys = [record.key for record in chosen]
+        return Taken(chosen, count, count if len(chosen) == len(arriving) else [count, keys])

@@ -18,7 +18,7 @@ from flows.construct.arrivals import Folders, History
 from flows.construct.embed import Embedder
 from flows.construct.engine import Family, Part, RecordStep, SetStep, Step, StepContext
 from flows.construct.records import Records
-from flows.construct.sampling import Sample
+from flows.construct.sampling import RebuiltParts, Sample, Taken
 from flows.construct.settings import FamilySettings, sources_of
 from flows.llm.model import Model, Prompt, Usage
 from schemas.base import Record, content_hash
@@ -52,16 +52,6 @@ class StageRef:
 
     def __str__(self) -> str:
         return f"{self.family} {self.part} · {self.step.replace('_', ' ')}"
-
-
-@dataclass(frozen=True)
-class RebuiltParts:
-    """Parts of a finished build that are made again with present code and settings, from its other parts as built."""
-
-    family: str
-    parts: tuple[str, ...]
-    take: int | None = None
-    """How many of their input records to take, evenly spread; None for all."""
 
 
 class Build:
@@ -106,7 +96,8 @@ class Build:
         self._releases: dict[StageRef, tuple[Folders, ...]] = {}
         self._built = built
         self._rebuilt = rebuilt
-        self._samples: dict[tuple[tuple[StageRef, ...], int, int | None], Sample[Any]] = {}
+        self._samples: dict[tuple[tuple[StageRef, ...], int], Sample[Any]] = {}
+        self._taken_of: dict[tuple[StageRef, ...], Taken[Any] | None] = {}
         for part in built.parts if built else ():
             for stage in () if self.is_rebuilt(part.family, part.part) else part.stages:
                 self._fingerprints[StageRef(stage.family, stage.part, stage.step)] = stage.fingerprint
@@ -275,8 +266,8 @@ class Build:
             "stage": [ref.family, ref.part, ref.step],
             "inputs": [self.fingerprint(before) for before in self.before(ref)],
         }
-        if (count := self._sample_size(ref)) is not None:
-            common["taken"] = count
+        if (taken := self._taken(ref)) is not None:
+            common["taken"] = taken.fingerprint
         if (size := self.pilot_size(ref, self.limit)) is not None:
             common["pilot"] = size
         if ref.step == SOURCE:
@@ -372,10 +363,8 @@ class Build:
 
     def inputs(self, ref: StageRef) -> Joined[Any] | Sample[Any]:
         """Return the records that a stage runs over."""
-        records = self.arriving(ref)
-        if (count := self._sample_size(ref)) is None:
-            return records
-        return self._sampled((self.before(ref), count, None), records)
+        taken = self._taken(ref)
+        return self.arriving(ref) if taken is None else taken
 
     def arriving(self, ref: StageRef) -> Joined[Any] | Sample[Any]:
         """Return the records of the stages before, or a pilot's sample of them."""
@@ -383,17 +372,17 @@ class Build:
         records = Joined([self.read(stage) for stage in before])
         if (size := self.pilot_size(ref, self.limit)) is None:
             return records
-        return self._sampled((before, size, self.seed), records)
+        if (before, size) not in self._samples:
+            self._samples[before, size] = Sample(records, size, self.seed)
+        return self._samples[before, size]
 
-    def _sampled(self, key: tuple[tuple[StageRef, ...], int, int | None], records: Records[Any]) -> Sample[Any]:
-        if key not in self._samples:
-            self._samples[key] = Sample(records, *key[1:])
-        return self._samples[key]
-
-    def _sample_size(self, ref: StageRef) -> int | None:
-        """Return how many of the arriving records a stage takes; None if it takes all."""
+    def _taken(self, ref: StageRef) -> Taken[Any] | None:
+        """Return those of the arriving records that the first rebuilt stage takes; None if a stage takes all."""
         before = self.before(ref)
-        take = self._rebuilt.take if self._rebuilt is not None and self.is_rebuilt(ref.family, ref.part) else None
-        if take is None or not before or any(self.is_rebuilt(stage.family, stage.part) for stage in before):
+        if self._rebuilt is None or not before or not self.is_rebuilt(ref.family, ref.part):
             return None
-        return take if take < len(self.arriving(ref)) else None
+        if any(self.is_rebuilt(stage.family, stage.part) for stage in before):
+            return None
+        if before not in self._taken_of:
+            self._taken_of[before] = self._rebuilt.taken(self.arriving(ref))
+        return self._taken_of[before]

@@ -193,7 +193,8 @@ def hold_dialogues(console: Console, project: Project, family: Family, model: st
         written = write_dialogues(family, context, stem)
     seconds = time.monotonic() - begun
     messages = [*_written_in_words(family, build, context, written), *map(escape, notes)]
-    seeds = {seed.key: seed.id for part in family.evaluation.parts for seed in context.records(part)}
+    first = build.stages(family, family.part(held.parts[0]))[0]
+    seeds = {seed.key: seed.id for seed in build.inputs(first)}
     asked_for = asked_as(project, model, None)
     # Dialogues that are there already ask nothing: who held them stands in the scores of that time.
     known = before.signature.served if before is not None and before.signature.model == asked_for.name else ()

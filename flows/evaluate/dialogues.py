@@ -7,13 +7,14 @@ from pydantic import BaseModel
 from flows.construct.engine import Family
 from flows.construct.evaluation import DialogueEvaluation
 from flows.construct.progress import ProgressListener
-from flows.construct.stages import Build, FamilyBuild, RebuiltParts, StageRef
+from flows.construct.sampling import RebuiltParts
+from flows.construct.stages import Build, FamilyBuild, StageRef
 from flows.evaluate.predictions import GONE_AFTER
 from flows.evaluate.rows import evaluated_rows
 from flows.llm.model import BudgetSpent, Model, NoAnswer, Out, Prompt, TransportError, Usage
 from flows.project.project import Project
 from flows.run.in_process import runner_here
-from schemas.errors import WrongInput, raise_all
+from schemas.errors import raise_all
 
 NOT_ANSWERED = "the server gave no answer"
 """The reason for a dialogue, or a rating, that could not be held or made for that."""
@@ -23,11 +24,10 @@ def build_with(project: Project, family: Family, name: str, limit: int | None) -
     """Return the build with its dialogue parts to be made again with the model called `name`.
 
     Their stages are in the build's store under their own fingerprints: a stage that the build or an earlier evaluation
-    made from the same inputs is reused. `limit` is the number of records to take. Raises `WrongInput`.
+    made from the same inputs is reused. Dialogues are held on the records that the project's keys choose, by default on
+    all; `limit` is how many of them to take. Raises `WrongInput`.
     """
     held = family.evaluation.held
-    if project.only_keys is not None:
-        raise WrongInput(f"{family.name}: dialogues are held on all seeds; leave --since and --source-after out")
     evaluated_rows(project, family, limit)
     built = project.build.families[family.name]
     settings = built.settings.model_copy(update={held.models: (name,)})
@@ -47,7 +47,7 @@ def _beside_build(project: Project, made: FamilyBuild, held: DialogueEvaluation,
         embedder=project.embedder,
         verdicts=project.verdicts,
         built=project.built,
-        rebuilt=RebuiltParts(made.family.name, held.parts, limit),
+        rebuilt=RebuiltParts(made.family.name, held.parts, limit, project.only_keys),
     )
 
 
