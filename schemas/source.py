@@ -1,12 +1,17 @@
 """Source records: rows of somebody's data, in the shapes that families read."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from schemas.base import Frozen, PromptRef, Record, SourceRef
 from schemas.rubric import Turn
+
+SourceDate = Annotated[
+    str | None,
+    Field(exclude_if=lambda value: value is None, description="The day that the source states for it, `2024-01-31`"),
+]
 
 
 class Statement(Record):
@@ -17,6 +22,7 @@ class Statement(Record):
     text: str = Field(min_length=1)
     topic: str | None = None
     source: SourceRef | None = Field(None, description="None where a model wrote it")
+    date: SourceDate = None
     written_by: PromptRef | None = Field(None, description="None where it comes from a source")
 
 
@@ -52,6 +58,7 @@ class QASource(Record):
         (), description="(answer, evidence) of each side of a conflict, as the source brings them"
     )
     source: SourceRef
+    date: SourceDate = None
     format: str = Field(description="The source's format: squad, hotpotqa, conflictqa, ...")
     language: str = "en"
     part: str | None = Field(
@@ -93,6 +100,7 @@ class Passage(Record):
     title: str | None = Field(None, description="Title of the page that it is of")
     text: str = Field(min_length=1)
     source: SourceRef
+    date: SourceDate = None
     language: str = "en"
     place: Place | None = Field(
         None, exclude_if=lambda value: value is None, description="Of a document's passage, where it stands in it"
@@ -121,6 +129,7 @@ class Dialogue(Record):
     attributed: bool = Field(False, description="The source vouches that the response follows from the knowledge")
     note: str = Field("", description="What a reader of the provenance should know: `the response is model output`")
     source: SourceRef
+    date: SourceDate = None
     format: str = Field(description="The source's format: charp, faithdial, topical-chat, ...")
     language: str = "en"
 
@@ -137,5 +146,6 @@ class Assignment(Record):
     text: str = Field(min_length=1)
     reference: str = Field("", description="What a person made of it: a translation, a summary; empty: not given")
     source: SourceRef
+    date: SourceDate = None
     format: str = Field(description="The source's format: ntrex, scitldr, writingbench, ...")
     language: str = "en"

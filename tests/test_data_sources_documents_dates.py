@@ -10,7 +10,7 @@ import pytest
 from docx import Document
 from pptx import Presentation
 
-from data.sources.documents.document import iso_date
+from data.sources.dates import iso_date
 from tests.documents import LONG, SENTENCE, docx, paragraph, pdf, pptx, read, sentences, written
 
 

@@ -144,7 +144,7 @@ def test_what_stands_beside_the_files_is_told_before_anything_starts(
     with pytest.raises(ConfigError) as caught:
         terminal.run_in_terminal(path, tmp_path / "out", None)
     found = "found frage, antwort, text; say which are meant, as in fields:"
-    more = "evidence, title, other_answer, other_evidence, sides, id"
+    more = "evidence, title, other_answer, other_evidence, sides, id, date"
     template, table = tmp_path / "templates" / "ask_qestion.j2", tmp_path / "q.csv"
     told = [problem.removeprefix(f"{path}: ") for problem in caught.value.problems]
     assert told == [
@@ -158,7 +158,7 @@ def test_what_stands_beside_the_files_is_told_before_anything_starts(
         f"{{question: ..., answers: antwort}}; fields may also name {more}",
         "models.other: is missing; families.uraq asks a model of that name",
         f'families.uraq.statements_from: {table}: row 1: expected the fields "txt" and "thema", {found} '
-        "{text: text, topic: ...}; fields may also name id",
+        "{text: text, topic: ...}; fields may also name id, date",
         "families.refutebench.sources: is empty; name sources under translation, summarisation, writing",
         "families.refutebench.style: the rules refute in plain words alone; set style: [], or name a model for "
         "the role refuter",

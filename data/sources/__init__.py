@@ -12,6 +12,7 @@ from data.sources.files import csv_rows, json_lines, parquet_rows
 from data.sources.hub import hub_rows
 from data.sources.mapped import GIVEN_FIELDS
 from data.sources.spec import (
+    DATE,
     NO_OFFSET,
     NO_SUCH_FILE,
     PART,
@@ -113,6 +114,8 @@ AT_ONCE = 256
 """Entries that are read together: their ids and texts are looked up at once."""
 MAPPED = frozenset({"jsonl", "csv", "parquet", "hub"})
 """The formats that take `fields`; all others know theirs."""
+DATED = frozenset({"creak", "strategyqa", "conflictqa", "nq-open", "realtimeqa"})
+"""The formats that know theirs, except for a column with a date, which `fields` may name."""
 
 
 def check_source(spec: SourceSpec, shape: type) -> None:
@@ -121,15 +124,15 @@ def check_source(spec: SourceSpec, shape: type) -> None:
     if spec.revision is not None and not spec.is_remote:
         raise SourceError(f"{spec.path}: revision: only a data set on the Hub or a URL has one; leave it out")
     spec = spec.at_hand
-    if spec.format == PART:
-        pass  # whether there is one, and what it gives, the configuration says
+    if spec.format in (PART, "hub"):
+        pass  # what a part gives, the configuration says; the Hub is not asked before a build
     elif spec.format == "touchstone":
         touchstone.parts(spec.path)
     elif spec.format == "documents":
         documents.files(spec)
-    elif spec.format != "hub" and not Path(spec.path).is_file():
+    elif not Path(spec.path).is_file():
         raise SourceError(f"{spec.path}: {NO_SUCH_FILE}")
-    elif spec.format in MAPPED and spec.format != "hub":
+    elif spec.fields is not None or spec.format in MAPPED:
         with _retold(spec):
             next(_reader(spec, shape)(spec), None)
     elif spec.format == "book":
@@ -231,7 +234,9 @@ def _reader(spec: SourceSpec, shape: type) -> Reader:
             f"{spec.name}: expected a format that gives {article} {shape.__name__}, found {spec.format}; "
             f"use one of {able}"
         )
-    if spec.fields is not None and spec.format not in MAPPED:
+    if spec.fields is not None and spec.format in DATED and spec.fields.keys() != {DATE}:
+        raise SourceError(f"{spec.name}: format {spec.format} takes no fields but {DATE}; leave the others out")
+    if spec.fields is not None and spec.format not in MAPPED | DATED:
         raise SourceError(
             f"{spec.name}: format {spec.format} takes no fields; leave them out, or use one of "
             f"{', '.join(sorted(MAPPED))}"

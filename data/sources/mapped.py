@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from data.sources.dialogues import distractors
-from data.sources.spec import Entry, Reader, Row, SourceError, SourceSpec, shortened, turns
+from data.sources.spec import DATE, Entry, Reader, Row, SourceError, SourceSpec, dated, shortened, turns
 from schemas.charpeval import DISTRACTOR_TYPES
 from schemas.errors import alike, nearest
 from schemas.source import Assignment, Passage, QASource, Statement
 
-STATEMENT_FIELDS = ("text", "topic", "id")
-PASSAGE_FIELDS = ("text", "title", "id")
-CELL_FIELDS = ("question", "answers", "evidence", "title", "other_answer", "other_evidence", "sides", "id")
+STATEMENT_FIELDS = ("text", "topic", "id", DATE)
+PASSAGE_FIELDS = ("text", "title", "id", DATE)
+CELL_FIELDS = ("question", "answers", "evidence", "title", "other_answer", "other_evidence", "sides", "id", DATE)
 """Fields of a question in a table without lists. `other_answer` and `other_evidence` are the far side of a conflict
 whose near side is the first answer and the evidence; `sides` gives both as a list of [answer, evidence]."""
 QUESTION_FIELDS = (*CELL_FIELDS, "answer_starts")
@@ -19,14 +19,14 @@ QUESTION_FIELDS = (*CELL_FIELDS, "answer_starts")
 
 DIALOGUE_FIELDS = (
     "history", "last_utterance", "hard_utterance", "easy_utterance", "knowledge", "response", *DISTRACTOR_TYPES, "note",
-    "id",
+    "id", DATE,
 )  # fmt: skip
 """`history` is a list of texts that ends with the bot's. Without a last, hard or easy utterance it ends with the
 user's, as in CHARP. A text in place of the list is a single turn. Published rows have the five distractors."""
 
 GIVEN_FIELDS = ("text", "headline", "post", "prompt", "request")
 """An assignment has one of these, whose name says what its text is."""
-ASSIGNMENT_FIELDS = (*GIVEN_FIELDS, "reference", "id")
+ASSIGNMENT_FIELDS = (*GIVEN_FIELDS, "reference", "id", DATE)
 
 
 def readers(
@@ -46,7 +46,8 @@ def statements(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
     fields = _Fields(spec, STATEMENT_FIELDS, required=("text",))
     for row in fields.in_all(rows):
         text = row.text(fields.name("text"))
-        yield Entry(fields.id(row), {"text": text.strip(), "topic": fields.optional(row, "topic")}, evidence=text)
+        values = {"text": text.strip(), "topic": fields.optional(row, "topic"), **dated(spec, row)}
+        yield Entry(fields.id(row), values, evidence=text)
 
 
 def passages(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
@@ -58,7 +59,8 @@ def passages(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
     for row in fields.in_all(rows):
         text = fields.optional(row, "evidence") if fields.present(row, "question") else row.text(fields.name("text"))
         text = text or ""
-        yield Entry(fields.id(row), {"text": text, "title": fields.title(row)}, evidence=shortened(text))
+        values = {"text": text, "title": fields.title(row), **dated(spec, row)}
+        yield Entry(fields.id(row), values, evidence=shortened(text))
 
 
 def questions(spec: SourceSpec, rows: Iterable[Row], allowed: Sequence[str] = QUESTION_FIELDS) -> Iterator[Entry]:
@@ -68,7 +70,7 @@ def questions(spec: SourceSpec, rows: Iterable[Row], allowed: Sequence[str] = QU
         question, answers = row.text(fields.name("question")), fields.texts(row, "answers")
         evidence = fields.optional(row, "evidence")
         values: dict[str, Any] = {"question": question.strip(), "answers": answers, "evidence": evidence}
-        values["title"] = fields.title(row)
+        values |= {"title": fields.title(row), **dated(spec, row)}
         if "answer_starts" in allowed and fields.present(row, "answer_starts"):
             values["answer_starts"] = row.offsets(fields.name("answer_starts"), len(answers))
         far = fields.optional(row, "other_answer"), fields.optional(row, "other_evidence")
@@ -98,6 +100,7 @@ def dialogues(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
             "response": response,
             "distractors": distractors(row, fields.name),
             "note": fields.optional(row, "note") or "",
+            **dated(spec, row),
         }
         yield Entry(fields.id(row), values, evidence=shortened(response))
 
@@ -124,9 +127,8 @@ def assignments(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
             )
         text = row.text(fields.name(present[0])).strip()
         reference = (fields.optional(row, "reference") or "").strip()
-        yield Entry(
-            fields.id(row), {"given": present[0], "text": text, "reference": reference}, evidence=shortened(text)
-        )
+        values = {"given": present[0], "text": text, "reference": reference, **dated(spec, row)}
+        yield Entry(fields.id(row), values, evidence=shortened(text))
 
 
 class _Fields:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from data.sources.files import json_rows
-from data.sources.spec import Entry, Row, SourceSpec, shortened
+from data.sources.spec import Entry, Row, SourceSpec, dated, shortened
 
 CREAK_LABELS = ("true", "false")
 SIDES = (("memory_answer", "parametric_memory"), ("counter_answer", "counter_memory"))
@@ -23,18 +23,19 @@ def creak_statements(spec: SourceSpec) -> Iterator[Entry]:
             raise row.error(f'expected label "true" or "false", found "{label}"', "correct the row")
         refused = "" if label == "true" else "labelled false"
         topic = row.text("entity") if "entity" in row.values else None
-        yield Entry(id_, {"text": text.strip(), "topic": topic}, refused=refused, evidence=text)
+        values = {"text": text.strip(), "topic": topic, **dated(spec, row)}
+        yield Entry(id_, values, refused=refused, evidence=text)
 
 
 def strategyqa_statements(spec: SourceSpec) -> Iterator[Entry]:
     """StrategyQA (Geva et al. 2021): each fact of each question, under the question's id and the fact's number."""
     for row in json_rows(spec.path):
-        id_, facts = row.label("qid"), row.texts("facts")
+        id_, facts, date = row.label("qid"), row.texts("facts"), dated(spec, row)
         topic = row.text("term") if "term" in row.values else None
         if not facts:
             yield Entry(id_, refused="no facts")
         for number, fact in enumerate(facts, start=1):
-            yield Entry(f"{id_}#{number}", {"text": fact.strip(), "topic": topic}, evidence=fact)
+            yield Entry(f"{id_}#{number}", {"text": fact.strip(), "topic": topic, **date}, evidence=fact)
 
 
 def strategyqa_questions(spec: SourceSpec) -> Iterator[Entry]:
@@ -44,6 +45,7 @@ def strategyqa_questions(spec: SourceSpec) -> Iterator[Entry]:
             "question": row.text("question").strip(),
             "answers": ("yes" if row.flag("answer") else "no",),
             "evidence": " ".join(fact.strip() for fact in row.texts("facts")) or None,
+            **dated(spec, row),
         }
         yield Entry(row.label("qid"), values, evidence=row.text("question"))
 
@@ -56,6 +58,7 @@ def conflictqa_questions(spec: SourceSpec) -> Iterator[Entry]:
             "question": question.strip(),
             "answers": row.texts("ground_truth"),
             "sides": tuple((row.text(answer).strip(), row.text(text).strip()) for answer, text in SIDES),
+            **dated(spec, row),
         }
         yield Entry(row.place, values, evidence=question)
 
@@ -77,6 +80,7 @@ def nq_open_questions(spec: SourceSpec) -> Iterator[Entry]:
             "answers": row.texts("answers"),
             "evidence": gold.text("text"),
             "title": gold.title(),
+            **dated(spec, row),
         }
         yield Entry(row.place, values, evidence=question)
 
@@ -84,9 +88,10 @@ def nq_open_questions(spec: SourceSpec) -> Iterator[Entry]:
 def nq_open_passages(spec: SourceSpec) -> Iterator[Entry]:
     """NQ-Open: each passage of each row, gold or not, under its place, since only some have ids."""
     for row in json_rows(spec.path):
+        date = dated(spec, row)
         for context in row.rows("ctxs", "context"):
             text = context.text("text")
-            yield Entry(context.place, {"text": text, "title": context.title()}, evidence=shortened(text))
+            yield Entry(context.place, {"text": text, "title": context.title(), **date}, evidence=shortened(text))
 
 
 def realtimeqa_questions(spec: SourceSpec) -> Iterator[Entry]:
@@ -100,6 +105,7 @@ def realtimeqa_questions(spec: SourceSpec) -> Iterator[Entry]:
             "question": question.strip(),
             "answers": tuple(_right_choices(row)),
             "evidence": row.optional("evidence"),
+            **dated(spec, row),
         }
         yield Entry(row.label("question_id"), values, evidence=question)
 

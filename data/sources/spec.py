@@ -1,5 +1,6 @@
 """Sources as the configuration names them, rows as their formats see them, and the errors in both."""
 
+import datetime
 import glob
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SerializationInfo, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from data.sources.dates import iso_date
 from schemas.base import Frozen, Record, content_hash
 from schemas.errors import WrongInput, nearest
 from schemas.rubric import Turn
@@ -44,7 +46,9 @@ class SourceSpec(Frozen):
     )
     language: str = "en"
     fields: dict[str, str] | None = Field(
-        None, description="Our field -> the source's field, for jsonl, csv, parquet and hub"
+        None,
+        description="Our field -> the source's field, for jsonl, csv, parquet and hub; `date` alone also for "
+        "conflictqa, creak, nq-open, realtimeqa and strategyqa",
     )
     limit: int | None = Field(None, ge=1, description="Reading stops once this many records are kept")
     words: tuple[Annotated[int, Field(ge=1)], int] | None = Field(
@@ -176,6 +180,19 @@ class Row:
             raise self._mistyped(name, "a string or a whole number", value)
         return str(value)
 
+    def day(self, name: str) -> str | None:
+        """Return the day with which the field `name` begins, as `2024-01-31`; None if it is null or blank."""
+        value = self.value(name)
+        if value is None or (isinstance(value, str) and not value.strip()):
+            return None
+        stated = value.isoformat() if isinstance(value, datetime.date) else value
+        if isinstance(stated, str) and (day := iso_date(stated)) is not None:
+            return day
+        raise self.error(
+            f'expected field "{name}" to be a day, found {type(value).__name__} {shortened(repr(value))}',
+            "write it as 2024-01-31, with or without a time, or leave it empty",
+        )
+
     def offset(self, name: str) -> int:
         """Return the field `name`, which must be a place in a text, or -1."""
         value = self.value(name)
@@ -276,6 +293,16 @@ class PassageIds:
 def says_something(text: str) -> bool:
     """Return whether there is a letter or a digit in the text."""
     return any(character.isalnum() for character in text)
+
+
+DATE = "date"
+"""The field for the day that a source states for a row. Only a column that `fields` names is read as one."""
+
+
+def dated(spec: SourceSpec, row: Row) -> Mapping[str, str | None]:
+    """Return the date of a row as a field of its record, if the source names the column."""
+    column = (spec.fields or {}).get(DATE)
+    return {} if column is None else {DATE: row.day(column)}
 
 
 USER, BOT = "User", "Bot"

@@ -145,7 +145,9 @@ def assignments(spec: SourceSpec) -> Iterator[Entry]:
     """Yield the passages as texts to work on, to be summarised, say (RefuteBench 2.0, section 4.1)."""
     for entry in passages(spec):
         values = {name: entry.values[name] for name in ("text", "language") if name in entry.values}
-        yield replace(entry, values={**values, "given": "text"} if values else {})
+        if values:
+            values = {**values, "given": "text", "date": entry.values["place"].date}
+        yield replace(entry, values=values)
 
 
 def _entries(name: str, path: Path, spec: SourceSpec, near: NearDuplicates) -> Iterator[Entry]:

@@ -1,6 +1,5 @@
 """What every reader of documents gives: blocks of text in reading order, each on a page if there are pages."""
 
-import datetime
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,6 @@ CELLS = " | "
 _UNSEEN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe]+")
 _SPACES = re.compile(r"(?<=\S)[^\S\n]+")
 _LINE_ENDS = re.compile(r"(?<! ) *\n(?: *\n)*")
-_DATE = re.compile(r"(\d{4})([-/.]?)(\d\d?+)\2(\d\d?+)(?=\d{4}|\D|$)")
 _BREAK = re.compile(rf"(?<=[{WIDE}])\n|\n(?=[{WIDE}])")
 
 
@@ -72,15 +70,6 @@ def cleaned(block: Block) -> Block:
 def one_line(text: str) -> str:
     """Return a text whose lines are broken anywhere on one line; Chinese is joined without a space."""
     return " ".join((_BREAK.sub("", text.strip()) if "\n" in text else text).split())
-
-
-def iso_date(stated: str) -> str | None:
-    """Return the day with which a stated time begins, year first, as `2024-01-31`; None if it begins with none."""
-    match = _DATE.match(stated.strip())
-    try:
-        return datetime.date(*map(int, match.group(1, 3, 4))).isoformat() if match else None
-    except ValueError:
-        return None
 
 
 def row(cells: Iterable[str]) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from data.sources.documents.document import Block, Document, Removed, Unreadable, iso_date, one_line, row
+from data.sources.dates import iso_date
+from data.sources.documents.document import Block, Document, Removed, Unreadable, one_line, row
 from data.sources.documents.html_tree import prepare
 
 _BLOCKS = frozenset(("p", "head", "list", "table", "quote", "code", "div"))

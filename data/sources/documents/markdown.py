@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from data.sources.documents.document import Block, Document, decoded, iso_date, one_line, row
+from data.sources.dates import iso_date
+from data.sources.documents.document import Block, Document, decoded, one_line, row
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

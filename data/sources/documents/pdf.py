@@ -8,8 +8,9 @@ from contextlib import closing
 from itertools import pairwise
 from typing import Any
 
+from data.sources.dates import iso_date
 from data.sources.documents.boilerplate import form, removed_lines, running
-from data.sources.documents.document import WIDE, Document, Removed, Unreadable, iso_date, one_line
+from data.sources.documents.document import WIDE, Document, Removed, Unreadable, one_line
 from data.sources.documents.layout import Line, blocks_of
 
 MARGIN_LINES = 3

@@ -1,0 +1,15 @@
+"""The days that sources state."""
+
+import datetime
+import re
+
+_DATE = re.compile(r"(\d{4})([-/.]?)(\d\d?+)\2(\d\d?+)(?=\d{4}|\D|$)")
+
+
+def iso_date(stated: str) -> str | None:
+    """Return the day with which a stated time begins, year first, as `2024-01-31`; None if it begins with none."""
+    match = _DATE.match(stated.strip())
+    try:
+        return datetime.date(*map(int, match.group(1, 3, 4))).isoformat() if match else None
+    except ValueError:
+        return None
