@@ -36,10 +36,11 @@ def inspect(
     *more: str,
     hub: str | None = None,
     packages: Path | None = None,
+    api: str = "openai-api",
 ) -> subprocess.CompletedProcess[str]:
     """Put tasks to models, by their servers; `models` has the evaluated one as "", others by role.
 
-    `hub` is the address of a Hub, and `packages` a folder of more packages.
+    `hub` is the address of a Hub, `packages` a folder of more packages, and `api` Inspect's provider for all models.
     """
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment |= {"HF_HOME": str(at / "hf"), "INSPECT_LOG_DIR": str(at / "logs")}
@@ -49,7 +50,7 @@ def inspect(
     for role, server in models.items():
         provider = role or "model"
         environment |= {f"{provider.upper()}_API_KEY": "none", f"{provider.upper()}_BASE_URL": server.url}
-        named = f"openai-api/{provider}/{server.model}"
+        named = f"{api}/{provider}/{server.model}"
         command += ["--model-role", f"{role}={named}"] if role else ["--model", named]
     return subprocess.run(
         [*command, *more], cwd=at, env=environment, capture_output=True, text=True, check=False, timeout=600

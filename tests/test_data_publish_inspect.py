@@ -1,26 +1,36 @@
 """Released rows put to a model by the real Inspect: its figures are those of `touchstone evaluate`."""
 
 import ast
+import asyncio
+import json
+import random
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import aclosing, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from flows.families.reeval.score import VARIANTS
+from flows.llm.cache import CompletionCache
+from flows.llm.endpoint import Endpoint
+from flows.llm.endpoint_settings import EndpointSettings
+from flows.llm.likelihood import SCORES, Options
+from flows.llm.model import Usage
 from flows.scoring.tables import ScoreTables
+from schemas.charpeval import CharpEvalItem
 from schemas.prediction import Prediction
 from schemas.uraq import NEEDS
-from tests.chat_server import ChatServer
+from tests.chat_server import ChatServer, Telling
 from tests.hub import Blob, HubServer
 from tests.inspect_program import Inspected, inspect, logged
-from tests.released import document_pairs, enriched_cases, long_contexts, swap_cases, uraq_rows
-from tests.test_data_publish_harness import Answering, ours, release, value
+from tests.released import charpeval_items, document_pairs, enriched_cases, long_contexts, swap_cases, uraq_rows
+from tests.test_data_publish_harness import Answering, family_of, ours, release, value
 
 pytestmark = pytest.mark.slow
 
@@ -118,6 +128,90 @@ def test_a_variant_is_a_task_of_its_own(inspect_program: Path, tmp_path: Path) -
     family = ours("reeval", swap_cases(), predictions, partial=True)
     assert found[names[1]].values["mean"] == pytest.approx(value(family, "category 1", "all sources", "EM"))
     assert {sample["metadata"]["variant"] for sample in found[names[0]].samples.values()} == {"context-first"}
+
+
+def by_words(said: str) -> Sequence[float | None]:
+    """A token a word, likelier or not by the text up to it; nothing stands before the first."""
+    words = said.split()
+    likely = [random.Random(" ".join(["2", *words[: place + 1]])).uniform(-6.0, -0.01) for place in range(len(words))]
+    return [None, *likely[1:]]
+
+
+COMPLETIONS = "openai-api-completions"
+
+
+@pytest.mark.parametrize(("way", "refuses", "shots"), [("echo", False, 0), ("prompt_logprobs", True, 3)])
+def test_options_are_weighed_as_we_weigh_them(
+    inspect_program: Path, tmp_path: Path, way: Literal["echo", "prompt_logprobs"], refuses: bool, shots: int
+) -> None:
+    items = {subset: [one for one in charpeval_items(6) if one.subset == subset] for subset in ("hCHARP", "eCHARP")}
+    release(tmp_path, {f"charpeval-{subset.lower()}": ("charpeval", own) for subset, own in items.items()})
+    tasks = {f"touchstone_charpeval_{subset.lower()}": own for subset, own in items.items()}
+    with ChatServer({}, telling=Telling(by_words, way, refuses), model="m") as server:
+        paths = [f"scorers/inspect_tasks.py@{name}" for name in tasks]
+        done = inspect(inspect_program, tmp_path, paths, {"": server}, "-T", f"shots={shots}", api=COMPLETIONS)
+        assert done.returncode == 0, done.stdout + done.stderr
+        asked = bodies(server)
+        server.clear()
+        mine = {name: asyncio.run(weighed(server, own, shots)) for name, own in tasks.items()}
+        assert asked == bodies(server)
+    found = logged(tmp_path)
+    for name, predictions in mine.items():
+        for one in predictions:
+            theirs = found[name].samples[one.id]["metadata"]["scores"][one.variant]
+            assert theirs == pytest.approx(one.scores)
+        wanted = figures_of(ours("charpeval", tasks[name], predictions))
+        assert len(wanted) == 1
+        assert 0 < found[name].values["mean"] < 1
+        (figure,) = wanted
+        assert (found[name].values[figure], found[name].values["mean"]) == (wanted[figure], wanted[figure])
+
+
+def bodies(server: ChatServer) -> Mapping[str, Mapping[str, Any]]:
+    """The requests that were answered, by their texts."""
+    return {request.body["prompt"]: request.body for request in server.answered}
+
+
+async def weighed(server: ChatServer, items: Sequence[CharpEvalItem], shots: int) -> Sequence[Prediction]:
+    """What `touchstone evaluate` makes of the server's replies."""
+    family, _ = family_of("charpeval")
+    assert family.evaluation.choices is not None
+    settings = family.settings.model_validate({"shots": [shots]})
+    choices = [(item, choice) for item in items for choice in family.evaluation.choices(item, settings)]
+    with closing(CompletionCache("sqlite:///:memory:")) as cache:
+        async with aclosing(Endpoint(EndpointSettings(name="m", base_url=server.url), cache)) as model:
+            asked = [Options(choice.prompt, tuple(choice.options.values())) for _, choice in choices]
+            likelihoods = await model.likelihoods(asked, usage=Usage())
+    return [
+        Prediction(id=item.id, variant=name, model="m", scores=dict(zip(choice.options, map(score, own), strict=True)))
+        for (item, choice), own in zip(choices, likelihoods, strict=True)
+        for name, score in SCORES.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("api", "telling", "said"),
+    [
+        ("openai-api", None, "openai-api/model/m: options are weighed by the log-probabilities of a text's tokens"),
+        (COMPLETIONS, None, "does not support /v1/completions"),
+        (COMPLETIONS, Telling(by_words, "neither"), "the server answered: a reply without them"),
+        (COMPLETIONS, Telling(by_words, "neither", refuses=True), "echo is not supported"),
+    ],
+)
+def test_a_model_that_gives_no_log_probabilities_ends_with_a_line_that_names_those_that_do(
+    inspect_program: Path, tmp_path: Path, api: str, telling: Telling | None, said: str
+) -> None:
+    release(tmp_path, {"charpeval-items": ("charpeval", charpeval_items(1))})
+    with ChatServer({}, telling=telling, model="m") as server:
+        task = "scorers/inspect_tasks.py@touchstone_charpeval_items"
+        inspect(inspect_program, tmp_path, [task], {"": server}, api=api)
+    (path,) = (tmp_path / "logs").glob("*.json")
+    log = json.loads(path.read_text(encoding="utf-8"))
+    assert log["status"] == "error"
+    line = log["error"]["message"]
+    assert said in line
+    assert "--model vllm-completions/… or openai-api-completions/…" in line
+    assert line.count("\n") == 0
 
 
 def test_the_folder_is_a_package_whose_rows_come_from_the_hub_at_their_version(

@@ -59,7 +59,7 @@ class TaskFacts:
 
     @property
     def is_weighed(self) -> bool:
-        """Whether options are weighed, of which Inspect's tasks have none."""
+        """Whether options are weighed."""
         return any(isinstance(task.scoring, OptionScoring) for task in self.tasks)
 
     @property
@@ -80,12 +80,12 @@ def tasks_readme(
         package=package_name(name),
         inspect="\n".join(
             [
-                *(inspect_command(SCORERS, family.tasks[0].name) for family in families if not family.is_weighed),
-                *(inspect_command(SCORERS, task.name, *task.roles) for task in dialogues),
+                *(inspect_command(SCORERS, family.tasks[0]) for family in families),
+                *(inspect_command(SCORERS, task) for task in dialogues),
             ]
         ),
         weighed=[family.short for family in families if family.is_weighed],
-        shots=any(family.shots for family in families if not family.is_weighed),
+        shots=any(family.shots for family in families),
         name=name,
         repo=repo,
         version=version,

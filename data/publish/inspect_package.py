@@ -1,8 +1,9 @@
 """Tasks for Inspect (inspect_ai 0.3.285): a Python file beside the scorers, and what makes the folder a package.
 
 `inspect_tasks.py` is ours (`inspect_tasks.py.txt`), with a function for each task at its end: of a configuration under
-all of its variants, and under each. Single replies go by the tasks for lm-evaluation-harness, so that both programs ask
-the same. Dialogues go by a JSON file with their prompts and settings, and the family's protocol as a file.
+all of its variants, and under each. Single replies, and options that are weighed, go by the tasks for
+lm-evaluation-harness, so that both programs ask the same. Dialogues go by a JSON file with their prompts and settings,
+and the family's protocol as a file.
 """
 
 import json
@@ -13,7 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from data.publish.harness import HarnessData, HarnessPrompt, HarnessTask, ReplyScoring, harness_template, source_of
+from data.publish.harness import (
+    HarnessData,
+    HarnessPrompt,
+    HarnessTask,
+    OptionScoring,
+    harness_template,
+    source_of,
+)
 from schemas.base import content_hash
 
 TASKS: Final = "inspect_tasks.py"
@@ -22,6 +30,8 @@ INSPECT: Final = "inspect_ai>=0.3.285"
 SHORT: Final = 8
 """Digits of a hash."""
 _TASKS_TEXT: Final = Path(__file__).parent / "inspect_tasks.py.txt"
+WEIGHS: Final = "vllm-completions"
+"""A provider that gives the log-probabilities of a text."""
 EVALUATED: Final = "evaluated"
 """The role of the model whose answers are evaluated."""
 _NO_NAME = re.compile(r"\W+")
@@ -83,11 +93,13 @@ def dialogue_task(
     return DialogueTask(name, protocol, kinds, roles, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
-def inspect_command(folder: str, task: str, *roles: str) -> str:
+def inspect_command(folder: str, task: HarnessTask | DialogueTask) -> str:
     """The command that puts the tasks of a config to a model, with a model for each other role."""
+    roles = task.roles if isinstance(task, DialogueTask) else ()
+    weighed = isinstance(task, HarnessTask) and isinstance(task.scoring, OptionScoring)
     others = "".join(f" --model-role {role}=PROVIDER/MODEL" for role in roles)
-    target = shlex.quote(f"{folder}/{TASKS}@{function_name(task)}")
-    return f"inspect eval {target} --model PROVIDER/MODEL{others}"
+    target = shlex.quote(f"{folder}/{TASKS}@{function_name(task.name)}")
+    return f"inspect eval {target} --model {WEIGHS if weighed else 'PROVIDER'}/MODEL{others}"
 
 
 def function_name(*parts: str) -> str:
@@ -98,7 +110,7 @@ def function_name(*parts: str) -> str:
 def inspect_tasks(tasks: Iterable[HarnessTask], dialogues: Iterable[DialogueTask]) -> str:
     """The text of `inspect_tasks.py`."""
     names = _Names()
-    functions = [text for task in tasks for text in _of_replies(task, names)]
+    functions = [text for task in tasks for text in _of_task(task, names)]
     functions += [text for task in dialogues for text in _of_dialogues(task, names)]
     return "\n\n".join([_TASKS_TEXT.read_text(encoding="utf-8"), *functions])
 
@@ -152,15 +164,21 @@ class _Names:
         return name
 
 
-def _of_replies(task: HarnessTask, names: _Names) -> Iterator[str]:
+def _of_task(task: HarnessTask, names: _Names) -> Iterator[str]:
     scoring = task.scoring
-    assert isinstance(scoring, ReplyScoring)  # options have no task
+    if isinstance(scoring, OptionScoring):
+        yield (
+            f"@task\ndef {names.of(task.name)}(shots: int = 0, release: str | None = None) -> Task:\n"
+            f"    {_docstring(_capital(scoring.about))}\n"
+            f"    return options({_text(task.name)}, shots=shots, release=release)\n"
+        )
+        return
     shots = "shots: int = 0, " if scoring.demonstrations else ""
     prompting = "None" if task.prompting is None else _text(task.prompting)
     how = f"prompting={prompting}, shots={'shots' if shots else None}, release=release"
     several = [[variant] for variant in scoring.variants] if len(scoring.variants) > 1 else []
     for variants in ([], *several):
-        about = f"{scoring.about[0].upper()}{scoring.about[1:]}" if not variants else f"The variant {variants[0]} alone"
+        about = _capital(scoring.about) if not variants else f"The variant {variants[0]} alone"
         chosen = f", [{_text(variants[0])}]" if variants else ""
         yield (
             f"@task\ndef {names.of(task.name, *variants)}({shots}release: str | None = None) -> Task:\n"
@@ -179,6 +197,10 @@ def _of_dialogues(task: DialogueTask, names: _Names) -> Iterator[str]:
             f"@task\ndef {names.of(task.name, *([kind] if kind and several else []))}(release: str | None = None) "
             f"-> Task:\n    {_docstring(about)}\n    return dialogues({_text(task.name)}, [{shown}], release=release)\n"
         )
+
+
+def _capital(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def _text(value: str) -> str:

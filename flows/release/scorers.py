@@ -15,7 +15,6 @@ from data.publish.harness import (
     HarnessData,
     HarnessPrompt,
     HarnessTask,
-    ReplyScoring,
     group_of_tasks,
     named,
     option_task,
@@ -69,7 +68,7 @@ def write_scorers(
         name = f"{TASK}-{rows.name}"
         if config.part.name in family.evaluation.parts:
             for held in dialogue_tasks(name, family, built, folder / SCORERS, data, version):
-                config.inspect = inspect_command(SCORERS, held.name, *held.roles)
+                config.inspect = inspect_command(SCORERS, held)
                 dialogues.append(held)
         if family.evaluation.scorer is None:
             continue
@@ -79,8 +78,7 @@ def write_scorers(
         exported = harness_tasks(name, family, built.settings, built.prompts, row, data, version)
         if exported:
             config.task = exported[0].name
-            if isinstance(exported[0].scoring, ReplyScoring):
-                config.inspect = inspect_command(SCORERS, exported[0].name)
+            config.inspect = inspect_command(SCORERS, exported[0])
             made = tasks.setdefault(family.name, FamilyTasks(family))
             made.add(exported, config.apart)
             config.group = made.group_of(exported[0])
@@ -168,17 +166,16 @@ def write_tasks(
             write_whole(folder / f"{task.name}.yaml", task.text.encode())
             for alone, text in tasks_of_variants(task, made.family.name, version):
                 write_whole(folder / f"{alone}.yaml", text.encode())
-        for group, tasks in made.groups.items():
-            write_whole(folder / f"{group}.yaml", group_of_tasks(group, tasks, version).encode())
+        for group, grouped in made.groups.items():
+            write_whole(folder / f"{group}.yaml", group_of_tasks(group, grouped, version).encode())
     for held in dialogues:
         write_whole(folder / f"{held.name}.json", held.text.encode())
     write_whole(folder / UTILS, utils_text().encode())
     scorers = [made.family.evaluation.scorer for made in families]
     needed = [package for scorer in scorers if scorer for package in scorer.packages]
-    replies = [task for made in families for task in made.tasks if isinstance(task.scoring, ReplyScoring)]
-    if replies or dialogues:
-        write_whole(folder / TASKS, inspect_tasks(replies, dialogues).encode())
-        write_whole(folder / PACKAGE, package(name, version, needed).encode())
+    tasks = [task for made in families for task in made.tasks]
+    write_whole(folder / TASKS, inspect_tasks(tasks, dialogues).encode())
+    write_whole(folder / PACKAGE, package(name, version, needed).encode())
     write_whole(folder / CARD, tasks_readme([made.facts for made in families], dialogues, name, repo, version))
 
 

@@ -130,7 +130,7 @@ def _values(rankings: Iterable[Ranking]) -> Iterator[Value]:
                 yield Value(one.group, "accuracy", at, one.dialogue, one.knowledge, right, one.row, one.variant)
 
 
-# ---- for lm-evaluation-harness (the YAML files beside this one) ----
+# ---- for lm-evaluation-harness (the YAML files beside this one), and for Inspect ----
 
 
 def texts(row: Row) -> list[str]:
@@ -158,19 +158,32 @@ def process_results(doc: Row, results: Sequence[tuple[float, bool]]) -> dict[str
     known (`counts`). The harness puts the model's prefix token before a prompt. With a tokenizer that puts one there
     itself `sequence` is that of `touchstone evaluate`; with another, the prompt's first token is scored too.
     """
-    sums, counts = [float(result[0]) for result in results], doc["counts"]
-    options = sums[: len(OPTION_TYPES)]
-    scores = {"sum": options}
-    if counts:
-        pairs = list(zip(options, counts, strict=False))
-        before, tokens = sums[-1], counts[-1]
-        scores["mean"] = [total / count for total, count in pairs]
-        scores["sequence"] = [(before + total) / (tokens + count) for total, count in pairs]
+    (*options, last), counts = [float(result[0]) for result in results], doc["counts"]
+    scores = weighed(options, counts[:-1], last, counts[-1]) if counts else {"sum": by_kind([*options, last])}
     return {
         name if kind == "GTRS" else f"{name}_{kind}": share
         for name, of_options in scores.items()
-        for kind, share in first(dict(zip(OPTION_TYPES, of_options, strict=True))).items()
+        for kind, share in first(of_options).items()
     }
+
+
+def weighed(options: Sequence[float], counts: Sequence[int], before: float, tokens: int) -> dict[str, dict[str, float]]:
+    """The options by each of the `SCORES`, by kind.
+
+    `options` are the sums of the log-probabilities of each option's tokens, whose number is in `counts`; `before` is
+    the sum over the prompt, of so many `tokens`.
+    """
+    pairs = list(zip(options, counts, strict=True))
+    return {
+        "sum": by_kind(options),
+        "mean": by_kind([total / count for total, count in pairs]),
+        "sequence": by_kind([(before + total) / (tokens + count) for total, count in pairs]),
+    }
+
+
+def by_kind(scores: Sequence[float]) -> dict[str, float]:
+    """The scores of the options, which are in the order of `OPTION_TYPES`, by kind."""
+    return dict(zip(OPTION_TYPES, scores, strict=True))
 
 
 def main() -> None:
