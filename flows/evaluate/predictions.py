@@ -1,11 +1,12 @@
 """Asks a model about a family's accepted rows: one prediction for each row and variant (and prompting and shots)."""
 
 import asyncio
+import gc
 import json
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,9 @@ GONE_AFTER = 64
 """Questions in a row without an answer, each asked as often as the model's settings say: more are not asked."""
 FIRST_TRIES = 3
 """The same of a server of which nothing is known yet: they are asked one by one, while the others wait."""
+
+COLLECTIONS = 20_000, 10, 10
+"""The thresholds of the garbage collector while a model is asked."""
 
 Predicted = list[Prediction | BudgetSpent | TransportError]
 """Predictions on rows, with the error in place of any that was not paid for, or not answered."""
@@ -141,7 +145,7 @@ def _write(
     done, is_answered = 0, False
     stopped: BudgetSpent | None = None
     unanswered: list[TransportError] = []
-    with whole_file(path) as out, closing(_in_order(batches, ask, at_once)) as answered:
+    with _rare_collections(), whole_file(path) as out, closing(_in_order(batches, ask, at_once)) as answered:
         for rows_done, predictions in answered:
             for prediction in predictions:
                 if isinstance(prediction, BudgetSpent):
@@ -168,6 +172,20 @@ def _write(
     if unanswered:
         number = counted(len(unanswered), "question")
         raise Unanswered(f"{number} got no answer, and the scores are of the others: {unanswered[0]}")
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for cyclic garbage rarely, and not in what exists by now: with many requests in flight it takes long."""
+    thresholds = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECTIONS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
 
 
 def _in_order(

@@ -13,8 +13,10 @@ from schemas.errors import WrongInput
 
 ROWS_AT_ONCE = 64
 """Rows of a batch. Some batches are asked about together; the model's limits decide how many requests are in flight."""
+READ_AT_ONCE = 1024
+"""Rows that are read together: each reading begins anew at the top of a file."""
 LONG_ROWS_AT_ONCE = 1
-"""The same for rows with a text of up to 1.5 MB, which each question on the row repeats."""
+"""Both for rows with a text of up to 1.5 MB, which each question on the row repeats."""
 
 
 class Rows(Protocol):
@@ -89,9 +91,10 @@ class EvaluatedRows:
     def batches(self, most: int = ROWS_AT_ONCE) -> Iterator[list[Any]]:
         """Yield the rows in batches of at most `most`."""
         for stage, first, last in self._pieces:
-            size = LONG_ROWS_AT_ONCE if _in_files(stage) else most
-            for start in range(first, last, size):
-                yield list(stage.slice(start, min(start + size, last)))
+            read, size = (LONG_ROWS_AT_ONCE, LONG_ROWS_AT_ONCE) if _in_files(stage) else (READ_AT_ONCE, most)
+            for start in range(first, last, read):
+                rows = list(stage.slice(start, min(start + read, last)))
+                yield from (rows[place : place + size] for place in range(0, len(rows), size))
 
 
 def _in_files(stage: Stage[Any]) -> bool:

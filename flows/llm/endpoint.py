@@ -147,7 +147,7 @@ class Endpoint:
                 invalid.prompt_cut = shown != whole
                 raise
             else:
-                return answer.model_copy(update={"prompt_cut": shown != whole})
+                return answer if shown is whole else answer.model_copy(update={"prompt_cut": shown != whole})
         raise AssertionError("the last try answers or raises")
 
     async def _answer(
