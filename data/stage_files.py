@@ -298,12 +298,12 @@ class Stage(Generic[R]):
                     yield from self._rows(shard, place, place + 1)
 
     def columns(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-        """Yield some fields of all records as plain values, without checking them as records."""
+        """Yield some fields of all records as plain values, without checking them as records; None if left out."""
         for shard in self.manifest.shards:
             if shard.kept and shard.rows is None:
                 for line in self.files.lines(self.files.kept(shard), shard.kept_sha256):
                     values = orjson.loads(line)
-                    yield {name: values[name] for name in names}
+                    yield {name: values.get(name) for name in names}
             elif shard.kept:
                 with self.files.reading(self.files.kept(shard)) as file:
                     yield from read_columns(file, names)

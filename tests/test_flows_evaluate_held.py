@@ -299,6 +299,10 @@ def test_dialogues_are_held_on_the_seeds_that_came_since_a_version(evaluated: Pa
         scores = json.loads((evaluated / "out/predictions/refutebench-beta.scores.json").read_text())
         assert scores["signature"]["rows"] != whole["rows"], "the signature is of the seeds that were asked about"
     assert not beta.requests, "all of it was asked before"
+    assert Outcome("evaluate", "refutebench", "--model", "beta", "--since", "1.0.0").code == 0
+    scores = json.loads((evaluated / "out/predictions/refutebench-beta.scores.json").read_text())
+    timed = [one for one in scores["figures"] if one["measure"].endswith("over time of source")]
+    assert [(one["at"], one["items"]) for one in timed if one["against"] is None] == [("2024-01", 1), ("2024-02", 1)]
     refused = Outcome("evaluate", "refutebench", "--model", "beta", "--source-after", "2024-02-01")
     assert refused.code == 2
     assert "has no rows with sources after 2024-02-01 (2 of 6 rows have a date of their source)" in str(refused.error)

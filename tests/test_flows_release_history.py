@@ -240,6 +240,34 @@ def test_windows_are_as_long_as_the_time_of_the_sources_calls_for() -> None:
 
 
 @pytest.mark.slow
+def test_a_profile_has_a_plot_over_the_time_of_sources_for_each_family_that_has_dates(
+    versions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(versions)
+    second = sorted((versions / "out/releases").glob("*.*.*"))[1]
+    present = [line for line in history(versions, second.name) if not line["retired"]]
+    with ChatServer(lambda messages: "Wrong.") as server:
+        models = {"m": model(server), "n": model(server, temperature=0.5)}
+        (versions / "models.yaml").write_text(json.dumps({"name": "t", "store": "timed", "models": models}))
+        ran = Outcome("profile", str(second), "--config", "models.yaml", "--model", "m", "--model", "n",
+                      "--to", "timed-out")  # fmt: skip
+        assert ran.code == 0, ran.output
+    profile = json.loads((versions / "timed-out/profile.json").read_text())
+    page = (versions / "timed-out/profile.html").read_text().partition('<section id="time">')[2]
+    over_time = page.partition("</section>")[0]
+    families = {family["family"]: family for family in profile["families"]}
+    assert over_time.count("<svg") == len(families) == 2
+    for name, family in families.items():
+        days = Counter(
+            window(line["source_date"]) for line in present if line["config"].startswith(name) and line["source_date"]
+        )
+        timed = [one for one in family["figures"] if "time of source" in one["measure"] and one["against"] is None]
+        for model_ in ("m", "n"):
+            assert {one["at"]: one["items"] for one in timed if one["model"] == model_} == days
+        assert f"<h3>{name}: {timed[0]['measure']}</h3>" in over_time
+
+
+@pytest.mark.slow
 def test_the_card_has_scores_over_versions_and_says_what_is_not_comparable(
     versions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

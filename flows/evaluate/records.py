@@ -33,6 +33,11 @@ def dialogue_context(family: Family, build: Build) -> DialogueContext:
     )
 
 
+def seeds_of(family: Family, context: DialogueContext) -> Iterator[Any]:
+    """Yield the rows that dialogues are held on."""
+    return (row for part in family.evaluation.parts for row in context.records(part))
+
+
 DROPPED = "dropped"
 
 

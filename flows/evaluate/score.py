@@ -8,7 +8,6 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ from flows.evaluate.report import Shown, show_tables
 from flows.evaluate.rows import EvaluatedRows, evaluated_rows
 from flows.evaluate.scores_file import EarlierLine, Spent, earlier_lines, scores_path
 from flows.evaluate.signature import Signature
-from flows.evaluate.source_time import by_source_time, dates_of_rows
+from flows.evaluate.source_time import DateOf, dates_of_rows, with_source_time
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent
@@ -103,13 +102,17 @@ class Scored(NamedTuple):
     """By id, the dates of the rows' sources, where they state one."""
 
 
-def scores_of(project: Project, family: Family, rows: EvaluatedRows, path: Path, *, partial: bool) -> Scored:
-    """Score a file of predictions. Raises `ScoreError` for those that do not fit the rows."""
+def scores_of(
+    project: Project, family: Family, rows: EvaluatedRows, path: Path, date_of: DateOf, *, partial: bool
+) -> Scored:
+    """Score a file of predictions; `date_of` gives the dates of the rows.
+
+    Raises `ScoreError` for those that do not fit the rows.
+    """
     evaluation, settings = family.evaluation, settings_now(project, family)
     predictions: list[Prediction] = []
     places: dict[str, int] = {}
     dates: dict[str, str] = {}
-    date_of = dates_of_rows(project)
 
     def scored() -> Iterator[Any]:
         for place, row in enumerate(rows):
@@ -141,13 +144,11 @@ def score_predictions(
     """Score a file of predictions; print the `messages`, then its tables and those of `more`, and its figures."""
     page = page_of(path, output)
     with console.status(f"scoring {path}"):
-        scored = scores_of(project, family, rows, path, partial=partial)
+        scored = scores_of(project, family, rows, path, dates_of_rows(project), partial=partial)
         chosen = failed_values(family.evaluation.measures, scored.result.values)
         examples = failures(family, rows, scored.places, read_predictions(path, family), chosen)
     result = scored.result if more is None else scored.result.joined(more)
-    measures = family.evaluation.measures
-    if (timed := by_source_time(measures, result.values, scored.dates)) is not None:
-        measures, result = (*measures, timed[0]), replace(result, values=[*result.values, *timed[1]])
+    measures, result = with_source_time(family.evaluation.measures, result, scored.dates)
     shown = Shown(
         f"{project.config.name}: {family.name} on {path.stem.removeprefix(f'{family.name}-')}",
         result,

@@ -1,6 +1,7 @@
 """Scores by the time of the rows' sources: whether a model does worse on what was written after it was trained."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -10,19 +11,36 @@ from flows.project.project import Project
 from flows.project.row_choice import source_dates_of
 from flows.project.source_dates import source_dates
 from flows.scoring.scorer import Value
+from flows.scoring.tables import ScoreTables
 
 YEARS, QUARTERS = 3 * 365, 365
 """Days: sources over a longer time are told apart by years, over a shorter one by quarters, or by months."""
 _READ = {"provenance", "place", "places"}
+DateOf = Callable[[Any], str | None]
+"""Returns the date of a row's sources, where they state one."""
 
 
-def dates_of_rows(project: Project) -> Callable[[Any], str | None]:
+def dates_of_rows(project: Project) -> DateOf:
     """Return a function that gives the date of a row's sources: of a released version, as its history has it."""
     if (project.out / HISTORY).is_file():
         by_key = source_dates_of(project.out)
         return lambda row: by_key.get(row.key)
     date_of = source_dates(project)
     return lambda row: date_of(row.model_dump(mode="json", include=_READ))
+
+
+def dated(rows: Iterable[Any], date_of: DateOf) -> dict[str, str]:
+    """Return the dates of the rows whose sources state one, by id."""
+    return {row.id: day for row in rows if (day := date_of(row)) is not None}
+
+
+def with_source_time(
+    measures: Sequence[Measure], result: ScoreTables, dates: Mapping[str, str]
+) -> tuple[Sequence[Measure], ScoreTables]:
+    """Return measures and scores with the first measure by windows of source time, if there are several."""
+    if (timed := by_source_time(measures, result.values, dates)) is None:
+        return measures, result
+    return (*measures, timed[0]), replace(result, values=[*result.values, *timed[1]])
 
 
 def by_source_time(
@@ -37,14 +55,16 @@ def by_source_time(
     if measure is None or not dates:
         return None
     of_measure = [value for value in values if value.measure == measure.name]
-    last = [value for value in of_measure if value.at == of_measure[-1].at]
-    dated = [(dates[row], value) for value in last if (row := value.row or value.item) in dates]
-    window = _windows([day for day, _ in dated])
-    timed = sorted(((window(day), value) for day, value in dated), key=lambda pair: pair[0])
+    *_, last = dict.fromkeys(value.at for value in of_measure)
+    with_day = [
+        (dates[row], value) for value in of_measure if value.at == last and (row := value.row or value.item) in dates
+    ]
+    window = _windows([day for day, _ in with_day])
+    timed = sorted(((window(day), value) for day, value in with_day), key=lambda pair: pair[0])
     if len({at for at, _ in timed}) < 2:
         return None
     name = f"{measure.name} over time of source"
-    tells = f"{measure.tells}, {of_measure[-1].at}"
+    tells = f"{measure.tells}, {last}"
     return (
         Measure(name, measure.asks, tells, "the date that the sources state", measure.unit, by_change=False),
         [value._replace(measure=name, at=at) for at, value in timed],

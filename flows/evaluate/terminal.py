@@ -13,9 +13,11 @@ from flows.evaluate.author_versions import author_versions
 from flows.evaluate.estimate import evaluation_lines
 from flows.evaluate.models import file_name, reading_model, weighing_model
 from flows.evaluate.predictions import Unanswered, weigh
+from flows.evaluate.records import seeds_of
 from flows.evaluate.report import Shown, show_tables
 from flows.evaluate.rows import EvaluatedRows, GivenRows
 from flows.evaluate.score import counted_before, earlier_of, score_answered, score_predictions
+from flows.evaluate.source_time import dated, dates_of_rows, with_source_time
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
@@ -111,6 +113,8 @@ def _show_dialogues(
         held = hold_dialogues(console, project, family, model, limit)
         with console.status("scoring"):
             result = family.evaluation.held.tables(held.context)
+            dates = dated(seeds_of(family, held.context), dates_of_rows(project))
+            measures, result = with_source_time(family.evaluation.measures, result, dates)
         cases = family.evaluation.held.cases
         if reads is not None and cases is not None:
             with console.status(f"{reads.name} reads dialogues"):
@@ -126,7 +130,7 @@ def _show_dialogues(
         title,
         result,
         result.notes,
-        family.evaluation.measures,
+        measures,
         (),
         held.signature,
         held.spent,

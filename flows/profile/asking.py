@@ -13,10 +13,12 @@ from flows.evaluate.asking import Asked, Held, ask_about_rows, hold_dialogues
 from flows.evaluate.headline import figure_rows, measured_by
 from flows.evaluate.models import predictions_path, weighing_model
 from flows.evaluate.predictions import EVALUATED, Unanswered
+from flows.evaluate.records import seeds_of
 from flows.evaluate.rows import NoRows, evaluated_rows
 from flows.evaluate.score import Counted, scores_of, tell_replaced
 from flows.evaluate.scores_file import ENDING, EvaluationScores, read_scores, write_scores
 from flows.evaluate.signature import asked_as, signature_of
+from flows.evaluate.source_time import DateOf, dated, dates_of_rows
 from flows.llm.model import BudgetSpent
 from flows.profile.results import FamilyResult, Outcome, beside_scores, of_first_way
 from flows.project.evaluated import asked_of, note_of, read_note
@@ -36,6 +38,7 @@ def profile_families(
     """
     results: list[FamilyResult] = []
     stopped: BudgetSpent | None = None
+    date_of = dates_of_rows(project)
     for configured in project.build.families.values():
         family = configured.family
         if not family.evaluation.measures or (only and family.name not in only):
@@ -48,7 +51,7 @@ def profile_families(
                 continue
             console.print(f"{family.name} → {escape(model)}", soft_wrap=True)
             try:
-                stopped = _evaluate(console, project, result, model, limit)
+                stopped = _evaluate(console, project, result, model, limit, date_of)
             except NoRows as error:
                 result.refused[model], result.has_rows = str(error), False
                 console.print(f"  {escape(str(error))}", soft_wrap=True)
@@ -61,14 +64,15 @@ def profile_families(
 
 
 def _evaluate(
-    console: Console, project: Project, result: FamilyResult, model: str, limit: int | None
+    console: Console, project: Project, result: FamilyResult, model: str, limit: int | None, date_of: DateOf
 ) -> BudgetSpent | None:
     """Add the outcome of a model on a family; return the error if the money ran out."""
     family = result.family
     if family.evaluation.dialogues is not None:
         held = hold_dialogues(console, project, family, model, limit)
         tables = family.evaluation.held.tables(held.context)
-        rows: Iterable[Any] = (row for part in family.evaluation.parts for row in held.context.records(part))
+        rows: Iterable[Any] = list(seeds_of(family, held.context))
+        dates: Mapping[str, str] = dated(rows, date_of)
         values, way = of_first_way(tables.values, model, model)
         path = held.stem.with_name(f"{held.stem.name}{ENDING}")
         outcome = Outcome(
@@ -85,12 +89,12 @@ def _evaluate(
             result.refused[model] = "the budget was spent before its first answer"
             assert isinstance(asked.stopped, BudgetSpent)
             return asked.stopped
-        scored = scores_of(project, family, asked.rows, asked.path, partial=asked.stopped is not None)
+        scored = scores_of(project, family, asked.rows, asked.path, date_of, partial=asked.stopped is not None)
         values, way = of_first_way(scored.result.values, asked.signature.model, model)
         outcome = Outcome(
             model, values, way, asked.signature, asked.spent, beside_scores(scored.result), _lacks(asked.stopped)
         )  # fmt: skip
-        rows, stopped, path = asked.rows, asked.stopped, asked.path.with_suffix(ENDING)
+        rows, dates, stopped, path = asked.rows, scored.dates, asked.stopped, asked.path.with_suffix(ENDING)
     result.outcomes[model] = outcome
     figures = tuple(figure_rows(family.evaluation.measures, measured_by(family.evaluation.measures, outcome.values)))
     write_scores(
@@ -103,6 +107,7 @@ def _evaluate(
             way=outcome.way,
         ),
     )
+    result.dates = {**result.dates, **dates}
     if not result.sources:
         result.sources = {
             row.id: tuple((source.source, source.id) for source in row.provenance.sources) for row in rows

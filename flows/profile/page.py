@@ -9,7 +9,7 @@ from typing import Any
 
 from data.whole_file import whole_file, write_whole
 from flows.construct.evaluation import Measure, Question
-from flows.evaluate.headline import MeasureView, figure_rows, in_words, measure_view, number, written
+from flows.evaluate.headline import FigureRow, MeasureView, figure_rows, in_words, measure_view, number, written
 from flows.profile.learned import LEARNED, Before
 from flows.profile.questions import QUESTIONS
 from flows.profile.results import Alike, Fact, FamilyResult, alike, facts, ranks
@@ -212,6 +212,7 @@ def write_profile(
         before=before,
         learned=LEARNED.format(before.version) if before is not None else "",
         side_by_side=list(side_by_side(results, models)),
+        over_time=[(result.family.name, measure_view(*timed)) for result in results if (timed := result.over_time)],
         alike=alike_items(results),
         shown_items=SHOWN_ITEMS,
         families=families,
@@ -256,16 +257,20 @@ def as_json(
                     }
                     for outcome in result.outcomes.values()
                 ],
-                "figures": [
-                    row.model_dump(mode="json")
-                    for row in figure_rows(result.family.evaluation.measures, result.measured)
-                ],
+                "figures": [row.model_dump(mode="json") for row in _figures(result)],
                 "differences": list(_json_differences(result)),
                 **({"alike": asdict(same)} if (same := alike_of.get(result.family.name)) else {}),
             }
             for result in results
         ],
     }
+
+
+def _figures(result: FamilyResult) -> Iterator[FigureRow]:
+    yield from figure_rows(result.family.evaluation.measures, result.measured)
+    if result.over_time is not None:
+        measure, measured = result.over_time
+        yield from figure_rows([measure], {measure.name: measured})
 
 
 def _json_differences(result: FamilyResult) -> Iterator[Mapping[str, Any]]:

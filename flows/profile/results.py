@@ -10,6 +10,7 @@ from flows.construct.evaluation import Measure
 from flows.evaluate.headline import measured_by
 from flows.evaluate.scores_file import Spent
 from flows.evaluate.signature import Signature
+from flows.evaluate.source_time import by_source_time
 from flows.scoring.intervals import Figure, Measured
 from flows.scoring.scorer import Value
 from flows.scoring.tables import BESIDE, ScoreTables
@@ -44,14 +45,28 @@ class FamilyResult:
     refused: dict[str, str] = field(default_factory=dict)
     sources: dict[str, tuple[Source, ...]] = field(default_factory=dict)
     """By row, what it stands on."""
+    dates: Mapping[str, str] = field(default_factory=dict)
+    """By row, the date of its sources, where they state one."""
     has_rows: bool = True
     """Whether the build has rows of it that a model can be asked about."""
 
     @cached_property
     def measured(self) -> Mapping[str, Measured]:
         """The values of all models, by measure."""
-        values = [value for outcome in self.outcomes.values() for value in outcome.values]
-        return measured_by(self.family.evaluation.measures, values)
+        return measured_by(self.family.evaluation.measures, self._values)
+
+    @property
+    def _values(self) -> list[Value]:
+        return [value for outcome in self.outcomes.values() for value in outcome.values]
+
+    @cached_property
+    def over_time(self) -> tuple[Measure, Measured] | None:
+        """The first measure by windows of source time; None without dates of several windows."""
+        timed = by_source_time(self.family.evaluation.measures, self._values, self.dates)
+        if timed is None:
+            return None
+        measure, values = timed
+        return measure, measured_by([measure], values)[measure.name]
 
     @property
     def measures(self) -> Iterator[tuple[Measure, Measured]]:

@@ -8,10 +8,11 @@ from data.seen import Seen
 from data.sources.spec import DATE
 from flows.construct.stages import SOURCE
 from flows.project.project import Project
-from schemas.base import HASH_LENGTH, SourceRef, content_hash
-from schemas.source import Passage
+from schemas.base import HASH_LENGTH, content_hash
 
 AT_ONCE = 1024
+_READ = ("source", "provenance", "date", "place", "places")
+"""Fields by which the dates of sources are known."""
 
 
 def source_dates(project: Project) -> Callable[[Mapping[str, Any]], str | None]:
@@ -25,8 +26,7 @@ def source_dates(project: Project) -> Callable[[Mapping[str, Any]], str | None]:
         known.add({source: day for source, day in days.items() if source not in before})
 
     def date_of(row: Mapping[str, Any]) -> str | None:
-        places = [place for place in (row.get("place"), *(row.get("places") or ())) if place]
-        dates = [place["date"] for place in places if place.get("date")]
+        dates = [day for place in _places(row) if (day := place.get("date"))]
         if not dates:
             named = (row.get("provenance") or {}).get("sources") or ()
             names = [content_hash(source["source"], source["id"]) for source in named]
@@ -44,21 +44,24 @@ def _dated(project: Project) -> Iterator[tuple[str, str]]:
     for family, part in project.build.parts():
         refs = project.build.stages(family, part)
         specs = [spec for _, spec in project.build.named_sources(family, part)]
-        if refs[0].step == SOURCE and any(spec.format == "documents" or DATE in (spec.fields or {}) for spec in specs):
-            for record in project.build.read(refs[0]):
-                place = record.place if isinstance(record, Passage) else None
-                if (date := record.date or (place and place.date)) and record.source is not None:
-                    yield _named(record.source, date)
-        if part.item.model_fields.keys() & {"place", "places"}:
-            for record in project.build.read(refs[-1]):
-                places = [place for place in (getattr(record, "place", None), *getattr(record, "places", ())) if place]
-                for source, place in zip(record.provenance.sources, places, strict=False):
-                    if place.date is not None:
-                        yield _named(source, place.date)
+        states_dates = any(spec.format == "documents" or DATE in (spec.fields or {}) for spec in specs)
+        dated = [refs[0]] if states_dates and refs[0].step == SOURCE else []
+        dated += refs[-1:] if part.item.model_fields.keys() & {"place", "places"} else ()
+        for ref in dict.fromkeys(dated):
+            for record in project.build.read(ref).columns(_READ):
+                yield from _dates(record)
 
 
-def _named(source: SourceRef, date: str) -> tuple[str, str]:
-    return content_hash(source.source, source.id), date.replace("-", "").zfill(HASH_LENGTH)
+def _dates(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    sources = (record["provenance"] or {}).get("sources") or [record["source"]]
+    dates = [record["date"]] if record["date"] else [place.get("date") for place in _places(record)]
+    for source, date in zip(sources, dates, strict=False):
+        if date is not None:
+            yield content_hash(source["source"], source["id"]), date.replace("-", "").zfill(HASH_LENGTH)
+
+
+def _places(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [place for place in (row.get("place"), *(row.get("places") or ())) if place]
 
 
 def _date(day: str) -> str:
