@@ -27,16 +27,21 @@ def only_rows(project: Project, since: str | None, source_after: str | None) -> 
     if not (project.out / HISTORY).is_file():
         advice = f"`touchstone profile FOLDER` reads a released version with its {HISTORY}"
         raise WrongInput(f"{options}: {project.out} has no history of its rows; {advice}")
-    rows = [line for line in read_history(project.out) if line.retired is None]
-    keys = frozenset(line.key for line in rows if _is_chosen(line, since, source_after))
+    rows = dated = 0
+    keys: set[str] = set()
+    for line in read_history(project.out):
+        if line.retired is None:
+            rows += 1
+            dated += line.source_date is not None
+            if _is_chosen(line, since, source_after):
+                keys.add(line.key)
     conditions = {"since": since, "with sources after": source_after}
     told = " ".join(["rows", *(f"{name} {value}" for name, value in conditions.items() if value)])
     if not keys:
-        dated = sum(line.source_date is not None for line in rows)
-        also = f" ({dated:,} of {len(rows):,} rows have a date of their source)" if source_after else ""
+        also = f" ({dated:,} of {rows:,} rows have a date of their source)" if source_after else ""
         raise WrongInput(f"{options}: {project.config.name} has no {told}{also}")
-    project.only_keys = keys
-    return [f"{told}: {len(keys):,} of {len({line.key for line in rows}):,}"]
+    project.only_keys = frozenset(keys)
+    return [f"{told}: {len(keys):,} of {rows:,}"]
 
 
 def _is_chosen(line: RowHistory, since: str | None, source_after: str | None) -> bool:
