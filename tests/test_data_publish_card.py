@@ -1,4 +1,5 @@
 import re
+from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -406,6 +407,18 @@ def test_scores_of_models_say_on_how_many_rows_and_rules_are_told_apart() -> Non
     assert html(card).count("<td>m / uraq</td>") == 2
     assert "No model was evaluated on these rows" in rendered()
     assert "how far they agree" in rendered(reviews=(REVIEW,))
+
+
+def test_what_rules_made_is_not_told_of_models() -> None:
+    def limits(models: Mapping[str, str]) -> str:
+        card = rendered(manifest=manifest(released()).model_copy(update={"models": models}))
+        return card.partition("## Known limits")[2]
+
+    assert "- Language models wrote the rows" in limits({"uraq.builder": "gpt", "reeval.builder": "gpt"})
+    both = limits({"uraq.builder": "rules", "reeval.pivot": "gpt"})
+    assert "Language models wrote" not in both
+    assert "rules did the rest" in both
+    assert "odel wrote" not in limits({"uraq.builder": "rules"})
 
 
 def test_limits_are_told_and_how_certain_a_score_on_few_rows_is() -> None:

@@ -14,7 +14,7 @@ import pytest
 from flows.evaluate.rows import evaluated_rows
 from flows.evaluate.scores_file import EvaluationScores, read_scores
 from flows.evaluate.signature import Signature, asked_as, signature_of
-from flows.project.evaluated import asked_of
+from flows.project.evaluated import AskedRows, Fingerprints
 from flows.project.output_files import open_built
 from tests.builds import touchstone, write_config
 from tests.chat_server import ChatServer, Faults, Messages, message_hash
@@ -229,11 +229,11 @@ def signature(folder: Path, limit: int | None = None, *, backwards: bool = False
     """The signature of scores of the model `m`, as the configuration says now."""
     configure(folder, {"m": {"provider": "endpoint", "name": "m-1", **config.pop("model", {})}}, **config)
     project = open_built(folder / "out")
-    family, fingerprint = project.family("uraq"), asked_of(project, project.family("uraq"))
+    family, fingerprint = project.family("uraq"), Fingerprints(project, project.family("uraq"))
     asked = {row.id: fingerprint(row) for row in evaluated_rows(project, family, limit)}
     if backwards:
         asked = dict(reversed(asked.items()))
-    found = signature_of(project, family, asked_as(project, "m", None), asked, TODAY)
+    found = signature_of(project, family, asked_as(project, "m", None), AskedRows(asked, fingerprint.prompts), TODAY)
     project.close()
     return found
 

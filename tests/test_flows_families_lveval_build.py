@@ -489,6 +489,10 @@ def test_levels_are_words(level: str, words: int) -> None:
         ({"levels": ["16k", "16k"]}, "each level stands once"),
         ({"levels": ["big"]}, "levels"),
         ({"datasets": {"hotpotwiki": {}}}, "no dataset is called 'hotpotwiki' in the paper"),
+        (
+            {"datasets": {"hotpotwiki": {}, "lic-mixup": {}, "ours": {}}},
+            "no dataset is called 'hotpotwiki' or 'ours' in the paper; if it is your own write its `task`",
+        ),
         ({"header": "Passage"}, "holds {number}"),
         ({"header": "### {place}\n"}, "holds {number} once, no other braces"),
         ({"header": "### {number:>9}\n"}, "holds {number} once, no other braces"),

@@ -27,6 +27,7 @@ from flows.llm.limits import Budget, Limits
 from flows.llm.model import (
     MAX_REASKS,
     BudgetSpent,
+    EachOnce,
     Invalid,
     InvalidAnswer,
     Prompt,
@@ -130,6 +131,18 @@ async def test_answers_are_typed_counted_and_kept(tmp_path: Path, square: Prompt
         assert again == Usage(
             cached=20, cached_input_tokens=200, cached_output_tokens=100, cached_cost_usd=pytest.approx(0.3)
         )
+
+
+async def test_money_for_a_shared_answer_is_counted_once(tmp_path: Path, square: Prompt[Square]) -> None:
+    paid, again = EachOnce(), EachOnce()
+    with ChatServer(answer=lambda messages: Reply(squares(messages), usage=(10, 5))) as server:
+        await ask(server, tmp_path, square, [1, 2, 1, 1], paid)
+        await ask(server, tmp_path, square, [1, 2, 1, 1], again)
+        assert len(server.requests) == 2
+    # 0.015 dollars an answer
+    assert (paid.calls, paid.cached, paid.cost_usd, paid.cached_cost_usd) == (2, 2, pytest.approx(0.03), 0.0)
+    assert (again.calls, again.cached, again.cost_usd, again.cached_cost_usd) == (0, 4, 0.0, pytest.approx(0.03))
+    assert again.cached_input_tokens == 40
 
 
 async def test_a_cookie_of_the_server_comes_back_with_the_next_request(tmp_path: Path, words: Prompt[Text]) -> None:

@@ -277,6 +277,7 @@ def test_of_a_server_that_is_not_there_it_is_told_and_the_others_go_on(
         ran = Ran("profile", "out", "--model", "gone", "--model", "m")
     assert ran.code == 1, "what was not evaluated is no success"
     assert ran.output.count("  not evaluated: ") == len(ASKED)
+    assert ran.output.count("  not evaluated: model gone at http://127.0.0.1:9/v1: ") == 1, "and then: as before"
     lacking = ", ".join(f"gone on {name}" for name in found_families(folder))
     assert str(ran.error) == f"not evaluated: {lacking}; out/profile/profile.html says why"
     assert "gone: not asked" in ran.output

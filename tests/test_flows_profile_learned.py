@@ -61,7 +61,7 @@ def test_a_model_that_learned_the_old_rows_is_found_and_a_clean_one_is_not() -> 
 
 def test_a_gap_is_told_in_words() -> None:
     assert in_words(Figure(0.12, 0.08, 0.16, 90), "share") == (
-        "answers the rows that it may have seen 12.0 points (8.0 to 16.0) better than their new draws: "
+        "answers the items that it may have seen 12.0 points (8.0 to 16.0) better than their new draws: "
         "it has learned them"
     )
     assert in_words(Figure(0.01, -0.03, 0.05, 90), "share") == (
@@ -125,7 +125,7 @@ def test_of_two_released_versions_it_is_told_who_learned_the_older_one(
     assert abs(swaps["learned"]["value"] - (1 - RIGHT)) < 0.15
     assert swaps["clean"]["low"] < 0 < swaps["clean"]["high"]
     assert "data:test@1.0.0|" in swaps["clean"]["signature"]
-    told = f"learned answers the rows that it may have seen {100 * swaps['learned']['value']:.1f} points"
+    told = f"learned answers the items that it may have seen {100 * swaps['learned']['value']:.1f} points"
     page = (folder / "profile.html").read_text()
     for text in (ran.output, page):
         assert "Has it learned the draws of test@1.0.0?" in text
@@ -146,7 +146,7 @@ def test_it_is_told_why_two_versions_cannot_be_compared(tmp_path: Path, monkeypa
         (tmp_path / "touchstone.yaml").write_text(json.dumps({"name": "mine", "models": {"m": model(server)}}))
         ran = Ran("profile", newer, "--before", version, "--model", "m", "--limit", "3")
     assert ran.code == 0, ran.output
-    assert "test@1.0.0 has no row of which this version has another draw" in ran.output
+    assert "test@1.0.0 has no item of which this version has another draw" in ran.output
     assert str(Ran("profile", "out", "--before", version).error) == (
         "--before: is for a released version; name its folder, such as out/releases/1.1.0"
     )

@@ -28,6 +28,23 @@ def test_a_minimal_configuration_has_the_papers_numbers(tmp_path: Path) -> None:
     assert config.model_for("builder").provider == "rules"
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ('"a\\u202eb"', "mine.yaml: name: it holds the character U+202E; write a name in plain text"),
+        ('"a\\nb"', "mine.yaml: name: it holds the character U+000A; write a name in plain text"),
+        ('"  "', "mine.yaml: name: is blank; write a name"),
+        ("n" * 101, "mine.yaml: name: "),
+    ],
+)
+def test_a_name_is_a_short_line_of_plain_text(tmp_path: Path, name: str, said: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        load_config(written(tmp_path, MINIMAL.replace("mine", name, 1)))
+    (problem,) = error.value.problems
+    assert said in problem
+    assert load_config(written(tmp_path, MINIMAL.replace("mine", "图书馆 “Q&A” 2", 1))).name == "图书馆 “Q&A” 2"
+
+
 def test_annotation_is_local_by_default_and_an_address_loses_its_last_slash(tmp_path: Path) -> None:
     annotation = load_config(written(tmp_path, MINIMAL)).annotation
     assert (annotation.url, annotation.people) == ("local", {})

@@ -161,6 +161,9 @@ def test_a_changed_source_row_is_the_next_version(sample: Path) -> None:
     assert ", exactly?" in told
     assert (sample / "changes.jsonl").read_bytes() == (sample / "releases" / "1.1.0" / "changes.jsonl").read_bytes()
     assert "0 faults" in run("verify", "release", "releases/1.1.0", folder=sample)
+    of_newest = run("verify", "release", "releases", folder=sample)
+    assert " 1.1.0: " in of_newest
+    assert "0 faults" in of_newest
 
 
 @pytest.mark.slow

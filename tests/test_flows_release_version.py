@@ -108,8 +108,11 @@ def test_where_nothing_needed_to_be_let_through_nothing_is_stamped(tmp_path: Pat
 
 def test_where_nothing_may_leave_it_is_said_and_nothing_is_left_behind(tmp_path: Path) -> None:
     project = build(tmp_path, [], ["brave"])
-    with pytest.raises(Failed, match=r"nothing may be released: 2 not reviewed yet; `touchstone annotate push`"):
+    with pytest.raises(
+        Failed, match=r"nothing may be released: 2 not reviewed yet; `touchstone annotate push`"
+    ) as told:
         released(project)
+    assert "`touchstone release --allow-unreviewed` releases them as they are" in str(told.value)
     assert [path.name for path in (tmp_path / "releases").iterdir()] == [".lock"]
 
 

@@ -200,9 +200,9 @@ class Scorer:
     """What `needs` names, as a package of Python's states it."""
 
 
-Question = Literal["evidence", "absence", "length", "near facts", "instruction"]
-"""What a measure tells of a model: whether it goes by the evidence against its memory, notices that there is none,
-holds over length, is not misled by near facts, and does as it is told and remembers it."""
+Question = Literal["use", "evidence", "absence", "length", "near facts", "instruction"]
+"""What a measure tells of a model: whether it uses evidence at all, goes by it against its memory, notices that there
+is none, holds over length, is not misled by near facts, and does as it is told and remembers it."""
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from flows.evaluate.signature import Signature, asked_as, signature_of
 from flows.llm.endpoint import Endpoint
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
-from flows.llm.model import BudgetSpent, TransportError, Usage
+from flows.llm.model import BudgetSpent, EachOnce, TransportError, Usage
 from flows.project.console import LogInterval, money
-from flows.project.evaluated import settings_now, write_note
+from flows.project.evaluated import AskedRows, settings_now, write_note
 from flows.project.locks import building, one_evaluation
 from flows.project.project import Project
 from flows.run.terminal import Terminal
@@ -71,7 +71,7 @@ def ask_about_rows(
     before = counted_before(path, len(rows), weighs)
     if family.evaluation.ready is not None:
         family.evaluation.ready(settings_now(project, family))
-    usage, notes = Usage(), list[str]()
+    usage, notes = EachOnce(), list[str]()
     project.models.tell = notes.append
     project.models.progress = partial(show_batches, console)
     load(console, weighs)
@@ -199,7 +199,7 @@ def hold_dialogues(console: Console, project: Project, family: Family, model: st
     # Dialogues that are there already ask nothing: who held them stands in the scores of that time.
     known = before.signature.served if before is not None and before.signature.model == asked_for.name else ()
     asked_for = asked_for._replace(served=served() or known)
-    signature = signature_of(project, family, asked_for, seeds, datetime.date.today())
+    signature = signature_of(project, family, asked_for, AskedRows(seeds), datetime.date.today())
     took = Spent.of(_used(family, build), seconds, waits())
     lacks = (
         Unanswered(f"some dialogues could not be held, and the scores are of the others: {stopped}")

@@ -29,7 +29,7 @@ class Spent(Frozen):
     cached: int = Field(description="Of the calls, those whose answers the cache had")
     input_tokens: int
     output_tokens: int
-    cost_usd: float | None = Field(description="When they were paid; null if a price is not known")
+    cost_usd: float | None = Field(description="When they were paid, each once; null if a price is not known")
     seconds: float = Field(description="Of asking, from the first question to the last answer")
     median_s: float | None = Field(None, description="How long a server took for an answer; null if none was asked for")
     slow_s: float | None = Field(None, description="The same, of the slowest in twenty")

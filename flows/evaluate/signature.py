@@ -15,7 +15,7 @@ from flows.construct.engine import Family
 from flows.llm.endpoint_settings import ANSWERED_BY
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
-from flows.project.evaluated import dialogue_fingerprints, settings_now
+from flows.project.evaluated import AskedRows, dialogue_fingerprints, settings_now
 from flows.project.project import Project
 from flows.scoring.shipped import SCORER, scorer_fingerprint, shipped_scorer
 from schemas.base import Frozen, content_hash, counted, visible
@@ -105,15 +105,10 @@ def asked_as(project: Project, model: str, weighs: LikelihoodModel | None) -> As
     return AskedAs(name, window, changed)
 
 
-def signature_of(
-    project: Project, family: Family, model: AskedAs, asked: Mapping[str, str], today: datetime.date
-) -> Signature:
-    """Return the signature of the scores of a model.
-
-    `asked` has the rows that were asked about, each with a fingerprint of what was asked; or the dialogues' seeds.
-    """
+def signature_of(project: Project, family: Family, model: AskedAs, asked: AskedRows, today: datetime.date) -> Signature:
+    """Return the signature of the scores of a model, which was asked about rows, or in dialogues from these seeds."""
     built, evaluation = project.build.families[family.name], family.evaluation
-    prompts = [built.prompts[prompt.name] for prompt in evaluation.prompts]
+    prompts = [built.prompts[prompt.name] for prompt in evaluation.prompts if prompt.name in asked.prompts]
     shown = [f"{prompt.name}:{prompt.fingerprint}:t{prompt.temperature:g}:m{prompt.max_tokens}" for prompt in prompts]
     own = family.folder / SCORER
     alone = own.read_text(encoding="utf-8") if own.is_file() else ""  # of a family that ships no scorer
@@ -125,8 +120,8 @@ def signature_of(
     return Signature(
         dataset=project.config.name,
         family=family.name,
-        rows=len(asked),
-        asked=_short(sorted(asked.items())),
+        rows=len(asked.rows),
+        asked=_short(sorted(asked.rows.items())),
         prompts=tuple(shown),
         window="none" if model.window is None else str(model.window),
         parameters=",".join(

@@ -23,7 +23,7 @@ from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent, Usage
 from flows.project.console import make_console, money
-from flows.project.evaluated import PREDICTIONS, read_predictions
+from flows.project.evaluated import PREDICTIONS, advice_on_rules, read_predictions
 from flows.project.output_files import open_build
 from flows.project.project import Project
 from flows.project.row_choice import only_rows
@@ -143,7 +143,8 @@ def _show_dialogues(
     if held.stopped is not None:
         raise held.stopped
     if not held.rated:
-        raise Failed(f"no rating was kept; {held.dropped} shows why each was dropped")
+        told = f"no rating was kept; {held.dropped} shows why each was dropped"
+        raise Failed("; ".join(filter(None, [told, advice_on_rules(project, family)])))
 
 
 def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
@@ -178,7 +179,7 @@ def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
         notes.append(f"the price of {name} is not known: give it in a file, and name that under prices")
     is_batched = isinstance(settings, EndpointSettings) and settings.batch
     notes += both_ways(summed(asked).costs, rounds, is_batched=is_batched)
-    basis = "by the rows of the build: nothing cached, answers of usual length or else the longest, and no thoughts"
+    basis = "by the rows of the build: answers of usual length or else the longest, and no thoughts"
     print_estimate(Estimate((*lines, total), True, tuple(notes)), console, basis)
 
 

@@ -8,13 +8,15 @@ from typing import Any, Literal
 
 import orjson
 
+from flows.llm.cache import completion_key
 from flows.llm.chat_format import Reply, form_in_words, strict_schema
 from flows.llm.connection import CHAT, Connection
-from flows.llm.endpoint_settings import Structured
-from flows.llm.model import Message, PromptTooLong
+from flows.llm.endpoint_settings import EndpointSettings, Structured
+from flows.llm.model import Message, Prompt, PromptTooLong
 from flows.llm.prices import estimate_prompt_tokens
 from flows.llm.probe import Probe
 from flows.llm.refusal import OF_THE_REQUEST, RefusedRequest
+from schemas.base import canonical_json
 
 Level = Literal["json_schema", "json_object", "text"]
 LEVELS: tuple[Level, ...] = ("json_schema", "json_object", "text")
@@ -39,6 +41,25 @@ class Form:
     """By the room for thoughts, the part of the cache key after the messages."""
     bodies: dict[tuple[int, int], bytes] = field(default_factory=dict)
     """By the lessons learnt about the server and the tokens asked for, the request after its messages."""
+
+
+def form_of(settings: EndpointSettings, prompt: Prompt[Any]) -> Form:
+    """The form of a prompt that is put to a model with these settings."""
+    temperature = prompt.temperature if settings.temperature is None else settings.temperature
+    limit = settings.max_tokens.get(prompt.name, prompt.max_tokens)
+    return Form(prompt.output.__name__, prompt.schema, {"temperature": temperature, **settings.parameters}, limit)
+
+
+def question_key(settings: EndpointSettings, form: Form, written: bytes, draw: int, room: int) -> str:
+    """The cache key of a question with this much room for thoughts; `written` are its messages as JSON.
+
+    It reflects what the user has set, not what is sent.
+    """
+    key = form.keys.get(room)
+    if key is None:
+        named = {**form.parameters, "max_tokens": form.limit, **({"room": room} if room else {})}
+        key = form.keys[room] = canonical_json([settings.server, named, form.schema])
+    return completion_key(key, written, b"%d" % draw)
 
 
 class Dialect:

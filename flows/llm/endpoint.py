@@ -14,10 +14,10 @@ from flows.llm import truncation
 from flows.llm.batch_api import BatchApi
 from flows.llm.batch_records import BatchRecords, Reading, Request
 from flows.llm.batches import Batches
-from flows.llm.cache import Completion, CompletionCache, Kind, completion_key
+from flows.llm.cache import Completion, CompletionCache, Kind
 from flows.llm.chat_format import Reply, reask
 from flows.llm.connection import Connection
-from flows.llm.dialect import Dialect, Form, Negotiation
+from flows.llm.dialect import Dialect, Form, Negotiation, form_of, question_key
 from flows.llm.endpoint_settings import REASONING_TOKENS, EndpointSettings
 from flows.llm.likelihood import Likelihood, Options
 from flows.llm.limits import Budget, Limits
@@ -39,7 +39,6 @@ from flows.llm.model import (
 )
 from flows.llm.paid import PaidCompletions
 from flows.llm.prices import Price, Prices, UnknownPrice, estimate_prompt_tokens, estimate_tokens
-from schemas.base import canonical_json
 
 _log = logging.getLogger(__name__)
 
@@ -92,12 +91,7 @@ class Endpoint:
         self.negotiation = Negotiation(self._connection, Dialect(settings.name, settings.structured, tell))
         self._log_probabilities = LogProbabilities(settings, self._connection, self._paid)
         self._forms: dict[tuple[str, type[BaseModel], float, int], Form] = {}
-        self._cut: truncation.Cut | None = None
-        if settings.window is not None:
-            tokenizer = settings.tokenizer
-            self._cut = truncation.middle_cut(
-                settings.window, truncation.PretrainedTokenizer(tokenizer) if tokenizer else None
-            )
+        self._cut = truncation.cut_to(settings.window, settings.tokenizer)
         assert batches is not None or not settings.batch, "batches need a folder"
         self._batches: Batches | None = None
         if batches is not None:
@@ -216,22 +210,13 @@ class Endpoint:
         asked = prompt.name, prompt.output, prompt.temperature, prompt.max_tokens
         form = self._forms.get(asked)
         if form is None:
-            settings = self.settings
-            temperature = prompt.temperature if settings.temperature is None else settings.temperature
-            parameters = {"temperature": temperature, **settings.parameters}
-            form = self._forms[asked] = Form(prompt.output.__name__, prompt.schema, parameters, self.limit_of(prompt))
+            form = self._forms[asked] = form_of(self.settings, prompt)
         return form
 
     def _question(self, form: Form, messages: list[Message], written: bytes, draw: int, room: int) -> "_ChatQuestion":
-        """The question with this much room for thoughts; its key reflects what the user has set, not what is sent.
-
-        `written` are the messages as JSON.
-        """
-        key = form.keys.get(room)
-        if key is None:
-            named = {**form.parameters, "max_tokens": form.limit, **({"room": room} if room else {})}
-            key = form.keys[room] = canonical_json([self.settings.server, named, form.schema])
-        return _ChatQuestion(completion_key(key, written, b"%d" % draw), self, form, messages, written, room)
+        """The question with this much room for thoughts; `written` are the messages as JSON."""
+        key = question_key(self.settings, form, written, draw, room)
+        return _ChatQuestion(key, self, form, messages, written, room)
 
     async def _completion(self, form: Form, messages: list[Message], draw: int, usage: Usage) -> Completion:
         """The answer within its limit of tokens, with room for thoughts if there are any.

@@ -26,6 +26,11 @@ UNSUPPORTED = (400, 404, 405, 422, 501)
 """Statuses by which a server says that it has no completions, or not in this way."""
 
 
+def text_key(settings: EndpointSettings, text: str) -> str:
+    """The cache key of the log-probabilities of a text."""
+    return completion_key(canonical_json([settings.identity, "log-probabilities"]), text.encode())
+
+
 class LogProbabilities:
     """Asks a server for the log-probabilities of texts, in the first of the `WAYS` that it takes.
 
@@ -54,7 +59,7 @@ class LogProbabilities:
 
     async def _of(self, text: str, usage: Usage) -> list[float]:
         """The log-probability of each token; the first one's means nothing, since no token precedes it."""
-        key = completion_key(canonical_json([self._settings.identity, "log-probabilities"]), text.encode())
+        key = text_key(self._settings, text)
         numbers: list[float] = orjson.loads((await self._paid.answer(_TextQuestion(key, text, self), usage)).answer)
         return numbers
 

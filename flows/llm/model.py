@@ -357,6 +357,24 @@ class Usage:
         for field in dataclasses.fields(self):
             setattr(self, field.name, added(getattr(self, field.name), getattr(other, field.name)))
 
+    def is_first(self, key: str) -> bool:
+        """Whether the money for the answer with this cache key is yet to be counted; here it always is."""
+        return True
+
+
+class EachOnce(Usage):
+    """Usage in which the money for an answer counts once, however many questions share it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._keys: set[str] = set()
+
+    def is_first(self, key: str) -> bool:
+        """Whether the money is yet to be counted; it is from now on."""
+        is_first = key not in self._keys
+        self._keys.add(key)
+        return is_first
+
 
 class Model(Protocol):
     """Answers prompts."""

@@ -109,7 +109,10 @@ class PaidCompletions:
             cached = await asyncio.shield(self._asked[key])
         if cached is not None:
             self.served[cached.served] += 1
-            usage.add(self._from_cache(cached))
+            before = self._from_cache(cached)
+            if before.cached_cost_usd and not usage.is_first(key):
+                before.cached_cost_usd = 0.0
+            usage.add(before)
             return cached
         asked = self._asked[key] = asyncio.get_running_loop().create_future()
         try:
@@ -128,6 +131,8 @@ class PaidCompletions:
         usage.input_tokens += completion.input_tokens
         usage.output_tokens += completion.output_tokens
         usage.cost_usd = added(usage.cost_usd, completion.cost_usd if self._price.is_known else None)
+        if completion.cost_usd:
+            usage.is_first(key)
         return completion
 
     async def aclose(self) -> None:

@@ -85,6 +85,16 @@ def middle_cut(window: int, tokenizer: Tokenizer | None) -> Cut:
     return lambda messages: _cut_longest(messages, measured, window)
 
 
+def cut_to(window: int | None, tokenizer: str | None) -> Cut | None:
+    """The cut to a model's window, in tokens of the tokenizer of that name, or estimated ones; None without a window.
+
+    Raises `WrongInput` if there is no such tokenizer.
+    """
+    if window is None:
+        return None
+    return middle_cut(window, PretrainedTokenizer(tokenizer) if tokenizer else None)
+
+
 def cut_to_share(messages: list[Message], share: float) -> list[Message]:
     """The messages with this share of their characters."""
     room = sum(len(message["content"]) for message in messages if message["role"] != "system") * share

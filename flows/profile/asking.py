@@ -21,7 +21,7 @@ from flows.evaluate.signature import asked_as, signature_of
 from flows.evaluate.source_time import DateOf, dated, dates_of_rows
 from flows.llm.model import BudgetSpent
 from flows.profile.results import FamilyResult, Outcome, beside_scores, of_first_way
-from flows.project.evaluated import asked_of, note_of, read_note
+from flows.project.evaluated import AskedRows, Fingerprints, note_of, read_note
 from flows.project.project import Project
 from schemas.errors import Failed, WrongInput
 
@@ -58,8 +58,10 @@ def profile_families(
             except BudgetSpent as spent:
                 result.refused[model], stopped = "the budget was spent before its first rating", spent
             except (WrongInput, Failed) as error:
+                is_told = str(error) in {before.refused.get(model) for before in results}
                 result.refused[model] = str(error)
-                console.print(f"  [yellow]not evaluated: {escape(str(error))}[/]", soft_wrap=True)
+                why = "as before" if is_told else escape(str(error))
+                console.print(f"  [yellow]not evaluated: {why}[/]", soft_wrap=True)
     return results, stopped
 
 
@@ -144,11 +146,12 @@ def _answered_before(project: Project, family: Family, model: str, limit: int | 
     if note.predictions != checksum(path):
         return None
     rows = evaluated_rows(project, family, limit)
-    fingerprint = asked_of(project, family)
-    if {row.id: fingerprint(row) for row in rows} != note.rows:
+    fingerprint = Fingerprints(project, family)
+    asked = {row.id: fingerprint(row) for row in rows}
+    if asked != note.rows:
         return None
     now = asked_as(project, model, weighing_model(project, family, model))
-    signature = signature_of(project, family, now, note.rows, scores.signature.date)
+    signature = signature_of(project, family, now, AskedRows(asked, fingerprint.prompts), scores.signature.date)
     if signature.model != scores.signature.model or {"window", "parameters"} & {
         *signature.differences(scores.signature)
     }:

@@ -50,7 +50,7 @@ def profile(
 ) -> None:
     """Evaluate models on every family of a build, and compare them on one page.
 
-    Five questions answered with figures and intervals; the models side by side; what it cost. Predictions that are
+    Six questions answered with figures and intervals; the models side by side; what it cost. Predictions that are
     there already, of the same rows asked in the same way, are not asked for again, so an interrupted profile goes on.
 
     Example: `touchstone profile out --model default --limit 5`

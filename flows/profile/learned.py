@@ -1,7 +1,7 @@
-"""The contamination gap: a model on rows that it may have seen, beside itself on the new draws of the same cases.
+"""The contamination gap: a model on items that it may have seen, beside itself on the new draws of the same items.
 
-A version that refreshes (`release.refresh`) has what was drawn anew in it, and nothing else of a case changed. So if a
-model is better on the old draws than on the new ones, it has learned them. The gap is a paired difference over cases,
+A version that refreshes (`release.refresh`) has what was drawn anew in it, and nothing else of an item changed. So if a
+model is better on the old draws than on the new ones, it has learned them. The gap is a paired difference over items,
 with the interval of all other differences (`flows/scoring/intervals.py`).
 """
 
@@ -43,7 +43,7 @@ class Learned:
     redrawn: Redrawn
     measure: Measure
     measured: Measured
-    """Its measure over the cases that both versions have, under `NEW` and `OLD`."""
+    """Its measure over the items that both versions have, under `NEW` and `OLD`."""
     outcomes: Mapping[str, Outcome]
     """Of the older version, by model."""
     refused: Mapping[str, str]
@@ -63,7 +63,7 @@ class Learned:
         """Yield what the gap of each model says."""
         for model in self.measured.groups:
             if (gap := self.gap(model)) is not None:
-                yield f"{model} {in_words(gap, self.measure.unit)} ({counted(gap.items, 'row')})."
+                yield f"{model} {in_words(gap, self.measure.unit)} ({counted(gap.items, 'item')})."
 
     def as_json(self) -> Mapping[str, Any]:
         """Return its figures, each with the signature of what the older version was asked as."""
@@ -108,7 +108,7 @@ def in_words(gap: Figure, unit: Unit) -> str:
     low, high = sorted((abs(gap.low), abs(gap.high)))
     points = f"{number(abs(gap.value), unit)} points ({number(low, unit)} to {number(high, unit)})"
     if gap.value > 0:
-        return f"answers the rows that it may have seen {points} better than their new draws: it has learned them"
+        return f"answers the items that it may have seen {points} better than their new draws: it has learned them"
     return f"answers the new draws {points} better than the old: nothing shows that it has learned the old"
 
 
@@ -179,7 +179,7 @@ def compare_with(
     }
     wanted = {id_ for family, keys in answered.items() for id_, key in rows[family].items() if key in keys}
     if not wanted:
-        what = "has no row of which this version has another draw" if not rows else "was not compared: nothing answered"
+        what = "was not compared: nothing answered" if rows else "has no item of which this version has another draw"
         return Before(version, note=f"{version} {what}")
     out, ceiling = project.out, project.config.budget_usd
     folder = out / f"{FOLDER}{old.manifest.version}-{content_hash(sorted(wanted))[:SHORT]}"

@@ -20,7 +20,7 @@ from flows.project.project import Project
 from flows.project.release_as_build import is_release, open_release
 from flows.project.row_choice import only_rows
 from flows.project.settings import DEFAULT, load_config
-from schemas.base import visible
+from schemas.base import counted, visible
 from schemas.errors import Failed, WrongInput
 
 FOLDER = "profile"
@@ -39,7 +39,7 @@ def profile_models(
     since: str | None = None,
     source_after: str | None = None,
 ) -> None:
-    """Evaluate the models on every family of a build or a release; write the page and print the five answers.
+    """Evaluate the models on every family of a build or a release; write the page and print the answers.
 
     With `before`, an older version, also what they have learned of its draws.
     """
@@ -59,8 +59,9 @@ def profile_models(
     if not any(result.outcomes for result in results):
         if stopped is not None:
             raise project.over_budget() from stopped
-        reasons = {why for result in results for why in result.refused.values()}
-        raise Failed("; ".join(sorted(reasons)) or "this build has no rows that a model can be asked about")
+        reasons = list(dict.fromkeys(why for result in results for why in result.refused.values()))
+        more = f"; the lines above have {counted(len(reasons) - 1, 'other reason')}" if len(reasons) > 1 else ""
+        raise Failed(f"{reasons[0]}{more}" if reasons else "this build has no rows that a model can be asked about")
     learned = None
     if releases is not None and stopped is not None:
         learned = Before(version_of(releases[0]), note="the budget was spent before these were asked about")

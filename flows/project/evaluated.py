@@ -3,19 +3,21 @@
 A release goes by it: its card has scores only on rows about which the model would be asked the same today.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field, ValidationError
 
 from data.checksum import checksum
+from data.publish.inspect_package import EVALUATED
 from data.publish.rows import BOOKKEEPING
 from data.sources.files import json_lines
 from data.whole_file import write_whole
 from flows.construct.engine import Family
 from flows.construct.settings import FamilySettings
 from flows.llm.model import Prompt
+from flows.llm.rules import RulesSettings
 from flows.project.project import Project
 from schemas.base import Frozen, content_hash
 from schemas.errors import Failed, first_problem
@@ -35,14 +37,23 @@ class Evaluated(Frozen):
     rows: Mapping[str, str] = Field(description="Id of a row -> fingerprint of what was asked about it")
 
 
-def write_note(project: Project, family: Family, model: str, rows: Iterable[Any], path: Path) -> Mapping[str, str]:
-    """Write the note on the predictions in `path`, which are on some of the rows, or all; return its fingerprints."""
-    asked = asked_of(project, family)
+class AskedRows(NamedTuple):
+    """What a model was asked about."""
+
+    rows: Mapping[str, str]
+    """Id of a row, or of what a dialogue begins with -> fingerprint of what was asked about it."""
+    prompts: Collection[str] = ()
+    """The names of the prompts of single questions."""
+
+
+def write_note(project: Project, family: Family, model: str, rows: Iterable[Any], path: Path) -> AskedRows:
+    """Write the note on the predictions in `path`, which are on some of the rows, or all; return what was asked."""
+    asked = Fingerprints(project, family)
     predicted = {str(row.values.get("id")) for row in json_lines(str(path))}
     fingerprints = {row.id: asked(row) for row in rows if row.id in predicted}
     note = Evaluated(family=family.name, model=model, predictions=checksum(path), rows=fingerprints)
     write_whole(note_of(path), note.model_dump_json().encode())
-    return fingerprints
+    return AskedRows(fingerprints, asked.prompts)
 
 
 def note_of(predictions: Path) -> Path:
@@ -95,16 +106,24 @@ def settings_now(project: Project, family: Family) -> FamilySettings:
     return built.model_copy(update={name: getattr(now, name) for name in names})
 
 
-def asked_of(project: Project, family: Family) -> Callable[[Any], str]:
-    """Return a function that gives a fingerprint of what a model is asked now about a row, and scored by.
+class Fingerprints:
+    """Gives a fingerprint of what a model is asked now about a row, and scored by.
 
     It goes by all in the row that is comparable, the prompts, and the ways to ask.
     """
-    evaluation, settings = family.evaluation, settings_now(project, family)
-    prompts: Mapping[str, Prompt[Any]] = project.build.families[family.name].prompts
-    templates = content_hash([[prompts[prompt.name].source, prompt.max_tokens] for prompt in evaluation.prompts])
 
-    def fingerprint(row: Any) -> str:
+    def __init__(self, project: Project, family: Family) -> None:
+        self._evaluation, self._settings = family.evaluation, settings_now(project, family)
+        prompts: Mapping[str, Prompt[Any]] = project.build.families[family.name].prompts
+        self._templates = content_hash(
+            [[prompts[prompt.name].source, prompt.max_tokens] for prompt in family.evaluation.prompts]
+        )
+        self.prompts: set[str] = set()
+        """The names of those by which the rows so far are asked about."""
+
+    def __call__(self, row: Any) -> str:
+        """Return the fingerprint of a row."""
+        evaluation, settings = self._evaluation, self._settings
         ways: list[list[object]]
         if evaluation.choices is not None:
             choices = evaluation.choices(row, settings)
@@ -112,10 +131,23 @@ def asked_of(project: Project, family: Family) -> Callable[[Any], str]:
         else:
             requests = evaluation.requests(row, settings)
             ways = [[request.variant, request.prompt.name, request.prompting, request.shots] for request in requests]
+            self.prompts.update(request.prompt.name for request in requests)
         comparable = row.model_dump(mode="json", exclude={*BOOKKEEPING, *row.BOOKKEEPING, "key"})
-        return content_hash(templates, ways, comparable)
+        return content_hash(self._templates, ways, comparable)
 
-    return fingerprint
+
+def advice_on_rules(project: Project, family: Family) -> str:
+    """Return which roles in a family's dialogues need a model beside the evaluated one; empty if each has one."""
+    settings = project.build.families[family.name].settings
+    steps = [step for name in family.evaluation.held.parts for step in family.part(name).steps]
+    asked = [(step, prompt.role) for step in steps for prompt in step.prompts if prompt.role != EVALUATED]
+    by_rules = dict.fromkeys(
+        role
+        for step, role in asked
+        if any(isinstance(project.config.model_for(name), RulesSettings) for name in step.models_as(role, settings))
+    )
+    roles = " and ".join(by_rules)
+    return f"rules find little to refute in what a model writes: name models for {roles} too" if roles else ""
 
 
 def dialogue_fingerprints(family: Family, prompts: Mapping[str, Prompt[Any]]) -> Mapping[str, str]:

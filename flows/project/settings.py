@@ -146,7 +146,7 @@ class Config(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(min_length=1, description="Name of the benchmark")
+    name: str = Field(min_length=1, max_length=100, description="Name of the benchmark")
     seed: int = Field(0, strict=True, description="The run seed, from which every random choice follows")
     model: ModelSettings | None = Field(None, description="Shorthand for `models.default`")
     models: Mapping[Annotated[str, Field(pattern=MODEL_NAME)], ModelSettings] = Field(
@@ -165,6 +165,15 @@ class Config(BaseModel):
     release: ReleaseSettings = ReleaseSettings()
     schedule: ScheduleSettings = ScheduleSettings()
     families: Mapping[str, Any] = Field(description="Family name -> settings")
+
+    @field_validator("name")
+    @classmethod
+    def _is_a_line(cls, value: str) -> str:
+        if (odd := odd_character(value)) is not None:
+            raise ValueError(f"it holds the character U+{ord(odd):04X}; write a name in plain text")
+        if not value.strip():
+            raise ValueError("is blank; write a name")
+        return value
 
     @field_validator("store")
     @classmethod

@@ -111,8 +111,8 @@ def print_preview(config: Path, out: Path, to: Path | None, hub: str | None, *, 
     if outlook.tasks is None:
         console.print("people: known once the rows are; each row that differs in what people see goes to them again")
     elif outlook.tasks:
-        table = Table("rubric", "new tasks", "still to be done", "minutes a task", "hours for the new",
-                      box=SIMPLE_HEAD, **LEFT)  # fmt: skip
+        table = Table("rubric", "tasks on new or changed rows", "on other rows, not done yet", "minutes a task",
+                      "hours for new or changed", box=SIMPLE_HEAD, **LEFT)  # fmt: skip
         for tasks in outlook.tasks:
             basis = f"median of {tasks.measured:,}" if tasks.measured else "assumed"
             minutes = f"{tasks.minutes:.1f} ({basis})"

@@ -19,7 +19,7 @@ from data.publish.reading import read_released
 from flows.construct.engine import Family
 from flows.construct.evaluation import DialogueContext
 from flows.evaluate.scores_file import ENDING, read_scores
-from flows.project.evaluated import Evaluated, asked_of, notes_in, predictions_of, read_note, read_predictions
+from flows.project.evaluated import Evaluated, Fingerprints, notes_in, predictions_of, read_note, read_predictions
 from flows.project.project import Project
 from flows.project.release_as_build import record_of
 from flows.release.rows import GatheredConfig
@@ -105,7 +105,7 @@ def _of_predictions(project: Project, family: Family, rows: _Rows, path: Path, n
     found = read_scores(path.with_suffix(ENDING))
     if found is not None and found.partial:
         raise CannotScore("some rows have no answer")
-    fingerprint = asked_of(project, family)
+    fingerprint = Fingerprints(project, family)
     same = {
         row.id: family.evaluation.scored(row) for row in rows.of(parts) if note.rows.get(row.id) == fingerprint(row)
     }

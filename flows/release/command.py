@@ -59,7 +59,10 @@ def verify(
         str | None, typer.Argument(help="Family, such as `uraq`, by default all of the build; or `release`")
     ] = None,
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="With `release`: folder of the version")
+        Path | None,
+        typer.Argument(
+            metavar="[DIR]", help="With `release`: folder of a version, or of versions, of which it takes the newest"
+        ),
     ] = None,
     out: BuildOption = None,
     sources: Annotated[

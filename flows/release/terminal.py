@@ -22,10 +22,12 @@ from flows.project.console import LEFT, make_console
 from flows.project.output_files import LAST, open_build
 from flows.project.project import EMBEDDINGS
 from flows.project.settings import EmbedderSettings
+from flows.release.gate import CHANGED, UNREVIEWED
 from flows.release.private_share import SECRET
-from flows.release.version import AS_BEFORE, PRIVATE, withdrawn_in_words
+from flows.release.version import AS_BEFORE, PRIVATE, versions_in, withdrawn_in_words
 from schemas.base import counted, visible
 from schemas.errors import Failed, WrongInput, first_problem
+from schemas.release import ReleaseManifest
 
 if TYPE_CHECKING:
     from flows.construct.embed import Embedder
@@ -49,11 +51,7 @@ def release_build(
         )
     done = outcome.prepared
     manifest = read_release(done.folder).manifest
-    table = Table("configuration", "rows", "reviewed", "held back", "licence", box=SIMPLE_HEAD, **LEFT)
-    for config in manifest.configs:
-        back = "\n".join(f"{count:,} {reason}" for reason, count in config.held_back.items()) or "-"
-        table.add_row(config.name, f"{config.rows:,}", f"{config.reviewed:,}", back, escape(config.licence) or "-")
-    console.print(table)
+    _print_configs(console, manifest, project.out)
     for fault in done.faults[:FAULTS_SHOWN]:
         console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
     if len(done.faults) > FAULTS_SHOWN:
@@ -91,6 +89,21 @@ def release_build(
     )
 
 
+def _print_configs(console: Console, manifest: ReleaseManifest, out: Path) -> None:
+    """Print how many rows of each configuration are released, and held back, and how those may be released."""
+    table = Table("configuration", "rows", "reviewed", "held back", "licence", box=SIMPLE_HEAD, **LEFT)
+    for config in manifest.configs:
+        back = "\n".join(f"{count:,} {reason}" for reason, count in config.held_back.items()) or "-"
+        table.add_row(config.name, f"{config.rows:,}", f"{config.reviewed:,}", back, escape(config.licence) or "-")
+    console.print(table)
+    if any(config.held_back.keys() & {UNREVIEWED, CHANGED} for config in manifest.configs):
+        console.print(
+            f"- rows wait for people: `touchstone annotate push --out {escape(str(out))}` gives them out; "
+            "`touchstone release --allow-unreviewed` releases them as they are, and says so in the card",
+            soft_wrap=True,
+        )
+
+
 def print_readiness(config: Path, out: Path) -> int:
     """Print what a release of a configuration still needs its user to set. Returns the number of problems."""
     from flows.release.ready import check_configuration
@@ -119,11 +132,13 @@ def print_difference(before: str, now: str, output: Path | None) -> None:
 
 
 def verify_release(folder: Path) -> None:
-    """Prove a version and its rows, or its private rows."""
+    """Prove a version and its rows, or its private rows; of a folder of versions, the newest."""
     from flows.release.private_verification import private_rows
     from flows.release.verification import prove, unproved
 
     console = make_console()
+    if not (folder / MANIFEST).exists() and (versions := versions_in(folder)):
+        folder = versions[-1]
     if (version := private_rows(folder)) is not None:
         _verify_private(console, version)
         return

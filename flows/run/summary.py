@@ -16,6 +16,7 @@ from flows.llm.endpoint_settings import HOSTED
 from flows.llm.rules import RulesSettings
 from flows.project.annotation_settings import LOCAL
 from flows.project.console import LEFT, make_console, money
+from flows.project.evaluated import advice_on_rules
 from flows.project.installation import local_servers
 from flows.project.project import Project
 from flows.project.settings import sample_path
@@ -173,6 +174,9 @@ def _advise_evaluations(console: Console, project: Project, kept: Sequence[PartM
         dialogues = family.evaluation.dialogues
         if dialogues is not None and kept_parts.issuperset(dialogues.parts):
             _advise(console, project, f"score {name}", "tables of the dialogues that were built")
+        if dialogues is not None and (advice := advice_on_rules(project, family)):
+            console.print(f"  {name} is not for a model to be evaluated on yet: {advice}", soft_wrap=True)
+            continue
         evaluated.append(name)
     models = [name for name, model in project.config.models.items() if not isinstance(model, RulesSettings)]
     if not isinstance(project.config.model_for("default"), RulesSettings):

@@ -78,7 +78,7 @@ EVALUATION = Evaluation(
     scorer=Scorer(FORM, "`prediction` is the whole reply, which should be the answer and no more.", scores_of,
                   replies=reply_scoring),
     hub_tasks=hub_tasks,
-    measures=(Measure(EXACT, "evidence", "replies that are the answer, word for word", "what the model was given"),),
+    measures=(Measure(EXACT, "use", "replies that are the answer, word for word", "what the model was given"),),
     limits=("Replies are compared by their words: a right answer that is worded otherwise counts as wrong.",),
     headline={
         "evidence": "with the passage before it: exact match and F1 of the words, as means",

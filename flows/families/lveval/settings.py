@@ -135,15 +135,16 @@ class LVEvalSettings(FamilySettings):
     @classmethod
     def _known(cls, value: Mapping[str, DatasetSettings]) -> Mapping[str, DatasetSettings]:
         taken = {name.lower(): name for dataset in DATASETS for name in (dataset.name, dataset.released)}
+        if unknown := [name for name, block in value.items() if name not in BY_NAME and block.task is None]:
+            advice = "; ".join(dict.fromkeys(nearest(name, BY_NAME) for name in unknown))
+            raise ValueError(
+                f"no dataset is called {' or '.join(map(repr, unknown))} in the paper; if it is your own write its "
+                f"`task` ({', '.join(get_args(Task))}) and `language`; {advice}"
+            )
         for name, block in value.items():
             if name in BY_NAME:
                 if block.task is not None:
                     raise ValueError(f"{name!r}: the paper says its task; leave `task` out, or give yours another name")
-            elif block.task is None:
-                raise ValueError(
-                    f"no dataset is called {name!r} in the paper; if it is your own write its `task` "
-                    f"({', '.join(get_args(Task))}) and `language`; {nearest(name, BY_NAME)}"
-                )
             elif not _OWN_NAME.fullmatch(name):
                 raise ValueError(f"{name!r}: expected a name of letters, digits, `_` and `-`, at most 64; rename it")
             elif (other := taken.setdefault(name.lower(), name)) != name or name in BY_RELEASED:

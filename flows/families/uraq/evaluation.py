@@ -23,7 +23,11 @@ LAYOUTS = {
     "setting-specific accuracy": Layout("model / data set / user need / setting", CONTEXTS),
     "setting-specific accuracy, also right under match": Layout("model / data set / user need / setting", CONTEXTS),
     "I don't know among context-exclusive errors": Layout("model / data set", "share of those errors"),
-    "wrong with 1 context, right with the most": Layout("model / data set / user need", "a share, and a number"),
+    "wrong with 1 context, right with the most": Layout(
+        "model / data set / user need",
+        '"number": replies that are wrong with 1 context and right with the most; "share of single negatives": '
+        'how many of these were a bare "no", "none" or "0" with 1 context',
+    ),
     "replies without <output>": Layout("model / data set / user need", CONTEXTS),
     "context tokens": Layout("data set", CONTEXTS),
 }
