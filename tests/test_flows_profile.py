@@ -170,7 +170,7 @@ def test_two_models_on_one_page_and_a_second_profile_asks_nothing(
     assert found["models"] == ["small", "large"]
     for name, asks in QUESTIONS.items():
         is_unanswered = f"{asks} Nothing that was evaluated here asks it." in page
-        assert is_unanswered is (name not in ("evidence", "absence", "length")), name
+        assert is_unanswered is (name not in ("use", "evidence", "absence", "length")), name
     of_family = by_family(found)
     assert set(of_family) == {*ASKED, "charpeval"}
     for model_ in ("small", "large"):
