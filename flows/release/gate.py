@@ -8,7 +8,7 @@ A row that is made from a held-back row, or belongs together with a faulty one, 
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -88,6 +88,14 @@ def faults_told(gated: Sequence[Gated], *, is_logged: bool) -> tuple[str, ...]:
     if not is_logged:
         return tuple(faults)
     return tuple(f"{fault.partition(': ')[0]}: a fault, which `touchstone verify` tells" for fault in faults)
+
+
+def advice_on(held_back: Collection[str]) -> str:
+    """Return what to do about rows that are held back for these reasons."""
+    advice = "`touchstone annotate push` gives rows to people"
+    if {UNREVIEWED, CHANGED}.isdisjoint(held_back):
+        return advice
+    return f"{advice}, and `touchstone release --allow-unreviewed` releases them as they are"
 
 
 def check_current(project: Project) -> None:

@@ -22,7 +22,7 @@ from flows.project.console import LEFT, make_console
 from flows.project.output_files import LAST, open_build
 from flows.project.project import EMBEDDINGS
 from flows.project.settings import EmbedderSettings
-from flows.release.gate import CHANGED, UNREVIEWED
+from flows.release.gate import CHANGED, UNREVIEWED, advice_on
 from flows.release.private_share import SECRET
 from flows.release.version import AS_BEFORE, PRIVATE, versions_in, withdrawn_in_words
 from schemas.base import counted, visible
@@ -51,7 +51,7 @@ def release_build(
         )
     done = outcome.prepared
     manifest = read_release(done.folder).manifest
-    _print_configs(console, manifest, project.out)
+    _print_configs(console, manifest)
     for fault in done.faults[:FAULTS_SHOWN]:
         console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
     if len(done.faults) > FAULTS_SHOWN:
@@ -89,19 +89,16 @@ def release_build(
     )
 
 
-def _print_configs(console: Console, manifest: ReleaseManifest, out: Path) -> None:
+def _print_configs(console: Console, manifest: ReleaseManifest) -> None:
     """Print how many rows of each configuration are released, and held back, and how those may be released."""
     table = Table("configuration", "rows", "reviewed", "held back", "licence", box=SIMPLE_HEAD, **LEFT)
     for config in manifest.configs:
         back = "\n".join(f"{count:,} {reason}" for reason, count in config.held_back.items()) or "-"
         table.add_row(config.name, f"{config.rows:,}", f"{config.reviewed:,}", back, escape(config.licence) or "-")
     console.print(table)
-    if any(config.held_back.keys() & {UNREVIEWED, CHANGED} for config in manifest.configs):
-        console.print(
-            f"- rows wait for people: `touchstone annotate push --out {escape(str(out))}` gives them out; "
-            "`touchstone release --allow-unreviewed` releases them as they are, and says so in the card",
-            soft_wrap=True,
-        )
+    held_back = {reason for config in manifest.configs for reason in config.held_back}
+    if held_back & {UNREVIEWED, CHANGED}:
+        console.print(f"- rows wait for people: {advice_on(held_back)}", soft_wrap=True)
 
 
 def print_readiness(config: Path, out: Path) -> int:

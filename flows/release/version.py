@@ -32,7 +32,7 @@ from flows.project.source_dates import source_dates
 from flows.release.baselines import baselines_of
 from flows.release.benchmark import write_benchmark
 from flows.release.card import card_facts
-from flows.release.gate import CHANGED, UNREVIEWED, Gated, check_current, faults_told
+from flows.release.gate import Gated, advice_on, check_current, faults_told
 from flows.release.history import reasons_of, release_date
 from flows.release.inputs import inputs_of
 from flows.release.private_leaks import private_in_words, refuse_leaks, without_leaks
@@ -397,9 +397,4 @@ def _why_nothing(gated: Iterable[Gated], configs: Iterable[GatheredConfig]) -> s
     for part in gated:
         reasons.update(part.reasons)
     counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
-    if not counts:
-        return "the build has no accepted rows"
-    advice = "`touchstone annotate push` gives rows to people"
-    if reasons.keys() & {UNREVIEWED, CHANGED}:
-        advice += ", and `touchstone release --allow-unreviewed` releases them as they are"
-    return f"{counts}; {advice}"
+    return f"{counts}; {advice_on(reasons)}" if counts else "the build has no accepted rows"
