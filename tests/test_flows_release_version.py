@@ -404,7 +404,7 @@ HOSTILE = (
 
 def test_hostile_rows_travel_without_effect(tmp_path: Path) -> None:
     texts = [*HOSTILE, "x" * 10_000_000]
-    project = build(tmp_path, texts, name="<img src=x onerror=alert(1)>\n---\nevil: yes")
+    project = build(tmp_path, texts, name="<img src=x onerror=alert(1)> --- evil: yes")
     made = released(project)
     assert sorted(row["text"] for row in rows_of(made.folder, "saying-lines")) == sorted(texts)
     card = (made.folder / "README.md").read_text()
@@ -416,7 +416,7 @@ def test_hostile_rows_travel_without_effect(tmp_path: Path) -> None:
     assert len(card) < 30_000
     assert prove_all(made.folder) == []
     changed = [text.replace("Gone", "Here") for text in HOSTILE]
-    second = released(build(tmp_path, changed, name="<img src=x onerror=alert(1)>\n---\nevil: yes"))
+    second = released(build(tmp_path, changed, name="<img src=x onerror=alert(1)> --- evil: yes"))
     log = (second.folder / "CHANGELOG.md").read_text()
     assert "\x1b" not in log
     assert [line for line in log.splitlines() if line.startswith(("---", "# "))] == ["# Changelog"]
