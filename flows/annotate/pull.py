@@ -271,7 +271,10 @@ def write_lines(project: Project, name: str, rows: Iterable[BaseModel]) -> None:
 def _write_verdicts(
     project: Project, work: Work, annotations: Sequence[Annotation], verdicts: Sequence[Verdict]
 ) -> None:
-    """Write the verdicts of each part. Those on records that nobody annotated stay: they were written by hand.
+    """Write the verdicts of each part.
+
+    Those that were written by hand stay: they have no time, or are on records that nobody annotated. One on a record
+    that people judged as well counts in place of theirs, until the record changes.
 
     A record whose work was taken back since the last pull has no verdict any more.
     """
@@ -285,7 +288,12 @@ def _write_verdicts(
     }
     for part in sorted(work.sizes):
         before = read_verdicts(project.out / "verdicts" / f"{part}.jsonl")
+        views = {key: work.records[key].view_hash for key in before if key in work.records}
+        by_hand = {
+            key: verdict for key, verdict in before.items() if not verdict.at and verdict.view_hash == views.get(key)
+        }
         kept = {key: verdict for key, verdict in before.items() if key not in touched}
         new = {verdict.key: verdict for verdict in verdicts if work.parts.get(verdict.key) == part}
         if kept or new or before:
-            write_lines(project, f"verdicts/{part}.jsonl", [verdict for _, verdict in sorted({**kept, **new}.items())])
+            written = sorted({**kept, **new, **by_hand}.items())
+            write_lines(project, f"verdicts/{part}.jsonl", [verdict for _, verdict in written])

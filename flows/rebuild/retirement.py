@@ -1,20 +1,40 @@
-"""Items that the last profile found to tell no model from another, proposed for retirement: a person decides."""
+"""Rows that are proposed for retirement: a person decides, by a verdict.
 
-from collections.abc import Iterator
+They are those that the last profile found to tell no model from another, and those that people accepted and yet marked:
+some rejected them, asked about them, skipped them or left a remark, or what stands on the same source was rejected.
+"""
 
-from flows.construct.engine import Part
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from flows.annotate.work import Collected, collect, read_annotations, works
+from flows.construct.engine import Family, Part
 from flows.profile.page import FIGURES, read_figures
 from flows.profile.terminal import FOLDER
 from flows.project.project import Project
-from schemas.base import Record, counted
+from schemas.base import Record, SourceRef, counted
 from schemas.verdict import Verdict
+
+SHOWN = 3
+"""Marked rows of a kind that are given with their lines."""
+REJECTED_BY_SOME = "some rejected, and they were accepted"
+ASKED_ABOUT = "somebody has a question about"
+REMARKED = "were accepted with a remark"
+SKIPPED = "somebody skipped"
 
 
 def proposed(project: Project) -> Iterator[str]:
-    """Yield for each family which of its rows that are built now might be retired, why, and the verdict that does it.
+    """Yield which rows that are built now might be retired, why, and the verdict that retires one."""
+    yield from _alike(project)
+    yield from _marked(project)
+    yield from _on_rejected_sources(project)
 
-    Nothing where no profile compared models, or it is of other rows.
-    """
+
+# ---- what tells no model from another ----
+
+
+def _alike(project: Project) -> Iterator[str]:
+    """Yield it for each family; nothing where no profile compared models, or it is of other rows."""
     folder = project.out / FOLDER
     path = folder / FIGURES
     for family in read_figures(folder).get("families", ()):
@@ -32,24 +52,137 @@ def proposed(project: Project) -> Iterator[str]:
             continue
         items = counted(alike["items"], "item")
         yield f"{family['family']}: of {items}, these tell no model from another: {told} ({path} lists them)"
-        part, record = found[next(id_ for _, ids in counts for id_ in ids)]
-        if part.people is None:
-            yield "a verdict on what they are made from retires them; `touchstone explain ID` names it"
-        else:
-            verdict = Verdict(
-                key=record.key, view_hash=record.view_hash, rubric=part.people.rubric.name, decision="reject"
-            )
-            shown = verdict.model_dump_json(include={"key", "view_hash", "rubric", "decision"})
-            file = project.out / "verdicts" / f"{family['family']}-{part.name}.jsonl"
-            yield f"a line such as {shown} in {file} retires one; without it, it stays"
+        yield _retires(project, family["family"], *found[next(id_ for _, ids in counts for id_ in ids)])
 
 
 def _rows(project: Project, name: str, ids: set[str]) -> Iterator[tuple[str, tuple[Part, Record]]]:
     """Yield the rows with these ids that models are asked about, with their parts."""
     family = project.build.families[name].family
-    wanted = [part for of_family, part in project.build.parts() if of_family.name == name]
-    for part in wanted if ids else ():
+    for part in _parts(project, name) if ids else ():
         if part.name in family.evaluation.parts:
             for record in project.build.accepted(name, part.name):
                 if record.id in ids:
                     yield record.id, (part, record)
+
+
+# ---- what people marked ----
+
+
+def _marked(project: Project) -> Iterator[str]:
+    """Yield the rows that people accepted, or have not decided yet, and marked in the work of the last pull."""
+    for work in works(project):
+        annotations = read_annotations(project, work.rubric.name) if work.rubric.decides else ()
+        if not annotations:
+            continue
+        by_part: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
+        for key, why in _marks(collect(project, work, annotations)):
+            if key in work.parts:
+                by_part[work.parts[key]][why][key] = None
+        for name, reasons in sorted(by_part.items()):
+            family, _, part_name = name.partition("-")
+            part = project.build.families[family].family.part(part_name)
+            marked = {key for keys in reasons.values() for key in keys}
+            kept = {record.key: record for record in project.build.accepted(family, part_name) if record.key in marked}
+            for why, keys in reasons.items():
+                records = [kept[key] for key in keys if key in kept]
+                if records:
+                    rows = counted(len(records), "row")
+                    yield f"{name}: {rows} that {why} (annotations/{work.rubric.name}.jsonl has people's words)"
+                yield from (f"  {_line(project, family, part, record)} retires it" for record in records[:SHOWN])
+
+
+def _marks(collected: Collected) -> Iterator[tuple[str, str]]:
+    """Yield the keys of records that people marked as they are now, with why."""
+    work = collected.work
+    now = {task.id for task in work.tasks}
+    did = {(annotation.key, annotation.by) for annotation in collected.settlement.counted}
+    for one in collected.disagreements:
+        if "reject" in one.decisions:
+            yield one.task.item_key, REJECTED_BY_SOME
+    for question in collected.questions:
+        if question.task in now or question.rubric != work.rubric.name:  # a reviewer's, say
+            yield question.item, ASKED_ABOUT
+    for verdict in collected.settlement.verdicts:
+        if verdict.comment and verdict.decision != "reject":
+            yield verdict.key, REMARKED
+    for annotation in collected.annotations:
+        if annotation.cancelled and annotation.task in now and (annotation.key, annotation.by) not in did:
+            yield annotation.item, SKIPPED
+
+
+def _on_rejected_sources(project: Project) -> Iterator[str]:
+    """Yield the rows that stand on a source of which people rejected what another family made."""
+    rejected: dict[SourceRef, str] = {}
+    for family, part in project.build.parts():
+        verdicts = project.build.verdicts(family.name, part.name) if part.people is not None else {}
+        if any(verdict.decision == "reject" for verdict in verdicts.values()):
+            for record in project.build.sifted(family, part):
+                if _is_rejected(record, verdicts):
+                    rejected |= dict.fromkeys(_sources(record), f"{family.name}-{part.name}")
+    for family, part in project.build.parts() if rejected else ():
+        if family.evaluation.measures and part.name in family.evaluation.parts:
+            yield from _beside_rejected(project, family, part, rejected)
+
+
+def _beside_rejected(project: Project, family: Family, part: Part, rejected: Mapping[SourceRef, str]) -> Iterator[str]:
+    found: dict[str, list[Record]] = defaultdict(list)
+    for record in project.build.accepted(family.name, part.name):
+        where = next((rejected[source] for source in _sources(record) if source in rejected), None)
+        if where is not None and where.partition("-")[0] != family.name:
+            found[where].append(record)
+    for where, records in sorted(found.items()):
+        rows = counted(len(records), "row")
+        yield f"{family.name}-{part.name}: {rows} on sources of which people rejected what {where} has"
+        yield _retires(project, family.name, part, records[0])
+
+
+def _is_rejected(record: Record, verdicts: Mapping[str, Verdict]) -> bool:
+    verdict = verdicts.get(record.key)
+    return verdict is not None and verdict.decision == "reject" and verdict.view_hash == record.view_hash
+
+
+def _sources(record: Record) -> tuple[SourceRef, ...]:
+    provenance = getattr(record, "provenance", None)
+    return provenance.sources if provenance is not None else ()
+
+
+# ---- the verdict that retires a row ----
+
+
+def _retires(project: Project, family: str, part: Part, record: Record) -> str:
+    """Return what retires a row: the line of a verdict on it, or on what people judge of that it is made from."""
+    judged = _judged(project, family, part, record)
+    if judged is None:
+        sources = ", ".join(f"{source.source} {source.id}" for source in _sources(record))
+        return f"nobody judges what {record.key} is made from: without {sources} it is gone"
+    its_part, its_record = judged
+    if its_part is part:
+        return f"a line such as {_line(project, family, part, record)} retires one; without it, it stays"
+    made_from = f"{its_record.key} in {family}-{its_part.name}, from which {record.key} is made"
+    return f"a line such as {_line(project, family, its_part, its_record)} retires one: it is on {made_from}"
+
+
+def _judged(project: Project, family: str, part: Part, record: Record) -> tuple[Part, Record] | None:
+    """Return the record itself if people judge such, or the first of those it is made from that they judge."""
+    if part.people is not None:
+        return part, record
+    names, found = set(record.provenance.parents) if hasattr(record, "provenance") else set(), None
+    for other in reversed(_parts(project, family)):
+        for parent in project.build.accepted(family, other.name).mentioning(names) if names else ():
+            if parent.id in names and other.people is not None:
+                found = other, parent
+            elif parent.id in names and hasattr(parent, "provenance"):
+                names |= set(parent.provenance.parents)
+    return found
+
+
+def _line(project: Project, family: str, part: Part, record: Record) -> str:
+    """Return the verdict that retires a record, and the file that it belongs in."""
+    assert part.people is not None
+    verdict = Verdict(key=record.key, view_hash=record.view_hash, rubric=part.people.rubric.name, decision="reject")
+    shown = verdict.model_dump_json(include={"key", "view_hash", "rubric", "decision"})
+    return f"{shown} in {project.out / 'verdicts' / f'{family}-{part.name}.jsonl'}"
+
+
+def _parts(project: Project, family: str) -> list[Part]:
+    return [part for of_family, part in project.build.parts() if of_family.name == family]
