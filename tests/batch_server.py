@@ -59,6 +59,8 @@ class BatchServer(ChatServer):
     """The status of a batch whose requests were all answered."""
     nameless_looks: int = 0
     """So often does a batch that is over not say which files it has."""
+    deletes: bool = True
+    """Whether it deletes files."""
     list_lags: int = 0
     """So often is the list of batches empty."""
     shown: Callable[[bytes], bytes | None] = lambda content: content
@@ -67,6 +69,7 @@ class BatchServer(ChatServer):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.files: dict[str, bytes] = {}
+        self.uploads = 0
         self.batches: dict[str, dict[str, Any]] = {}
         self.calls: list[tuple[str, str]] = []
         """Method and path of each call about files and batches."""
@@ -129,12 +132,18 @@ class BatchServer(ChatServer):
         if (method, place) == ("POST", "/files"):
             boundary = headers["content-type"].partition("boundary=")[2].encode()
             [upload] = [part for part in content.split(b"--" + boundary) if b'name="file"' in part]
-            name = f"file-{len(self.files)}"
+            name = f"file-{self.uploads}"
+            self.uploads += 1
             self.files[name] = upload.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n")
             return 200, {"id": name, "object": "file", "purpose": "batch", "filename": "x", "bytes": 1, "created_at": 1}
         if parts[0] == "files" and parts[-1] == "content":
             shown = self.shown(self.files[parts[1]]) if parts[1] in self.files else None
             return (200, shown) if shown is not None else _not_found(place)
+        if method == "DELETE" and parts[0] == "files":
+            if not self.deletes:
+                return _not_found(place)
+            is_there = self.files.pop(parts[1], None) is not None
+            return (200, {"id": parts[1], "object": "file", "deleted": True}) if is_there else _not_found(place)
         if (method, place) == ("POST", "/batches"):
             return self._create(orjson.loads(content))
         if (method, place) == ("GET", "/batches"):
@@ -190,13 +199,13 @@ class BatchServer(ChatServer):
             return seen | {"status": "failed", "errors": {"object": "list", "data": [problem]}}
         if batch["output"] is None:
             batch["output"] = self._answer_all(batch)
+            for kind, lines in zip(("output", "error"), batch["output"], strict=True):
+                if lines:
+                    self.files[f"{name}-{kind}"] = b"".join(orjson.dumps(line) + b"\n" for line in lines)
         good, bad = batch["output"]
         status = "cancelled" if batch["cancelled"] else batch["fate"] or self.end
-        files: dict[str, str] = {}
-        for kind, lines in (("output", good), ("error", bad)):
-            if lines:
-                files[f"{kind}_file_id"] = f"{name}-{kind}"
-                self.files[f"{name}-{kind}"] = b"".join(orjson.dumps(line) + b"\n" for line in lines)
+        of_kind = (("output", good), ("error", bad))
+        files = {f"{kind}_file_id": f"{name}-{kind}" for kind, lines in of_kind if lines}
         counts = {"total": batch["size"], "completed": len(good), "failed": len(bad)}
         if batch["nameless_looks"]:
             batch["nameless_looks"] -= 1

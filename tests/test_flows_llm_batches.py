@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from flows.llm.batch_records import BatchRecords
 from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint
 from flows.llm.endpoint_settings import EndpointSettings
@@ -61,7 +62,7 @@ async def ask(
         async with aclosing(
             Endpoint(
                 made, cache, prices=PRICES, budget=budget, tell=lines.append,
-                batches=folder / "batches", progress=lines.append,
+                batches=BatchRecords(folder / "batches"), progress=lines.append,
             )
         ) as endpoint:  # fmt: skip
             usage = Usage() if usage is None else usage
@@ -184,7 +185,7 @@ async def test_what_a_killed_process_left_is_gone_on_with(
         assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]
         assert server.answered_twice == []
         assert len(server.batches) == 1
-        assert len(server.files) == (3 if left == "nothing" else 2)
+        assert list(server.files) == (["file-0"] if left == "nothing" else []), "nobody knows of the first upload"
 
 
 async def test_a_batch_of_another_process_is_waited_for_and_not_sent_again(
@@ -197,9 +198,74 @@ async def test_a_batch_of_another_process_is_waited_for_and_not_sent_again(
         assert len(in_batches) == len(set(in_batches))
 
 
+async def test_who_begins_anew_asks_nothing_at_the_full_price(tmp_path: Path, square: Prompt[Square]) -> None:
+    """What the server takes is known from the process before; so is what the user was told of it."""
+
+    def refuses(body: dict[str, Any]) -> tuple[int, object] | None:
+        said = {"error": {"message": "Unsupported value: 'temperature' does not support 1.0", "param": "temperature"}}
+        return (400, said) if "temperature" in body else None
+
+    with BatchServer(answer=squares, refuses=refuses) as server:
+        told: list[list[str]] = [[], []]
+        for number, lines in enumerate(told):
+            numbers = range(20 * number, 20 * number + 20)
+            answers = await ask(server, tmp_path, square, numbers, told=lines)
+            assert answers == [Square(square=n * n) for n in numbers]
+        assert [batch["size"] for batch in server.batches.values()] == [19, 20]
+        assert told[0][0] == told[1][0]
+        assert "does not take temperature 1.0, which is left out" in told[1][0]
+        [known] = (tmp_path / "batches").glob("lessons-*.json")
+        known.write_text("{")  # damaged: one request finds out again
+        await ask(server, tmp_path, square, range(40, 60))
+        assert [batch["size"] for batch in server.batches.values()] == [19, 20, 19]
+
+
+@pytest.mark.parametrize("deletes", [True, False])
+async def test_files_whose_answers_are_kept_are_deleted(
+    tmp_path: Path, square: Prompt[Square], *, deletes: bool
+) -> None:
+    with BatchServer(answer=squares, deletes=deletes) as server:
+        assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]
+        assert list(server.files) == ([] if deletes else ["file-0", "batch-0-output"])
+        deleted = [place for method, place in server.calls if method == "DELETE"]
+        assert deleted == ["/files/file-0", "/files/batch-0-output"]
+
+
+async def test_files_stay_that_lack_an_answer(tmp_path: Path, square: Prompt[Square]) -> None:
+    with BatchServer(answer=squares, shown=without_a_reply) as server:
+        await ask(server, tmp_path, square, range(9), batch_unanswered="directly")
+        assert list(server.files) == ["file-0", "batch-0-output"]
+
+
+async def test_two_models_with_one_name_wait_for_a_batch_once(tmp_path: Path, square: Prompt[Square]) -> None:
+    with BatchServer(answer=squares) as server:
+        await left_by_a_killed_process(server, tmp_path, square)
+        told, usage = list[str](), Usage()
+        records = BatchRecords(tmp_path / "batches")
+        with closing(CompletionCache(f"sqlite:///{tmp_path}/cache.db")) as cache:
+            endpoints = [
+                Endpoint(
+                    EndpointSettings(name="gpt-4o-mini", base_url=server.url, batch=True, max_retries=retries),
+                    cache, prices=PRICES, batches=records, progress=told.append,
+                )
+                for retries in (3, 4)
+            ]  # fmt: skip
+            numbers = [n for n in range(20) for _ in endpoints]
+            asked = zip(2 * 10 * endpoints, numbers, strict=True)
+            answers = await asyncio.gather(
+                *(endpoint.complete(square, Asked(number=n), usage=usage) for endpoint, n in asked)
+            )
+            for endpoint in endpoints:
+                await endpoint.aclose()
+        assert answers == [Square(square=n * n) for n in numbers]
+        assert (len(server.batches), server.answered_twice) == (1, [])
+        assert sum("batch-0 is completed" in line for line in told) == 1
+        assert [place for _, place in server.calls if place.endswith("/content")] == ["/files/batch-0-output/content"]
+
+
 async def test_a_batch_is_forgotten_whose_answers_are_all_kept(tmp_path: Path, square: Prompt[Square]) -> None:
     """As if the process had been killed between the two; another batch is collected, though nobody asks for it."""
-    with BatchServer(answer=squares) as server:
+    with BatchServer(answer=squares, deletes=False) as server:
         assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]
         with closing(CompletionCache(f"sqlite:///{tmp_path}/cache.db")) as cache:
             lines = [json.loads(line) for line in server.files["file-0"].splitlines()]
@@ -349,8 +415,9 @@ async def test_answers_that_are_lost_are_counted_as_paid(tmp_path: Path, square:
     """The server counts them as answered; each may have cost some 25 cents in a batch (450 bytes, 50 tokens)."""
 
     with BatchServer(answer=lambda messages: Reply(squares(messages), usage=(10, 5)), shown=without_a_reply) as server:
-        budget = Budget(100.0)
-        answers = await ask(server, tmp_path, square, range(9), budget=budget)
+        budget, usage = Budget(100.0), Usage()
+        answers = await ask(server, tmp_path, square, range(9), usage, budget=budget)
+        assert usage.cost_usd == pytest.approx(budget.spent_usd), "it is told as well"
         assert [batch["size"] for batch in server.batches.values()] == [8, 1, 1, 1]
         assert sum(isinstance(answer, TransportError) for answer in answers) == 1
         lost = budget.spent_usd - (0.015 + 7 * 0.0075)
@@ -398,7 +465,8 @@ async def test_a_file_of_answers_that_is_gone_is_a_line_and_cancelling_lets_its_
         config = write_config(tmp_path, store=str(tmp_path), families={"uraq": {}})
         await asyncio.to_thread(cancel_batches, config, "batch-0")
         assert capsys.readouterr().out == (
-            "batch-0: its server has no answers of it; its requests will be sent again\n"
+            "batch-0: its server has no answers of it; its requests will be sent again, though 19 were answered and "
+            "paid for, with up to about 0.00 USD\n"
         )
         server.shown = lambda content: content
         assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]
@@ -429,8 +497,8 @@ async def test_the_good_lines_of_a_file_are_kept_and_a_bad_one_is_told_and_asked
         assert answers == [Square(square=n * n) for n in range(20)]
         assert (len(server.batches), len(server.answered_twice)) == (1, 1)
     assert told[-1] == (
-        "gpt-4o-mini: batch batch-0 is completed: 18 answers, 1 without an answer (1 line of the server's files cannot "
-        "be read)"
+        "gpt-4o-mini: batch batch-0 is completed: 18 answers, 1 without an answer, of which 1 is paid for (1 line "
+        "of the server's files cannot be read)"
     )
 
 

@@ -93,7 +93,7 @@ def predict(
     settings = settings_now(project, family)
 
     def ask(batch: list[Any]) -> Future[Predicted]:
-        requests = [(row, request) for row in batch for request in family.evaluation.requests(row, settings)]
+        requests = [(row.id, request) for row in batch for request in family.evaluation.requests(row, settings)]
         return project.loop.submit(asking.all(requests))
 
     groups, at_once = rows.batches(), GROUPS_AT_ONCE
@@ -246,22 +246,22 @@ class _Asking:
         self._gone: TransportError | None = None
         """Set if there were so many of them that the server is taken to be gone."""
 
-    async def all(self, requests: list[tuple[Record, Request]]) -> Predicted:
-        """Return the predictions in the requests' order."""
+    async def all(self, requests: list[tuple[str, Request]]) -> Predicted:
+        """Return the predictions on rows, by their ids, in the requests' order."""
         if self._gone is not None:
             return [self._gone] * len(requests)
-        tasks = [asyncio.create_task(self._predict(row, request)) for row, request in requests]
+        tasks = [asyncio.create_task(self._predict(row_id, request)) for row_id, request in requests]
         self._waiting.update(tasks)
         try:
             return await asyncio.gather(*tasks)
         finally:
             self._waiting.difference_update(tasks)
 
-    async def _predict(self, row: Record, request: Request) -> Prediction | BudgetSpent | TransportError:
+    async def _predict(self, row_id: str, request: Request) -> Prediction | BudgetSpent | TransportError:
         """Return the prediction, or why there is none."""
         while self._gone is None:
             try:
-                prediction = await self._answered(row, request)
+                prediction = await self._answered(row_id, request)
             except BudgetSpent as spent:
                 return spent
             except TransportError as error:
@@ -288,7 +288,7 @@ class _Asking:
             for task in self._waiting - {asyncio.current_task()}:
                 asyncio.get_running_loop().call_soon(task.cancel)
 
-    async def _answered(self, row: Record, request: Request) -> Prediction:
+    async def _answered(self, row_id: str, request: Request) -> Prediction:
         prompt = self._prompts[request.prompt.name]
         text, failure, cut_off, is_refusal = "", None, False, False
         try:
@@ -300,7 +300,7 @@ class _Asking:
             text, cut_off, prompt_cut = invalid.answer, invalid.reason == CUT_OFF, invalid.prompt_cut
             is_refusal = invalid.reason == REFUSED
         return Prediction(
-            id=row.id,
+            id=row_id,
             variant=request.variant,
             prediction=text,
             failure=failure,

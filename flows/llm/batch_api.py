@@ -1,8 +1,10 @@
 """Files and batches of the OpenAI protocol, through the SDK: sent, looked for, waited for, read and cancelled."""
 
 import asyncio
+import contextlib
 import datetime
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -38,6 +40,7 @@ FIRST_POLL_S, POLL_GROWTH, LONGEST_POLL_S = 0.1, 1.4, 60.0
 POLLS_LOST = 10
 """So many looks in a row may fail, each with its retries, before a wait is given up."""
 GONE = (404, 410)
+DELETE_S = 20.0
 QUEUE_FULL = "token_limit_exceeded"
 """Why a batch failed if those that wait at the server have as many tokens as an account may queue."""
 
@@ -84,6 +87,11 @@ class Content(NamedTuple):
 
 class LostBatchError(TransportError):
     """The server does not know a batch that was sent to it, or has no answers of it although it says so."""
+
+    def __init__(self, message: str, answered: int) -> None:
+        """`answered` are requests that the server says are answered."""
+        super().__init__(message, transient=False)
+        self.answered = answered
 
 
 class RefusedBatchError(TransportError):
@@ -177,6 +185,17 @@ class BatchApi:
         async for _ in self.contents(state):
             pass
 
+    async def delete(self, files: Iterable[str]) -> None:
+        """Delete files whose answers are kept: asked for once, for a moment. One that stays at the server is harmless.
+
+        Not every server can do so.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DELETE_S):
+                for file in files:
+                    with contextlib.suppress(RefusedRequest, TransportError):
+                        await self._connection.call(partial(_deleted, file))
+
     async def ended(self, batch_id: str, look: Callable[[BatchState | TransportError], None]) -> BatchState:
         """Wait until a batch is over and names its answers; `look` is called with what is heard before.
 
@@ -202,6 +221,7 @@ class BatchApi:
                         batch_id,
                         f"says that batch {batch_id} is {state.status} and {state.answered:,} of its requests are "
                         "answered, and names no file of the answers; run again later",
+                        state.answered,
                     )
             await asyncio.sleep(pause)
             pause = min(pause * POLL_GROWTH, LONGEST_POLL_S)
@@ -228,6 +248,7 @@ class BatchApi:
                 state.batch_id,
                 f"says that batch {state.batch_id} is {state.status} and {state.answered:,} of its requests are "
                 f"answered, and its files have {counted(good, 'line')}; run again later",
+                state.answered - good,
             )
 
     async def _content(self, state: BatchState, file: str) -> Content:
@@ -242,7 +263,7 @@ class BatchApi:
             if refused.status not in GONE:
                 raise self._connection.failure(refused) from None
             problem = f"batch {state.batch_id} is {state.status}, and its file {file} is not there ({refused.status})"
-            raise self._lost(state.batch_id, f"{problem}; run again later") from None
+            raise self._lost(state.batch_id, f"{problem}; run again later", state.answered) from None
 
     def _line(self, written: bytes) -> Line | None:
         try:
@@ -275,11 +296,11 @@ class BatchApi:
             problem = f"has no batch {batch_id}; if it was sent with another key, set that one"
             raise self._lost(batch_id, problem) from None
 
-    def _lost(self, batch_id: str, problem: str) -> LostBatchError:
+    def _lost(self, batch_id: str, problem: str, answered: int = 0) -> LostBatchError:
         return LostBatchError(
             f"{self._connection.where}: {problem}; if it is gone, `touchstone batches --cancel {batch_id}` lets its "
             "requests be sent again",
-            transient=False,
+            answered,
         )
 
     async def _repeated(self, work: Callable[["AsyncOpenAI"], Awaitable[T]]) -> T:
@@ -307,6 +328,10 @@ class BatchApi:
             f"{self._connection.where}: takes no files of batches ({refused.status}); remove batch: true",
             transient=False,
         )
+
+
+async def _deleted(file: str, client: "AsyncOpenAI") -> None:
+    await client.files.delete(file)
 
 
 def _growing(times: int) -> list[float]:

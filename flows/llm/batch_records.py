@@ -18,7 +18,7 @@ from typing import NamedTuple
 import orjson
 from pydantic import ValidationError
 
-from schemas.base import Frozen
+from schemas.base import Frozen, content_hash
 from schemas.errors import Failed
 
 REQUESTS, KEYS, NOTE = "requests.jsonl", "keys.json", "batch.json"
@@ -95,7 +95,7 @@ class BatchRecord:
     def update(self, **known: str) -> None:
         """Note what became known."""
         self.note = self.note.model_copy(update=known)
-        _write(self._folder / NOTE, self.note.model_dump_json().encode())
+        write_safely(self._folder / NOTE, self.note.model_dump_json().encode())
 
     def remove(self) -> None:
         """Forget the batch; another process may have done so."""
@@ -108,6 +108,12 @@ class BatchRecords:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.collecting: dict[str, asyncio.Event] = {}
+        """By name, the batches that a model of this process waits for; set when it has them, or has failed."""
+
+    def lessons(self, settings: bytes) -> Path:
+        """Return the file of what is known of a server that is asked with these settings."""
+        return self._folder / f"lessons-{content_hash(settings.decode())}.json"
 
     def __iter__(self) -> Iterator[BatchRecord]:
         """Yield the batches, the oldest first."""
@@ -154,7 +160,7 @@ class BatchRecords:
             )
             file.flush()
             os.fsync(file.fileno())
-        _write(folder / KEYS, orjson.dumps({request.key: [*request.reading] for request in requests}))
+        write_safely(folder / KEYS, orjson.dumps({request.key: [*request.reading] for request in requests}))
         record = BatchRecord(folder, note)
         record.update()
         return record
@@ -174,7 +180,8 @@ def _damaged(path: Path) -> Failed:
     )
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_safely(path: Path, content: bytes) -> None:
+    """Write a file that appears whole, and is on disk then."""
     temporary = path.with_name(f"{path.name}.tmp")
     with temporary.open("wb") as file:
         file.write(content)

@@ -7,20 +7,19 @@ and waits for it. Repairs, and the steps after, are gathered into the next batch
 
 import asyncio
 import contextlib
-import math
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from copy import copy
+from itertools import count
 from typing import NamedTuple
 
-from flows.llm.batch_api import PATH, BatchApi, BatchState, Line, RefusedBatchError
-from flows.llm.batch_records import BatchNote, BatchRecord, BatchRecords, Reading, Request
+from flows.llm.batch_api import PATH, BatchApi, BatchState, Line, LostBatchError, RefusedBatchError
+from flows.llm.batch_progress import BatchProgress
+from flows.llm.batch_records import BatchRecord, BatchRecords, Reading, Request
 from flows.llm.chat_format import Reply
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.model import TransportError
 from flows.llm.refusal import RefusedRequest
-from schemas.base import counted
 
 QUIET_S = 0.5
 """A batch is sent when no request has come for so long."""
@@ -30,9 +29,6 @@ SENDINGS = 4
 """A request is sent in so many batches at most, if it comes back without an answer."""
 LINES_AT_ONCE = 256
 """Replies that are put into the cache before other work has its turn."""
-FAULT_EVERY_S = 60.0
-TELL_SHARE, LONGEST_SILENCE_S = 0.1, 3600.0
-"""Progress is told whenever another such share of a batch is back, and at least once in so many seconds."""
 
 
 class Unanswered(Exception):  # noqa: N818 - no fault: it is asked again
@@ -42,6 +38,8 @@ class Unanswered(Exception):  # noqa: N818 - no fault: it is asked again
         """`may_be_paid` if the server has counted it as answered."""
         super().__init__(why)
         self.may_be_paid = may_be_paid
+        self.lost_usd = 0.0
+        """What was paid for it."""
         self.failure: TransportError | None = None
         """If it is not to be asked again."""
 
@@ -75,14 +73,19 @@ class Batches:
         keep: Callable[[str, Reading, Reply], None],
         is_kept: Callable[[str], bool],
         tell: Callable[[str], None],
+        sent: Callable[[], None],
     ) -> None:
-        """`keep` puts a reply into the cache, and `is_kept` looks for one; `tell` gets lines about the progress."""
+        """`keep` puts a reply into the cache, and `is_kept` looks for one; `tell` gets lines about the progress.
+
+        `sent` is called when the server has taken a batch.
+        """
         self._settings = settings
         self._records = records
         self._api = api
         self._keep = keep
         self._is_kept = is_kept
-        self._tell = tell
+        self._progress = BatchProgress(settings, tell)
+        self._was_sent = sent
         self._open: dict[str, _Open] = {}
         """By name."""
         self._sent: dict[str, str] = {}
@@ -95,6 +98,7 @@ class Batches:
         self._bytes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._sending = asyncio.Lock()
+        self._sendings = count()
         self._work: dict[str, asyncio.Task[None]] = {}
         """The tasks that wait for open batches, by name, and those that send some."""
         self._most = MOST_REQUESTS
@@ -116,20 +120,30 @@ class Batches:
         """The reply to a request. Raises `RefusedRequest`, `TransportError`, `KeptMeanwhile` and `Unanswered`."""
         for batch in self._open.values():  # also of those that nobody waits for, the answers are paid for
             self._wait_for(batch)
+        key = request.key
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._waiting[key] = future
         try:
-            return await self._in_a_batch(request)
+            if (name := self._sent.get(key)) is not None:
+                self._wait_for(self._open[name])
+            else:
+                self._gather(request)
+            del request  # it is written down when it is sent, and not kept for the hours after
+            return await future
         except QueueFull:
             raise
         except Unanswered as unanswered:
-            self._unanswered[request.key] += 1
-            if self._unanswered[request.key] == SENDINGS and self.takes(request.key):
-                del self._unanswered[request.key]
+            self._unanswered[key] += 1
+            if self._unanswered[key] == SENDINGS and self.takes(key):
+                del self._unanswered[key]
                 unanswered.failure = TransportError(
                     f"model {self._settings.name} at {self._settings.base_url}: a request came back without an answer "
                     f"from {SENDINGS} batches ({unanswered}); run again later, or set batch_unanswered: directly",
                     transient=False,
                 )
             raise
+        finally:
+            del self._waiting[key]
 
     async def aclose(self) -> None:
         """Wait for nothing more; what was sent is found again by the next process."""
@@ -141,19 +155,6 @@ class Batches:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     # ---- gathered and sent ----
-
-    async def _in_a_batch(self, request: Request) -> Reply:
-        key = request.key
-        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._waiting[key] = future
-        try:
-            if (name := self._sent.get(key)) is not None:
-                self._wait_for(self._open[name])
-            else:
-                self._gather(request)
-            return await future
-        finally:
-            del self._waiting[key]
 
     def _gather(self, request: Request) -> None:
         self._gathered.append(request)
@@ -168,7 +169,7 @@ class Batches:
     def _send_gathered(self) -> None:
         requests, self._gathered, self._bytes, self._timer = self._gathered, [], 0, None
         keys = [request.key for request in requests]
-        self._begin(f"sending {keys[0]}", keys, self._send(requests))
+        self._begin(f"sending {next(self._sendings)}", keys, self._send(requests))
 
     def _begin(self, name: str, keys: Collection[str], work: Coroutine[object, object, None]) -> None:
         """Begin work on requests. If it fails, so do those who wait for them."""
@@ -260,7 +261,8 @@ class Batches:
                 self._forget(batch)
             raise
         record.update(batch_id=created)
-        self._tell(f"{self._settings.name}: {counted(record.note.requests, 'request')} sent in batch {created}")
+        self._progress.sent(record.note)
+        self._was_sent()
 
     # ---- waited for and collected ----
 
@@ -270,6 +272,33 @@ class Batches:
             self._begin(name, batch.readings.keys(), self._collect(batch))
 
     async def _collect(self, batch: _Open) -> None:
+        """Have the replies of a batch in the cache, and let those go on who wait for them.
+
+        Another model of this process may wait for the same batch, since its settings differ: then it alone does so.
+        """
+        name, collecting = batch.record.note.name, self._records.collecting
+        while (other := collecting.get(name)) is not None:
+            await other.wait()
+        if not batch.record.is_there():
+            self._end_elsewhere(batch)
+            return
+        ended = collecting[name] = asyncio.Event()
+        try:
+            await self._collect_here(batch)
+        except LostBatchError:
+            if batch.record.is_there():
+                raise
+            self._end_elsewhere(batch)  # another process has its answers, and so its files are gone
+        finally:
+            del collecting[name]
+            ended.set()
+
+    def _end_elsewhere(self, batch: _Open) -> None:
+        """Forget a batch whose replies others have put into the cache."""
+        self._forget(batch)
+        self._wake(dict.fromkeys(batch.readings, "collected elsewhere"))
+
+    async def _collect_here(self, batch: _Open) -> None:
         """Wait for the replies of a batch, put them into the cache, and let those go on who wait for them."""
         record = batch.record
         if record.note.batch_id is None:  # it was being sent when its process was killed
@@ -277,12 +306,11 @@ class Batches:
                 if record.is_there() and record.note.batch_id is None:
                     await self._create(batch)
         if record.note.batch_id is None:  # another process has found and collected it
-            self._forget(batch)
-            self._wake(dict.fromkeys(batch.readings, "collected by another process"))
+            self._end_elsewhere(batch)
             return
         if batch.is_found:
-            self._tell_found(record.note)
-        state = await self._api.ended(record.note.batch_id, self._progress_of(batch))
+            self._progress.found(record.note)
+        state = await self._api.ended(record.note.batch_id, self._progress.of(record.note))
         outcomes: dict[str, Reply | RefusedRequest | str] = {}
         try:
             unreadable = await self._read(batch, state, outcomes)
@@ -298,7 +326,9 @@ class Batches:
         if is_too_large:
             self._most = record.note.requests // 2
         replies = sum(isinstance(outcome, Reply) for outcome in outcomes.values())
-        self._tell_end(batch, state, replies, unreadable)
+        self._progress.ended(record.note, state, replies, unreadable)
+        if replies >= state.answered and record.note.file_id is not None:
+            await self._api.delete((record.note.file_id, *state.files))
         if is_refused_whole:
             self._wake(dict.fromkeys(batch.readings, QueueFull()))
         else:
@@ -352,49 +382,3 @@ class Batches:
             if self._sent.get(key) == batch.record.note.name:
                 del self._sent[key]
         self._ended.set()
-
-    # ---- told ----
-
-    def _tell_found(self, note: BatchNote) -> None:
-        line = (
-            f"{self._settings.name}: waiting for batch {note.batch_id} of {counted(note.requests, 'request')}, sent "
-            f"{note.made.astimezone():%Y-%m-%d %H:%M}"
-        )
-        if not self._settings.batch:
-            line += f"; to ask them at once, stop and run `touchstone batches --cancel {note.batch_id}`"
-        self._tell(line)
-
-    def _progress_of(self, batch: _Open) -> Callable[[BatchState | TransportError], None]:
-        """Return a function that tells how many requests are back, at each tenth or after a long silence, and faults.
-
-        A fault has had its retries; it is told at most once in `FAULT_EVERY_S`.
-        """
-        told, told_at = 0, time.monotonic()
-        fault_at = -math.inf
-
-        def look(state: BatchState | TransportError) -> None:
-            nonlocal told, told_at, fault_at
-            if isinstance(state, TransportError):
-                if time.monotonic() < fault_at + FAULT_EVERY_S:
-                    return
-                fault_at = time.monotonic()
-                self._tell(f"{self._settings.name}: still waiting for batch {batch.record.note.batch_id}: {state}")
-                return
-            requests, now = batch.record.note.requests, time.monotonic()
-            if state.back < told + TELL_SHARE * requests and now < told_at + LONGEST_SILENCE_S:
-                return
-            told, told_at = state.back, now
-            self._tell(
-                f"{self._settings.name}: {state.back:,} of {counted(requests, 'request')} are back of batch "
-                f"{state.batch_id} ({state.status})"
-            )
-
-        return look
-
-    def _tell_end(self, batch: _Open, state: BatchState, replies: int, unreadable: int) -> None:
-        left = batch.record.note.requests - replies
-        more = f", {left:,} without an answer" if left else ""
-        if unreadable:
-            more += f" ({counted(unreadable, 'line')} of the server's files cannot be read)"
-        back = counted(replies, "answer")
-        self._tell(f"{self._settings.name}: batch {state.batch_id} is {state.status}: {back}{more}")

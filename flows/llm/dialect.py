@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 import orjson
 
@@ -12,13 +13,13 @@ from flows.llm.cache import completion_key
 from flows.llm.chat_format import Reply, form_in_words, strict_schema
 from flows.llm.connection import CHAT, Connection
 from flows.llm.endpoint_settings import EndpointSettings, Structured
+from flows.llm.lessons import Lessons, Level
 from flows.llm.model import Message, Prompt, PromptTooLong
 from flows.llm.prices import estimate_prompt_tokens
 from flows.llm.probe import Probe
 from flows.llm.refusal import OF_THE_REQUEST, RefusedRequest
 from schemas.base import canonical_json
 
-Level = Literal["json_schema", "json_object", "text"]
 LEVELS: tuple[Level, ...] = ("json_schema", "json_object", "text")
 Post = Callable[[bytes], Awaitable[Reply]]
 """Sends the body of a request. Raises `RefusedRequest` and `TransportError`."""
@@ -78,8 +79,31 @@ class Dialect:
         self._most_answered: int | None = None
         self._refused: set[tuple[str, bytes]] = set()
         self._merges_system = False
+        self._notes: list[str] = []
         self.learnt = 0
         """Counts the lessons: a request that was refused before a lesson may be accepted after it."""
+
+    @property
+    def lessons(self) -> Lessons:
+        """What was learnt, for another process."""
+        return Lessons(
+            level=self.level,
+            level_is_known=self.level_is_known,
+            limit_name=self._limit_name,
+            most_answered=self._most_answered,
+            refused=tuple(sorted((name, value.decode()) for name, value in self._refused)),
+            merges_system=self._merges_system,
+            notes=tuple(self._notes),
+        )
+
+    def take(self, lessons: Lessons) -> None:
+        """Go on with what another process has learnt, before anything is asked."""
+        self.level, self.level_is_known = lessons.level, lessons.level_is_known
+        self._limit_name, self._most_answered = lessons.limit_name, lessons.most_answered
+        self._refused = {(name, value.encode()) for name, value in lessons.refused}
+        self._merges_system = lessons.merges_system
+        for note in lessons.notes:
+            self._say(note)
 
     def body(self, form: Form, messages: list[Message], written: bytes, tokens: int) -> bytes:
         """The request's body; `written` are the messages as JSON, `tokens` the most that the answer may have."""
@@ -141,7 +165,11 @@ class Dialect:
 
     def _note(self, refused: RefusedRequest, what: str) -> None:
         words = f" ({refused.message})" if refused.message else ""
-        self._tell(f"model {self._model}: {what}{words}")
+        self._say(f"model {self._model}: {what}{words}")
+
+    def _say(self, note: str) -> None:
+        self._notes.append(note)
+        self._tell(note)
 
     def step_down(self, refused: RefusedRequest, level: Level) -> bool:
         """Ask for the form of answers in a plainer way than `level`; False if that was not refused."""
@@ -182,6 +210,11 @@ class Negotiation:
         self._probe = Probe()
         self._window: asyncio.Task[int | None] | None = None
 
+    def take(self, lessons: Lessons) -> None:
+        """Go on with what another process has learnt of the server."""
+        self._heard = True
+        self.dialect.take(lessons)
+
     async def probed(self) -> None:
         """Wait for the call that finds out, if it is running, and fail with it."""
         if not self._heard:
@@ -205,12 +238,12 @@ class Negotiation:
         A prompt that its provider withholds is answered by the provider's own words ("filtered"). Raises
         `PromptTooLong`, with what the server says about its window, and `TransportError`.
         """
-        dialect = self.dialect
+        dialect, send = self.dialect, post or partial(self._connection.post, route=CHAT)
         while True:
             level, learnt = dialect.level, dialect.learnt
             try:
-                body = dialect.body(form, messages, written, tokens)
-                reply = await (post(body) if post is not None else self._connection.post(body, CHAT))
+                # The body is not kept here: of what waits for a batch, it is on disk.
+                reply = await send(dialect.body(form, messages, written, tokens))
             except RefusedRequest as refused:
                 if refused.is_about_content:
                     return Reply(refused.message, "filtered", 0, 0)

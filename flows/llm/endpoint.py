@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
@@ -12,13 +11,14 @@ from pydantic import BaseModel
 
 from flows.llm import truncation
 from flows.llm.batch_api import BatchApi
-from flows.llm.batch_records import BatchRecords, Reading, Request
+from flows.llm.batch_records import BatchRecords, Reading, Request, write_safely
 from flows.llm.batches import Batches
 from flows.llm.cache import Completion, CompletionCache, Kind
 from flows.llm.chat_format import Reply, reask
 from flows.llm.connection import Connection
 from flows.llm.dialect import Dialect, Form, Negotiation, form_of, question_key
 from flows.llm.endpoint_settings import REASONING_TOKENS, EndpointSettings
+from flows.llm.lessons import Lessons
 from flows.llm.likelihood import Likelihood, Options
 from flows.llm.limits import Budget, Limits
 from flows.llm.log_probabilities import LogProbabilities
@@ -39,6 +39,7 @@ from flows.llm.model import (
 )
 from flows.llm.paid import PaidCompletions
 from flows.llm.prices import Price, Prices, UnknownPrice, estimate_prompt_tokens, estimate_tokens
+from schemas.base import canonical_json
 
 _log = logging.getLogger(__name__)
 
@@ -60,12 +61,12 @@ class Endpoint:
         budget: Budget | None = None,
         limits: Limits | None = None,
         tell: Callable[[str], None] = _log.warning,
-        batches: Path | None = None,
+        batches: BatchRecords | None = None,
         progress: Callable[[str], None] = _log.info,
     ) -> None:
         """`tell` gets each note to the user once: what the server does not take and is no longer asked.
 
-        `batches` is the folder for those that are under way, which are waited for even if the settings want none;
+        `batches` are those that are under way, which are waited for even if the settings want none;
         `progress` gets lines on them.
         """
         self.name = settings.name
@@ -95,15 +96,20 @@ class Endpoint:
         assert batches is not None or not settings.batch, "batches need a folder"
         self._batches: Batches | None = None
         if batches is not None:
+            lessons = batches.lessons(canonical_json(settings.model_dump(mode="json")))
             self._batches = Batches(
                 settings,
-                BatchRecords(batches),
+                batches,
                 BatchApi(settings, self._connection),
                 keep=self._keep,
                 is_kept=lambda key: cache.get(key) is not None,
                 tell=progress,
+                sent=lambda: write_safely(lessons, self.negotiation.dialect.lessons.model_dump_json().encode()),
             )
+            if settings.batch and (known := Lessons.read(lessons)) is not None:
+                self.negotiation.take(known)
         self._tell = tell
+        self._weighs = False
         self._reasons = False
         """Whether the model is known to think before it answers."""
 
@@ -187,6 +193,12 @@ class Endpoint:
         A prompt is also asked about alone, for the number of its tokens. If the server splits its end into other
         tokens when an option follows, they are counted as they come.
         """
+        if self.settings.batch and not self._weighs:
+            self._weighs = True
+            self._tell(
+                f"model {self.name}: options are asked about directly, at the full price: no server is known that "
+                "takes them in batches and reports the log-probabilities of a prompt"
+            )
         return list(await asyncio.gather(*(self._log_probabilities.weigh(options.split, usage) for options in asked)))
 
     @property
@@ -227,7 +239,7 @@ class Endpoint:
         complete and shows thoughts, or it has no more tokens than the other may have, or a text that fills no more
         than half of them.
         """
-        written = orjson.dumps(messages)
+        written = b"%b" % orjson.dumps(messages)  # a copy: that of orjson takes 4 KB at least
         if self.settings.reasoning_tokens is not None:
             question = self._question(form, messages, written, draw, self.settings.reasoning_tokens)
             completion = await self._paid.answer(question, usage)

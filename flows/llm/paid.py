@@ -116,7 +116,7 @@ class PaidCompletions:
             return cached
         asked = self._asked[key] = asyncio.get_running_loop().create_future()
         try:
-            completion = await self._ask(question)
+            completion = await self._ask(question, usage)
         except BaseException as error:
             stopped = TransportError(f"model {self._model}: a call like this one was broken off", transient=True)
             asked.set_exception(error if isinstance(error, Exception) else stopped)
@@ -130,10 +130,13 @@ class PaidCompletions:
         usage.calls += 1
         usage.input_tokens += completion.input_tokens
         usage.output_tokens += completion.output_tokens
-        usage.cost_usd = added(usage.cost_usd, completion.cost_usd if self._price.is_known else None)
+        self._charge(usage, completion.cost_usd)
         if completion.cost_usd:
             usage.is_first(key)
         return completion
+
+    def _charge(self, usage: Usage, usd: float) -> None:
+        usage.cost_usd = added(usage.cost_usd, usd if self._price.is_known else None)
 
     async def aclose(self) -> None:
         """Let calls in flight reach the cache, for at most `DRAIN_S` seconds."""
@@ -156,13 +159,18 @@ class PaidCompletions:
             cached_cost_usd=cost,
         )
 
-    async def _ask(self, question: Question) -> Completion:
-        """Ask until there is an answer; what comes back from a batch without one is paid for, and counted, anew."""
+    async def _ask(self, question: Question, usage: Usage) -> Completion:
+        """Ask until there is an answer; what comes back from a batch without one is paid for, and counted, anew.
+
+        What an answer has cost that was lost at the server is added to `usage`.
+        """
         while True:
             try:
                 async with question.turn():
                     return await self._pay(question)
             except Unanswered as unanswered:
+                if unanswered.may_be_paid:
+                    self._charge(usage, unanswered.lost_usd)
                 if unanswered.failure is not None:
                     raise unanswered.failure from None
 
@@ -172,8 +180,8 @@ class PaidCompletions:
         Limits are for requests that are answered at once. What is in a batch is paid for by whoever has sent it.
         """
         if question.is_batched:
-            body = question.body()
-            reserved = 0.0 if question.is_sent else self._batch_price.cost(len(body), question.output_tokens)
+            most = self._batch_price.cost(len(question.body()), question.output_tokens)
+            reserved = 0.0 if question.is_sent else most
             await self._budget.reserve(reserved)
             # Nothing is lost if nobody waits any longer: its batch is written down.
             return await self._call(question, reserved, batched=True)
@@ -214,7 +222,7 @@ class PaidCompletions:
             return kept
         except Unanswered as unanswered:
             if unanswered.may_be_paid:
-                cost = self._batch_price.cost(len(question.body()), question.output_tokens)
+                cost = unanswered.lost_usd = self._batch_price.cost(len(question.body()), question.output_tokens)
             raise
         finally:
             self._budget.settle(reserved, cost)

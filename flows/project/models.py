@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from flows.construct.engine import Family
 from flows.construct.settings import FamilySettings
+from flows.llm.batch_records import BatchRecords
 from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint
 from flows.llm.endpoint_settings import EndpointSettings
@@ -158,10 +159,10 @@ class Models:
     def _show(self, line: str) -> None:
         self.progress(line)
 
-    @property
-    def batches(self) -> Path:
-        """The folder of the batches that are under way."""
-        return self._config.state / "batches"
+    @cached_property
+    def batches(self) -> BatchRecords:
+        """The batches that are under way."""
+        return BatchRecords(self._config.state / "batches")
 
     @property
     def endpoints(self) -> list[Endpoint]:

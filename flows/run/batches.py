@@ -1,6 +1,7 @@
 """`touchstone batches`: what was sent in batches and is not collected yet."""
 
 import asyncio
+import heapq
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,11 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from flows.llm.batch_api import BatchApi, BatchState, LostBatchError
-from flows.llm.batch_records import BatchNote, BatchRecord, BatchRecords
+from flows.llm.batch_records import BatchNote, BatchRecord
 from flows.llm.connection import Connection
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.limits import Limits
 from flows.llm.model import ModelSetupError, TransportError
+from flows.llm.prices import Prices
 from flows.project.console import LEFT, make_console
 from flows.project.models import Models
 from flows.project.settings import load_config
@@ -41,7 +43,7 @@ class _Look(NamedTuple):
 def list_batches(config: Path) -> None:
     """Print the batches of a configuration's store, with what their servers say of them."""
     console = make_console()
-    records = _records(config)
+    records = list(Models(config, load_config(config)).batches)
     if not records:
         console.print("no batch is under way: all that was sent is collected")
         return
@@ -62,30 +64,48 @@ def list_batches(config: Path) -> None:
 def cancel_batches(config: Path, name: str) -> None:
     """Cancel a batch at its server, or all. Raises `WrongInput` if there is none of that name."""
     console = make_console()
-    records = _records(config)
+    models = Models(config, load_config(config))
+    records = list(models.batches)
     chosen = [record for record in records if name in (ALL, _name(record.note))]
     if not chosen:
         names = [_name(record.note) for record in records]
         hint = nearest(name, names) if names else "none is under way"
         raise WrongInput(f"--cancel {name}: no such batch is under way; {hint}")
-    asyncio.run(_cancel(console, chosen))
+    asyncio.run(_cancel(console, models.prices, chosen))
 
 
-async def _cancel(console: Console, records: Sequence[BatchRecord]) -> None:
+async def _cancel(console: Console, prices: Prices, records: Sequence[BatchRecord]) -> None:
     for record in records:
+        answered = 0
         try:
             state = await _with_api(record.note, partial(_cancelled, record.note))
-        except LostBatchError:
-            state = None
+        except LostBatchError as lost:
+            state, answered = None, lost.answered
         if state is None:
+            paid = _paid_in_words(record, prices, answered)
             record.remove()
-            console.print(f"{_name(record.note)}: its server has no answers of it; its requests will be sent again")
+            console.print(
+                f"{_name(record.note)}: its server has no answers of it; its requests will be sent again{paid}",
+                soft_wrap=True,
+            )
         else:
             console.print(
                 f"{state.batch_id}: {state.status}, {state.back:,} of {counted(record.note.requests, 'request')} "
                 "answered; the next run takes what is answered, and sends the rest again",
                 soft_wrap=True,
             )
+
+
+def _paid_in_words(record: BatchRecord, prices: Prices, answered: int) -> str:
+    """Return what answers that are lost may have cost; no cost of a run has it."""
+    if not answered:
+        return ""
+    lost = f", though {answered:,} {'was' if answered == 1 else 'were'} answered and paid for"
+    price = prices.of(record.note.model, record.note.base_url, batch=True)
+    if not price.is_known:
+        return lost
+    costs = (price.cost(each.input_tokens, each.limit + each.room) for each in record.readings.values())
+    return f"{lost}, with up to about {sum(heapq.nlargest(answered, costs)):.2f} USD"
 
 
 async def _cancelled(note: BatchNote, api: BatchApi) -> BatchState | None:
@@ -128,10 +148,6 @@ async def _with_api(note: BatchNote, work: Callable[[BatchApi], Awaitable[T]]) -
         return await work(BatchApi(settings, connection))
     finally:
         await connection.aclose()
-
-
-def _records(config: Path) -> list[BatchRecord]:
-    return list(BatchRecords(Models(config, load_config(config)).batches))
 
 
 def _name(note: BatchNote) -> str:
