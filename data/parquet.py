@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel
 
 from data.checksum import checksum
-from data.whole_file import explaining
+from data.whole_file import explaining, sync_folder, sync_path
 from schemas.manifest import FileManifest
 
 ROW_GROUP_BYTES = 64 * 2**20
@@ -107,6 +107,8 @@ class FilesWriter:
         """Give the files their names and remove older files of that name. Returns each path with its number of rows."""
         with explaining(self._folder / self._name):
             self._close()
+            for temporary in self._rows:
+                sync_path(temporary)
             for pattern in (f"{self._name}.parquet", f"{self._name}-[0-9]*-of-[0-9]*.parquet"):
                 for stale in self._folder.glob(pattern):
                     stale.unlink()
@@ -115,6 +117,7 @@ class FilesWriter:
             for number, (temporary, rows) in enumerate(self._rows.items()):
                 suffix = f"-{number:05}-of-{count:05}" if count > 1 else ""
                 files.append((temporary.replace(self._folder / f"{self._name}{suffix}.parquet"), rows))
+            sync_folder(self._folder)
             return files
 
     def discard(self) -> None:

@@ -79,7 +79,10 @@ class StageFiles:
             raise StoreError(f"{path}: damaged stage manifest; remove its folder to build the stage again") from error
 
     def finish(self, manifest: StageManifest) -> None:
-        """Make the stage exist."""
+        """Make the stage exist, with its shards' files alone: killed runs may have left others behind."""
+        shards = {f"{shard.index:05}.json" for shard in manifest.shards}
+        files = {path(shard).rpartition("/")[2] for shard in manifest.shards for path in (self.kept, self.dropped)}
+        self.store.sweep(self.folder, {*shards, *files}.__contains__)
         self.store.write(f"{self.folder}/manifest.json", manifest.model_dump_json(indent=1).encode())
 
     def finish_shard(self, manifest: ShardManifest) -> None:

@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -75,17 +75,29 @@ class Store:
     @contextlib.contextmanager
     def writing(self, path: str) -> Iterator[IO[bytes]]:
         """Yield a file that takes its name when the block ends without an error. Raises `Failed`."""
-        temporary = f"{path}.tmp-{os.getpid()}-{time.monotonic_ns()}"
         if self.is_local:
-            with whole_bytes(Path(path), Path(temporary)) as file:
+            with whole_bytes(Path(path)) as file:
                 yield file
             return
         with explaining(Path(tempfile.gettempdir())), tempfile.NamedTemporaryFile(prefix="touchstone-") as local:
             yield local
             local.flush()
-            self._upload(local.name, path, temporary)
+            self._upload(local.name, path)
 
-    def _upload(self, local: str, path: str, temporary: str) -> None:
+    def sweep(self, folder: str, keep: Callable[[str], bool]) -> None:
+        """Remove the files of a folder on this machine that killed runs left behind: those whose name is not kept.
+
+        Call it while no other process may write there. In a remote store there are none but finished objects, which
+        `touchstone gc` removes.
+        """
+        if self.is_local and Path(folder).is_dir():
+            with explaining(Path(folder)):
+                for path in Path(folder).iterdir():
+                    if not keep(path.name):
+                        path.unlink(missing_ok=True)
+
+    def _upload(self, local: str, path: str) -> None:
+        temporary = f"{path}.tmp-{os.getpid()}-{time.monotonic_ns()}"
         try:
             with self.reaching(path):
                 if self._uploads_are_atomic:

@@ -27,7 +27,7 @@ from pydantic import ValidationError
 from data.checksum import checksum
 from data.sources.hub import hub_commit, located
 from data.sources.spec import SourceError, SourceSpec, without_query
-from data.store import Store
+from data.whole_file import write_whole
 from schemas.base import Frozen, content_hash
 from schemas.errors import first_problem
 
@@ -95,7 +95,7 @@ class Pins:
                 self.moved.append(Moved(without_query(name), before.revision, now.revision))
             if self._scratch is None:
                 content = Lock(sources=dict(sorted(self._known.items()))).model_dump_json(indent=1)
-                Store(str(self._path.parent)).write(str(self._path.resolve()), f"{content}\n".encode())
+                write_whole(self._path, f"{content}\n".encode())
         return self._at(spec, now)
 
     def at_known_pin(self, spec: SourceSpec) -> SourceSpec:

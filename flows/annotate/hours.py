@@ -8,7 +8,7 @@ from datetime import UTC
 from typing import NamedTuple
 
 from annotation.latest import time_of
-from data.store import Store
+from data.whole_file import write_whole
 from flows.annotate.work import APART, whole_lines
 from flows.project.project import Project
 from schemas.annotation import Annotation
@@ -51,4 +51,4 @@ def write_hours(project: Project) -> None:
     table = csv.writer(text, lineterminator="\n")
     table.writerow(Hours._fields)
     table.writerows(hours_of(work for path in files for work in whole_lines(path.read_bytes(), Annotation)))
-    Store(str(project.out)).write(f"{project.out.resolve()}/{HOURS}", text.getvalue().encode())
+    write_whole(project.out / HOURS, text.getvalue().encode())

@@ -13,7 +13,7 @@ from annotation.label_studio.client import Client, Row
 from annotation.label_studio.listener import mark, marked, unmark
 from annotation.label_studio.sync import KEY, VIEW, Submitted, all_projects_of, is_retired, submitted, tasks_of
 from annotation.latest import TAKEN_BACK, exclude
-from data.store import Store
+from data.whole_file import write_whole
 from flows.annotate.hours import write_hours
 from flows.annotate.queues import form_names, rubric_of
 from flows.annotate.team import account_name, accounts_of, codes_of
@@ -258,14 +258,14 @@ def _earlier(project: Project, rubric: str) -> tuple[list[Annotation], list[str]
         kept = list(whole_lines(content, Annotation))  # the others stay in the copy
         copies = (path.with_name(f"{path.name}.damaged-{number}") for number in range(1, len(content) + 2))
         copy = next(copy for copy in copies if not copy.exists())
-        Store(str(project.out)).write(str(copy.resolve()), content)
+        write_whole(copy, content)
         return kept, [f"{damage}; it is written anew, and {copy} is a copy of the damaged file"]
 
 
 def write_lines(project: Project, name: str, rows: Iterable[BaseModel]) -> None:
     """Write records as JSON Lines into the output folder."""
     text = "".join(json.dumps(row.model_dump(mode="json"), ensure_ascii=False) + "\n" for row in rows)
-    Store(str(project.out)).write(f"{project.out.resolve()}/{name}", text.encode())
+    write_whole(project.out / name, text.encode())
 
 
 def _write_verdicts(

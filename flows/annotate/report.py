@@ -11,7 +11,7 @@ from statistics import fmean
 from annotation.adjudicate import nameless
 from annotation.label_studio.task_data import listed
 from annotation.survey import survey_answers
-from data.store import Store
+from data.whole_file import write_whole
 from flows.annotate.guidelines import EXAMPLE
 from flows.annotate.progress import QueueProgress
 from flows.annotate.work import Collected, read_annotations
@@ -50,7 +50,7 @@ def write_annotation(project: Project, collected: Sequence[Collected], progress:
     ]  # fmt: skip
     page = template(TEMPLATE).render(title=project.config.name, legend=LEGEND, style=style(), rubrics=views)
     path = project.out / PEOPLE_REPORT
-    Store(str(project.out)).write(str(path.resolve()), page.encode())
+    write_whole(path, page.encode())
     return path
 
 

@@ -52,6 +52,7 @@ def finish(
     )
     if (earlier := build.manifest(ref)) is not None:  # another build finished it first
         return earlier
+    build.keep_answers()
     build.files(ref).finish(manifest)
     return manifest
 

@@ -85,6 +85,8 @@ class Build:
         self.draw = draw
         self.called: Callable[[StageRef, Usage], None] = lambda ref, usage: None
         """Called with the usage of each prompt of a stage that was answered or given up."""
+        self.keep_answers: Callable[[], None] = lambda: None
+        """Called before a stage exists: what it paid for is then on the disk."""
         self.prepared: dict[str, tuple[StepContext, object]] = {}
         """The steps' contexts and the results of their `prepare`, by fingerprint of the stage."""
         self.writing = threading.BoundedSemaphore(os.cpu_count() or 1)
@@ -145,8 +147,7 @@ class Build:
         family = self._family(ref).family
         part = family.part(ref.part)
         stages = self.stages(family, part)
-        place = stages.index(ref)
-        if place:
+        if place := stages.index(ref):
             return (stages[place - 1],)
         read = (self.part_of(spec) for _, spec in self.named_sources(family, part) if spec.format == PART)
         makers = ((family, maker) for maker in family.makers(part))

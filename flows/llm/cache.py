@@ -1,6 +1,7 @@
 """Every completion that was ever paid for, in a database."""
 
 import hashlib
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -99,20 +100,40 @@ class CompletionCache:
 
     def get(self, key: str) -> Completion | None:
         """The completion of this key, if any; raises `CacheError`."""
-        if self._failed is not None:
-            raise self._failed
+        self.check()
         try:
             return self._table.get(key)
         except self._errors as error:
             raise self._explain(error) from error
 
+    def check(self) -> None:
+        """Raise `CacheError` if a write has failed: what cannot be kept should not be paid for."""
+        if self._failed is not None:
+            raise self._failed
+
     def put(self, key: str, completion: Completion) -> None:
-        """Keep a completion; the first completion of a key stays. Raises `CacheError`."""
+        """Keep a completion; the first completion of a key stays. Raises `CacheError` if it fails twice."""
         try:
-            self._table.put(key, completion)
+            try:
+                self._table.put(key, completion)
+            except self._errors:  # it is paid for
+                self._table.put(key, completion)
         except self._errors as error:
             self._failed = self._explain(error)
             raise self._failed from error
+
+    def sync(self) -> None:
+        """Bring what was kept to the disk: a commit only hands it to the operating system. Raises `CacheError`."""
+        log = Path(f"{self._where}-wal")
+        try:
+            for path in (log, log.parent) if self._sqlite and log.exists() else ():
+                number = os.open(path, os.O_RDONLY)
+                try:
+                    os.fsync(number)
+                finally:
+                    os.close(number)
+        except OSError as error:
+            raise self._explain(error) from error
 
     def spent_usd(self) -> float:
         """The cost of all completions kept here; raises `CacheError`."""

@@ -188,6 +188,7 @@ class PaidCompletions:
         tokens = question.input_tokens() + question.output_tokens if self._limits.count_tokens else 0
         await self._limits.enter(tokens)
         try:
+            self._cache.check()  # again, after a wait in which another answer could not be kept
             # A token is at least one byte: the call cannot cost more, whatever the server counts.
             reserved = self._price.cost(len(question.body()), question.output_tokens)
             await self._budget.reserve(reserved)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from data.store import Store
+from data.whole_file import write_whole
 from schemas.base import Frozen
 from schemas.manifest import is_none
 
@@ -23,7 +23,7 @@ class BuildNote(Frozen):
 def note_build(out: Path, config: Path, limit: int | None, store: str, draw: str | None = None) -> None:
     """Note in the output folder what it was built from, or is to be built from."""
     note = BuildNote(config=str(config.resolve()), limit=limit, store=_absolute(store), draw=draw)
-    Store(str(out)).write(f"{out.resolve()}/{NOTE}", note.model_dump_json().encode())
+    write_whole(out / NOTE, note.model_dump_json().encode())
 
 
 def build_note(out: Path) -> BuildNote | None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from data.store import Store
+from data.whole_file import write_whole
 from flows.project.output_files import PEOPLE_REPORT, REPORT, read_manifest
 from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
@@ -17,5 +17,5 @@ def write_report(project: Project) -> Path:
     path = project.out / REPORT
     finished = Project(project.config_path, project.out, project.limit, built=manifest, store=project.config.store)
     private = PrivateSources(finished).rows_by_part()
-    Store(str(project.out)).write(str(path.resolve()), report_page(project.build, manifest, beside, private).encode())
+    write_whole(path, report_page(project.build, manifest, beside, private).encode())
     return path

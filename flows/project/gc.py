@@ -42,6 +42,7 @@ def note_build(store: Store, out: Path, built: BuildManifest) -> None:
     made = MadeOf(what=str(out.resolve()), stages=stages_of_build(built))
     folder = f"{store.root}/{BUILDS}/{content_hash(made.what)}"
     last = next(iter(newest_first(store, folder)), None)
+    store.sweep(folder, lambda name: name.endswith(".json"))
     if last != made:
         store.write(f"{folder}/{time.time_ns():020}.json", made.model_dump_json().encode())
 

@@ -13,6 +13,8 @@ from schemas.errors import Failed
 
 LOOK_EVERY_S = 0.5
 """Seconds between two looks at what another process holds."""
+STAGE_LOCKS = "locks"
+"""The folder of the locks on stages."""
 WAIT_S = 600.0
 """Seconds that a push or a pull waits for another at most."""
 
@@ -49,9 +51,15 @@ def one_output(state: Path, out: Path) -> contextlib.AbstractContextManager[None
     return locked(state / f"outputs-{content_hash(str(out.resolve()))}.lock")
 
 
-def building(state: Path) -> contextlib.AbstractContextManager[None]:
-    """Return the lock that keeps `touchstone gc` away. Builds do not exclude each other."""
-    return locked(state / "stages.lock", "`touchstone gc` is running here; run again when it has finished", shared=True)
+@contextlib.contextmanager
+def building(state: Path) -> Iterator[None]:
+    """Hold the lock that keeps `touchstone gc` away. Builds do not exclude each other."""
+    with locked(state / "stages.lock", "`touchstone gc` is running here; run again when it has finished", shared=True):
+        for path in (state / STAGE_LOCKS).glob("*"):  # those that nobody holds are of killed builds
+            with contextlib.suppress(FileNotFoundError, BlockingIOError), path.open("r+") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+        yield
 
 
 def no_build(state: Path) -> contextlib.AbstractContextManager[None]:
@@ -87,7 +95,7 @@ def one_stage(state: Path, fingerprint: str, waits: Callable[[str], None]) -> It
 
     While another process holds it, `waits` is called with its name at each look; what it raises ends the wait.
     """
-    path = state / "locks" / f"stage-{fingerprint}.lock"
+    path = state / STAGE_LOCKS / f"stage-{fingerprint}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     while True:
         with path.open("a+") as lock:

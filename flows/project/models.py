@@ -57,6 +57,11 @@ class Models:
         self._config.state.mkdir(parents=True, exist_ok=True)
         return CompletionCache(self._config.cache or f"sqlite:///{self._config.state / 'completions.sqlite'}")
 
+    def keep(self) -> None:
+        """Bring the answers that were paid for to the disk. Raises `Failed`."""
+        if "cache" in self.__dict__:
+            self.cache.sync()
+
     @cached_property
     def prices(self) -> Prices:
         """The price library, overridden by the user's prices."""

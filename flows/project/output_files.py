@@ -17,7 +17,7 @@ from data.checksum import checksum
 from data.parquet import write_parquet
 from data.sources.spec import without_query
 from data.stage_files import Stage
-from data.store import Store
+from data.whole_file import sync_folder, write_whole
 from flows.construct.counting import part_summary
 from flows.construct.engine import Family, Part
 from flows.construct.files_step import FilesStep
@@ -96,13 +96,15 @@ def _write_output_files(project: Project) -> BuildManifest:
         draw=project.draw,
     )
     project.out.mkdir(parents=True, exist_ok=True)
+    if manifest != before:
+        (project.out / REPORT).unlink(missing_ok=True)  # it shows the build before
     write_manifest(project.out, manifest)
     return manifest
 
 
 def write_manifest(out: Path, manifest: BuildManifest) -> None:
     """Write the manifest of the build in `out`."""
-    Store(str(out)).write(f"{out.resolve()}/{MANIFEST}", manifest.model_dump_json(indent=1).encode())
+    write_whole(out / MANIFEST, manifest.model_dump_json(indent=1).encode())
 
 
 def read_manifest(out: Path) -> BuildManifest:
@@ -127,8 +129,7 @@ def last_manifest(out: Path) -> BuildManifest | None:
 def remember(project: Project) -> None:
     """Note in the output folder what it was built from, and in the current folder that this build was the last."""
     note_build(project.out, project.config_path, project.limit, project.config.store, project.draw)
-    LAST.parent.mkdir(parents=True, exist_ok=True)
-    LAST.write_text(str(project.out.resolve()), encoding="utf-8")
+    write_whole(LAST, str(project.out.resolve()).encode())
 
 
 def open_built(out: Path | None) -> Project:
@@ -266,6 +267,7 @@ def _place(project: Project, family: Family, rows: Stage[Any], folder: str) -> I
         except OSError:  # another disk, or a remote store
             rows.files.store.fetch(source, str(temporary))
         temporary.replace(path)
+        sync_folder(into)
         yield FileManifest(path=f"{folder}/{path.name}", rows=shard.kept, sha256=shard.kept_sha256)
 
 

@@ -187,7 +187,7 @@ class Project:
             )
             for family, settings in self.config.chosen()
         ]
-        return Build(
+        build = Build(
             chosen,
             store=self.store,
             seed=self.config.seed,
@@ -198,6 +198,8 @@ class Project:
             history=self.history,
             draw=self.draw,
         )
+        build.keep_answers = self.models.keep
+        return build
 
     def _prompts_of(self, family: Family) -> dict[str, Prompt[Any]]:
         """Return the family's prompts by name, with the user's templates in place of ours."""

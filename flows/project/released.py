@@ -108,6 +108,8 @@ def newest_first(store: Store, folder: str) -> Iterator[MadeOf]:
     if not store.fs.exists(folder):
         return
     for path in sorted(store.fs.ls(folder, detail=False), reverse=True):
+        if not path.endswith(".json"):  # what a killed run left behind
+            continue
         try:
             yield MadeOf.model_validate_json(store.fs.cat_file(path))
         except ValidationError:

@@ -33,7 +33,7 @@ def rebuild_finished(
     Otherwise, or if the user names a Prefect server, where the run is to be seen, it does nothing and returns None.
     Raises as the `rebuild` flow does.
     """
-    if (before := last_manifest(out)) is None:
+    if last_manifest(out) is None:
         return None
     settings = load_config(config)
     with one_rebuild(settings.state, settings.name):
@@ -49,7 +49,7 @@ def rebuild_finished(
         if built is None:
             return None
         rows, _, since = compared_with(project)
-        report_if_new(project, built, before)
+        report_if_new(project)
         done = Rebuilt(built, drift(rows, rows_of(project, built)), since, told=refresh.lines, began=began)
         refuse_too_many(project, done.drift)
         release_rows(release_built, out, str(to) if to else None, hub, done)

@@ -25,7 +25,7 @@ from flows.prefect_server.flow_runs import engine
 from flows.project.build_note import note_draw
 from flows.project.gc import stages_of_build
 from flows.project.locks import one_rebuild
-from flows.project.output_files import last_manifest, open_built
+from flows.project.output_files import open_built
 from flows.project.project import COPIES, Project
 from flows.project.settings import load_config
 from flows.rebuild.changes import (
@@ -91,9 +91,8 @@ def rebuild(
 
 def _build(project: Project, listener: ProgressListener | None) -> BuildManifest:
     """Build, and write the report if anything is new."""
-    before = last_manifest(project.out)
     built = build(str(project.config_path), str(project.out), None, listener)
-    report_if_new(project, built, before)
+    report_if_new(project)
     return built
 
 

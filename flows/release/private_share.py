@@ -38,7 +38,7 @@ from data.publish.folder import DATA, Release
 from data.publish.reading import opened, read_batches
 from data.publish.version_number import is_version, parsed_version
 from data.seen import Hashes, are_in, place_of, sorted_hashes
-from data.whole_file import write_whole
+from data.whole_file import sync_tree, write_whole
 from flows.construct.overlap import tokens
 from flows.construct.release import Released
 from flows.families import family_names, load_family
@@ -224,12 +224,13 @@ class PrivateShare:
                 "new ones"
             )
 
-    def write_fingerprint(self, folder: Path) -> None:
-        """Write what tells the secret from another one to a version's private folder. Raises `Failed`."""
+    def finish(self, folder: Path) -> None:
+        """Finish a version's private folder: write what tells the secret from another one. Raises `Failed`."""
         drawn_by = fingerprint(self.secret.get_secret_value()) if self.secret else self._drawn_by()
         if drawn_by is not None:
             folder.mkdir(parents=True, exist_ok=True)
             write_whole(folder / DRAWN_BY, f"{drawn_by}\n".encode())
+        sync_tree(folder)  # before the public one has its number
 
     def _drawn_by(self) -> str | None:
         """Return the fingerprint of the secret that drew the newest version's private share; None if none did."""

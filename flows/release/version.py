@@ -24,7 +24,7 @@ from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, files_in, rea
 from data.publish.history import write_history
 from data.publish.merge import WITH_VERSION, merge_metadata, read_card
 from data.publish.version_number import FIRST_VERSION, bumped, is_version, parsed_version
-from data.whole_file import write_whole
+from data.whole_file import rename_folder, write_whole
 from flows.project.locks import locked
 from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
@@ -156,7 +156,7 @@ def lacks_last_step(to: Path) -> bool:
 def _end_begun(to: Path) -> None:
     """Remove what is left of a release that was cut off; one that lacked its last step alone gets that step."""
     if lacks_last_step(to) and (versions := versions_in(to)):
-        (to / PRIVATE / PREPARED).replace(to / PRIVATE / versions[-1].name)
+        rename_folder(to / PRIVATE / PREPARED, to / PRIVATE / versions[-1].name)
     for left in (to / PRIVATE / PREPARED, to / PREPARED):  # in this order, by which that step is known
         shutil.rmtree(left, ignore_errors=True)
 
@@ -361,8 +361,8 @@ class _Draft:
                 places = ", ".join(sorted({self.edits.card_of(key) for key in self.edits.keys}))
                 advice = f"its metadata was edited by hand; correct it ({places}), then run again"
             raise Failed(f"{self.folder}: {fault}; no version was made: {advice}")
-        self.private.write_fingerprint(self.to / PRIVATE / PREPARED)
-        return self.folder.replace(self.to / number)
+        self.private.finish(self.to / PRIVATE / PREPARED)
+        return rename_folder(self.folder, self.to / number)
 
 
 def _withdrawn(before: Release | None, configs: Iterable[GatheredConfig]) -> dict[str, int]:

@@ -7,7 +7,7 @@ from flows.construct.progress import ProgressListener
 from flows.prefect_server.embedded import API
 from flows.project.build_report import write_report
 from flows.project.gc import note_build
-from flows.project.locks import building
+from flows.project.locks import building, one_output
 from flows.project.output_files import REPORT, remember, write_output_files
 from flows.project.project import Project
 from schemas.manifest import BuildManifest
@@ -37,14 +37,15 @@ def write_build(project: Project, listener: ProgressListener) -> BuildManifest:
     for note in project.unread_verdicts():
         listener.noted(note)
     manifest = write_output_files(project)
-    note_build(project.store, project.out, manifest)
-    remember(project)
+    with one_output(project.state, project.out):
+        note_build(project.store, project.out, manifest)
+        remember(project)
     return manifest
 
 
-def report_if_new(project: Project, built: BuildManifest, before: BuildManifest | None) -> Path:
-    """Write the report if the build differs from the one before; return where it is."""
+def report_if_new(project: Project) -> Path:
+    """Write the report, unless that of this build is there; return where it is."""
     path = project.out / REPORT
-    if built != before or not path.exists():
+    if not path.exists():
         write_report(Project(project.config_path, project.out, project.limit))
     return path

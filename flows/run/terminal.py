@@ -50,7 +50,7 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
 
             manifest = run_build(config, out, limit, listener)
         listener.announce("report")
-        report = report_if_new(project, manifest, before)
+        report = report_if_new(project)
     print_summary(console, manifest, listener.seconds, listener.asked)
     if (item := one_item(project)) is not None:
         console.print(Panel(Markdown(as_lines(item)), title="one item", title_align="left", padding=(1, 2)))
