@@ -9,7 +9,7 @@ TORCH ?= $(if $(and $(filter Linux,$(shell uname -s)),$(if $(shell command -v nv
 # Each process has one core. Compiled modules are kept, even where a container's environment says otherwise.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: run test fast slow lint forms bench soak clean
+.PHONY: run test fast slow lint forms bench soak faults clean
 
 run: $(STAMP)
 	$(BIN)/touchstone run
@@ -55,6 +55,11 @@ soak: $(DEV_STAMP)
 	$(PYTEST) -m "slow" tests/test_flows_run_kills.py -k random_moments -s --kills 25
 	$(PYTEST) -m "slow" tests/test_flows_families_refutebench_kills.py -s --kills 25
 	$(PYTEST) -m "slow" tests/test_flows_rebuild_kills.py -s --kills 50
+
+# Every operation of a command on files fails, in each way that it can: some 20,000 scenarios, hours on two cores.
+faults: $(DEV_STAMP)
+	tests/system-packages
+	$(BIN)/python -m tests.faults
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -1,0 +1,58 @@
+"""The library that makes one operation on files fail (`interpose.c`), and what it is told."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.checksum import checksum
+
+SOURCE = Path(__file__).with_name("interpose.c")
+EVERYWHERE = ("eio", "enospc", "full", "before", "after")
+OF_WRITES = (*EVERYWHERE, "torn", "short")
+FREES = ("unlink", "rmdir", "truncate")
+"""Operations that a full disk does not hinder."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One that changed a file."""
+
+    number: int
+    name: str
+    bytes: int
+    path: str
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The faults that it can meet."""
+        if self.name == "write":
+            return OF_WRITES if self.bytes > 1 else EVERYWHERE
+        return ("eio", "before", "after") if self.name in FREES else EVERYWHERE
+
+
+def library(cache: Path) -> Path:
+    """The compiled library, made once for each version of its source."""
+    made = cache / f"interpose-{checksum(SOURCE)[:16]}.so"
+    if not made.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        compiler = shutil.which("cc") or shutil.which("gcc")
+        assert compiler is not None, "a C compiler is needed: tests/system-packages installs one"
+        temporary = made.with_suffix(f".{os.getpid()}")
+        subprocess.run([compiler, "-shared", "-fPIC", "-O2", "-o", temporary, SOURCE, "-ldl", "-lpthread"], check=True)
+        temporary.replace(made)
+    return made
+
+
+def told(root: Path, log: Path, at: int = 0, kind: str = "") -> Mapping[str, str]:
+    """The environment of a process in which operation number `at` below `root` meets the fault; 0: none does."""
+    return {"FAULTS_ROOT": str(root), "FAULTS_LOG": str(log), "FAULTS_AT": str(at), "FAULTS_KIND": kind}
+
+
+def operations(log: Path) -> Iterator[Operation]:
+    """Yield the operations that a process noted."""
+    for line in log.read_text(encoding="utf-8").splitlines() if log.exists() else ():
+        number, name, size, path = line.split(" ", 3)
+        yield Operation(int(number), name, int(size), path)

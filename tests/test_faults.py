@@ -1,0 +1,34 @@
+"""A sample of the scenarios of `make faults`: whatever operation on files fails, the next run ends as if none had."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.builds import ROOT
+from tests.faults.interposed import Operation
+
+SHARES = {"build": 0.005, "evaluate": 0.01, "release": 0.005, "next release": 0.005}
+"""Of each command's scenarios."""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("scene", SHARES)
+def test_whatever_fails_the_next_run_ends_as_if_nothing_had(scene: str) -> None:
+    command = [sys.executable, "-m", "tests.faults", "--scene", scene, "--share", str(SHARES[scene])]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = re.match(r".*: (\d+) operations, (\d+) scenarios, (\d+) of them run", done.stdout)
+    assert counts is not None, done.stdout
+    operations, scenarios, run = map(int, counts.groups())
+    assert operations > 300
+    assert scenarios > 5 * operations
+    assert run == round(scenarios * SHARES[scene])
+
+
+def test_an_operation_meets_the_faults_that_it_can() -> None:
+    assert "torn" in Operation(1, "write", 2, "/file").kinds
+    assert "torn" not in Operation(1, "write", 1, "/file").kinds
+    assert "full" not in Operation(1, "unlink", 0, "/file").kinds
