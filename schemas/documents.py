@@ -43,6 +43,54 @@ class DocumentPair(Record):
     provenance: RowProvenance
 
 
+class OtherAnswer(Frozen):
+    """What another passage answers to a question."""
+
+    answer: str = Field(min_length=1)
+    passage: str = Field(description="Key of the passage")
+
+
+class ComparedQuestion(DocumentPair):
+    """A question that was compared with the other passages: it has one answer, or two that differ."""
+
+    DEFINES: ClassVar[tuple[str, ...]] = (*DocumentPair.DEFINES, "other")
+
+    other: OtherAnswer | None = Field(None, description="Another passage's answer, which differs; None without one")
+
+
+class DocumentConflict(Record):
+    """A question to which two passages of somebody's own documents give answers that contradict each other.
+
+    The first is the passage that the question was asked of.
+    """
+
+    DEFINES: ClassVar[tuple[str, ...]] = (
+        "question", "kind", "first_answer", "first_evidence", "first_sentences",
+        "second_answer", "second_evidence", "second_sentences",
+    )  # fmt: skip
+    SHOWS: ClassVar[tuple[str, ...]] = (
+        "question", "first_answer", "first_evidence", "first_sentences",
+        "second_answer", "second_evidence", "second_sentences",
+    )  # fmt: skip
+    TEXTS: ClassVar[tuple[str, ...]] = ("question", "first_evidence", "second_evidence")
+    BOOKKEEPING: ClassVar[tuple[str, ...]] = ("passages", "places")
+
+    question: str = Field(description="Understood without the passages")
+    kind: Kind = Field(description="What is asked for: a fact, a number or date, yes or no, ...")
+    first_answer: str = Field(description="In the first evidence word for word, or derived from it")
+    first_evidence: str = Field(description="The passage that holds it; two are separated by an empty line")
+    first_sentences: tuple[Span, ...] = Field(min_length=1, description="The sentences of it that the answer rests on")
+    first_title: str | None = Field(None, description="Title of the first document")
+    second_answer: str = Field(description="In the second evidence word for word, or derived from it")
+    second_evidence: str = Field(description="The passage that contradicts the first")
+    second_sentences: tuple[Span, ...] = Field(min_length=1, description="The sentences of it that the answer rests on")
+    second_title: str | None = Field(None, description="Title of the second document")
+    passages: tuple[str, ...] = Field(min_length=2, description="Keys of the passages: the first's, and the second")
+    places: tuple[Place, ...] = Field((), description="Where they stand; empty if their source has no documents")
+    language: str
+    provenance: RowProvenance
+
+
 class DocumentStatement(Record):
     """A sentence of a document, understood wherever it stands."""
 

@@ -117,6 +117,9 @@ class Staff:
     def _same_answer(self, asked: Any) -> dict[str, Any]:
         return {"same": "yes" if {asked.answer, asked.other} == {"five euros", "5 euros"} else "no"}
 
+    def _weigh_answers(self, asked: Any) -> dict[str, Any]:
+        return {"verdict": "can both be right", "why": "scripted"}
+
     def _state(self, asked: Any) -> dict[str, Any]:
         return {"statement": asked.sentence.replace("The daily", "Nordwind's daily")}
 
@@ -157,13 +160,13 @@ def pairs(project: Project) -> dict[str, DocumentPair]:
     return {pair.question: pair for pair in project.build.accepted("documents", "pairs")}
 
 
-def summary_of_pairs(project: Project) -> PartManifest:
-    (family,) = (family for family, part in project.build.parts() if part.name == "pairs")
-    return part_summary(project.build, family, family.part("pairs"))
+def summary_of(project: Project, part: str) -> PartManifest:
+    family = project.build.families["documents"].family
+    return part_summary(project.build, family, family.part(part))
 
 
-def dropped(project: Project, step: str) -> list[Dropped]:
-    return list(project.build.read(StageRef("documents", "pairs", step)).dropped())
+def dropped(project: Project, step: str, part: str = "questions") -> list[Dropped]:
+    return list(project.build.read(StageRef("documents", part, step)).dropped())
 
 
 def faults(project: Project, part: str, changed: list[Any] | None = None) -> list[str]:
@@ -193,7 +196,7 @@ def test_a_question_knows_where_its_answer_stands(tmp_path: Path) -> None:
 
 
 def test_documents_that_contradict_each_other_are_told(tmp_path: Path) -> None:
-    (refused,) = dropped(built(tmp_path, Staff()), "compare_passages")
+    (refused,) = dropped(built(tmp_path, Staff()), "require_one_answer", "pairs")
     assert refused.reason == "another passage answers otherwise"
     there = 'welcome.md, "Welcome to Nordwind / First days": 25 days'
     assert refused.evidence == f'{LEAVE} handbook.md, "Staff handbook / Leave": 28 days; {there}'
@@ -224,7 +227,7 @@ def test_the_rules_find_what_two_documents_say_otherwise(tmp_path: Path) -> None
         )
     }
     project = built(tmp_path, files=files, pairs=100, kinds={"number": 0.8, "fact": 0.2})
-    told = {one.evidence.partition("? ")[0] for one in dropped(project, "compare_passages")}
+    told = {one.evidence.partition("? ")[0] for one in dropped(project, "require_one_answer", "pairs")}
     kept = set(pairs(project))
     otherwise = [sentence for sentence, values in TWICE.items() if len(set(values)) > 1]
     print(f"planted contradictions: {len(told)} of {len(otherwise)} told")
@@ -290,9 +293,7 @@ def test_more_are_asked_until_enough_are_left(tmp_path: Path, refused: int, pair
     assert len(pairs(project)) == pairs_kept
     assert len(staff.asked) <= asked
     assert len(staff.asked) == len(set(staff.asked)), "nothing is asked twice"
-    (summary,) = (
-        part_summary(project.build, family, part) for family, part in project.build.parts() if part.name == "pairs"
-    )
+    summary = summary_of(project, "questions")
     assert summary.planned == len(staff.asked) == summary.kept + summary.refused
     notes = [note for stage in summary.stages for note in stage.notes]
     short = ["2 of 4 questions wanted: more documents give more"]
@@ -305,7 +306,7 @@ def test_more_are_asked_until_enough_are_left(tmp_path: Path, refused: int, pair
 def test_after_a_pilot_the_estimate_counts_what_will_be_asked_again(tmp_path: Path) -> None:
     pilot = built(tmp_path, Numbering(5), ROOMS, limit=6, rivals=0, pairs=8, similar_above=0.9999)
     write_output_files(pilot)
-    kept, planned = len(pairs(pilot)), summary_of_pairs(pilot).planned
+    kept, planned = len(pairs(pilot)), summary_of(pilot, "questions").planned
     assert 0 < kept < planned == 6
     told = estimate(staffed(Project(pilot.config_path, pilot.out), Numbering(5)))
     asked = {line.step.rpartition(" ")[2]: line.calls for line in told.lines}["ask_pair"]
@@ -315,7 +316,7 @@ def test_after_a_pilot_the_estimate_counts_what_will_be_asked_again(tmp_path: Pa
 def test_people_judge_a_sample_or_every_question(tmp_path: Path) -> None:
     for review, waiting in (("sample", 0), ("every", 2)):
         project = built(tmp_path / review, Staff(), review=review)
-        summary = summary_of_pairs(project)
+        summary = summary_of(project, "pairs")
         assert (summary.waiting, summary.kept) == (waiting, 2 - waiting)
         _, people = project.config.asking()["documents-check"]
         assert people.share == review

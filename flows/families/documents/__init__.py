@@ -9,15 +9,17 @@ from pathlib import Path
 from flows.construct.engine import Family, Part, all_, each, expand
 from flows.construct.estimates import Expected
 from flows.construct.paper import Paper
-from flows.construct.release import Released
+from flows.construct.release import Apart, Released
 from flows.families.documents import charts, keep, method, plan, prompts, rubric, verify
 from flows.families.documents.evaluation import EVALUATION
 from flows.families.documents.proposal import propose
 from flows.families.documents.settings import LANGUAGES, DocumentsSettings
 from flows.families.documents.view import view
-from schemas.documents import DocumentPair, DocumentStatement
+from schemas.documents import ComparedQuestion, DocumentConflict, DocumentPair, DocumentStatement
 from schemas.source import Passage
 
+CONFLICTING = 0.05
+"""How many of the questions have two answers. For estimates."""
 SAME_JUDGED = 0.5
 """How often a reader's answer has other words, so that a second question decides. For estimates."""
 
@@ -35,10 +37,10 @@ def _problems(settings: DocumentsSettings, models: object) -> list[str]:
 
 
 def _by_settings(family: Family, settings: DocumentsSettings) -> Family:
-    """People judge a sample of the questions, or every one."""
-    people = rubric.people(settings.review)
+    """People judge a sample of the questions and contradictions, or every one."""
+    people = {"pairs": rubric.people(settings.review), "conflicts": rubric.conflict_people(settings.review)}
     return replace(
-        family, parts=tuple(replace(part, people=people) if part.name == "pairs" else part for part in family.parts)
+        family, parts=tuple(replace(part, people=people.get(part.name, part.people)) for part in family.parts)
     )
 
 
@@ -64,10 +66,10 @@ FAMILY = Family(
             charts=charts.passage_charts,
         ),
         Part(
-            "pairs",
+            "questions",
             source=Passage,
             uses=("passages",),
-            item=DocumentPair,
+            item=ComparedQuestion,
             steps=(
                 expand(
                     method.ask_question,
@@ -104,6 +106,7 @@ FAMILY = Family(
                 ),
                 each(
                     method.compare_passages,
+                    version=2,
                     prompts=[prompts.READ_ANSWER, prompts.SAME_ANSWER],
                     prepare=method.rivals,
                     settings=["rivals"],
@@ -117,7 +120,7 @@ FAMILY = Family(
                 ),
                 all_(
                     keep.keep_wanted,
-                    version=3,
+                    version=4,
                     prompts=prompts.OF_A_PAIR,
                     settings=["pairs", "kinds", "drafts", "most_per_document", "prescreen", "rivals", "similar_above"],
                     asks={"prescreen": "prescreen"},
@@ -130,10 +133,43 @@ FAMILY = Family(
                     ),
                 ),
             ),
+            verify=verify.verify_questions,
+        ),
+        Part(
+            "pairs",
+            source=ComparedQuestion,
+            uses=("passages",),
+            item=DocumentPair,
+            steps=(each(method.require_one_answer, prepare=method.others),),
             people=rubric.people("sample"),
             verify=verify.verify_pairs,
             charts=charts.pair_charts,
             released=Released("id", ("question",), verification_inputs=("passages",)),
+        ),
+        Part(
+            "conflicts",
+            source=ComparedQuestion,
+            uses=("passages",),
+            item=DocumentConflict,
+            steps=(
+                expand(
+                    method.weigh_answers,
+                    prompts=[prompts.WEIGH_ANSWERS],
+                    prepare=method.others,
+                    slots=method.conflicting,
+                    expected=Expected(slots=lambda settings: CONFLICTING),
+                ),
+            ),
+            people=rubric.conflict_people("sample"),
+            verify=verify.verify_conflicts,
+            charts=charts.conflict_charts,
+            released=Released(
+                "id",
+                ("question",),
+                # The whole part: no score is taken over questions with one answer and with two.
+                apart=Apart("conflicts", "natural", "kind", lambda kind: True),
+                verification_inputs=("passages", "pairs"),
+            ),
         ),
         Part(
             "statements",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from flows.construct.view import Bars, Chart, ChartContext, Histogram
 from flows.families.documents.plan import document_of
 from flows.language import language_of
-from schemas.documents import KINDS, DocumentPair
+from schemas.documents import KINDS, DocumentConflict, DocumentPair
 from schemas.source import Passage
 
 MOST_DOCUMENTS = 20
@@ -40,6 +40,16 @@ def pair_charts(ctx: ChartContext[DocumentPair]) -> Sequence[Chart]:
         Histogram(title="Question length", series={"questions": words}, unit="words"),
         Bars(title="Questions by document", counts=_most(documents)),
     ]
+
+
+def conflict_charts(ctx: ChartContext[DocumentConflict]) -> Sequence[Chart]:
+    """How often which documents contradict each other."""
+    documents: Counter[str] = Counter()
+    for conflict in ctx.records:
+        names = dict.fromkeys(place.document for place in conflict.places)
+        titles = dict.fromkeys(title or "without a title" for title in (conflict.first_title, conflict.second_title))
+        documents[" / ".join(names or titles)] += 1
+    return [Bars(title="Contradictions by documents", counts=_most(documents))]
 
 
 def _most(counts: Counter[str]) -> dict[str, int]:

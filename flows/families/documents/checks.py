@@ -65,29 +65,40 @@ def question_problem(language: str, kind: Kind, question: str, answer: str, pass
     return None
 
 
-def answer_problem(  # noqa: PLR0911 - one for each way to fail
-    language: str, kind: Kind, answer: str, sentences: Sequence[str], steps: Sequence[str]
-) -> Problem:
+def answer_problem(language: str, kind: Kind, answer: str, sentences: Sequence[str], steps: Sequence[str]) -> Problem:
     """Return why an answer does not follow from the sentences that are given for it; None if it does."""
+    if (problem := told_problem(language, kind, answer, sentences)) is not None:
+        return problem
+    if kind == "two-step" and len(steps) < 2:
+        return "not two steps", "write both, one from each passage"
+    if kind != "yes-no" and not steps and _missing(language, kind, answer, sentences):
+        return "answer is derived without steps", f'"{answer}" is in none of the sentences: write how it follows'
+    return None
+
+
+def told_problem(language: str, kind: Kind, answer: str, sentences: Sequence[str]) -> Problem:
+    """Return why an answer has not the form of its kind, or does not stand in the sentences where it has to."""
     words = language_of(language)
     if not answer.strip():
         return "no answer", "write it"
     if words.count(answer) > MOST_ANSWER[language]:
         return "answer too long", f"{words.count(answer)} words; {MOST_ANSWER[language]} at the most"
-    if kind == "two-step" and len(steps) < 2:
-        return "not two steps", "write both, one from each passage"
-    if kind == "yes-no":
-        allowed = YES_OR_NO[language]
-        return None if answer in allowed else ("not yes or no", f"{answer}: write {' or '.join(allowed)}")
-    parts = [part for part in _PARTS[language].split(answer) if part] if kind == "list" else [answer]
-    if kind == "list" and len(parts) < 2:
+    if kind == "yes-no" and answer not in YES_OR_NO[language]:
+        return "not yes or no", f"{answer}: write {' or '.join(YES_OR_NO[language])}"
+    if kind == "list" and len(_parts(language, kind, answer)) < 2:
         return "not a list", f"{answer}: name two or three things"
-    missing = [part for part in parts if not words.contains("\n".join(sentences), part)]
-    if missing and kind not in DERIVED:
+    if kind not in DERIVED and (missing := _missing(language, kind, answer, sentences)):
         return "answer is not in the evidence", f'"{missing[0]}" is in none of the quoted sentences'
-    if missing and not steps:
-        return "answer is derived without steps", f'"{answer}" is in none of the sentences: write how it follows'
     return None
+
+
+def _missing(language: str, kind: Kind, answer: str, sentences: Sequence[str]) -> list[str]:
+    text, words = "\n".join(sentences), language_of(language)
+    return [part for part in _parts(language, kind, answer) if not words.contains(text, part)]
+
+
+def _parts(language: str, kind: Kind, answer: str) -> list[str]:
+    return [part for part in _PARTS[language].split(answer) if part] if kind == "list" else [answer]
 
 
 def spans_of(passages: Sequence[str], sentences: Sequence[str]) -> list[Span] | None:

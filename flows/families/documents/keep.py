@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections import Counter, defaultdict, deque
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
@@ -19,31 +19,36 @@ from flows.families.documents.plan import Plan, Possible, by_turns, first_round,
 from flows.families.documents.settings import DocumentsSettings
 from flows.llm.model import InvalidAnswer
 from schemas.base import Record, content_hash, key_of
-from schemas.documents import DocumentPair
+from schemas.documents import ComparedQuestion, DocumentPair
 from schemas.source import Passage
 
 P = TypeVar("P")
-Outcome = DocumentPair | tuple[Record, Drop]
-"""A question that passed a check, or the record that is dropped."""
+Question = TypeVar("Question", bound=DocumentPair)
+Dropping = tuple[Record, Drop]
+"""A record that a check refused, and why."""
 LEAST_SHARE = 0.1
 """Of the questions asked for, the share at least that is expected to be kept when more are asked for."""
 
 
-async def keep_wanted(pairs: Records[DocumentPair], ctx: SetContext[DocumentsSettings]) -> AsyncIterator[DocumentPair]:
+async def keep_wanted(
+    questions: Records[ComparedQuestion], ctx: SetContext[DocumentsSettings]
+) -> AsyncIterator[ComparedQuestion]:
     """Keep the number wanted of the questions that do not ask the same, evenly over documents and by kinds' shares.
 
     While too few are left, ask for more, as far as there is something left to ask. Of two that ask the same, the one
-    whose key comes first stays.
+    whose key comes first stays. Questions with two answers come beside the number wanted, and all stay; one that asks
+    the same as such a question goes, whatever its answer.
     """
     settings, step = ctx.settings, ctx.step
     wanted = min(settings.pairs, step.limit or settings.pairs)
-    records = list(pairs)
+    records = list(questions)
     # A pilot asks once: it shows what share the checks refuse. The rules ask all that there is at first.
     asks_more = step.limit is None and not is_free(step.models)
     rounds: Rounds | None = None
     while True:
         repeats = await asyncio.to_thread(_repeats, records, ctx)
-        kept = _chosen([pair for pair in records if pair.id not in repeats], wanted, ctx)
+        distinct = [question for question in records if question.id not in repeats]
+        kept = _chosen([question for question in distinct if question.other is None], wanted, ctx)
         ctx.progress(len(kept), wanted)
         if len(kept) == wanted or not asks_more:
             break
@@ -52,13 +57,13 @@ async def keep_wanted(pairs: Records[DocumentPair], ctx: SetContext[DocumentsSet
         if not rounds.left:
             break
         records += await rounds.ask(len(kept), wanted)
-    for pair in records:
-        if pair.id in kept:
-            yield pair
-        elif (same := repeats.get(pair.id)) is not None:
-            ctx.drop(pair, Drop("asks what another asks", evidence=same.question, related_id=same.id))
+    for question in records:
+        if (same := repeats.get(question.id)) is not None:
+            ctx.drop(question, Drop("asks what another asks", evidence=same.question, related_id=same.id))
+        elif question.id in kept or question.other is not None:
+            yield question
         else:
-            ctx.drop(pair, Drop("more than wanted", evidence=pair.question))
+            ctx.drop(question, Drop("more than wanted", evidence=question.question))
     if len(kept) < wanted and step.limit is None:
         more = "more documents give more"
         if is_free(step.models):
@@ -82,7 +87,7 @@ class Rounds:
         self.are_cut = len(questions) > most
         """Whether `drafts` leaves some of what could be asked."""
 
-    async def ask(self, kept: int, wanted: int) -> list[DocumentPair]:
+    async def ask(self, kept: int, wanted: int) -> list[ComparedQuestion]:
         """Ask for as many as are missing, by the share that was kept so far. Return those that pass the checks."""
         missing = math.ceil((wanted - kept) / max(kept / self._asked, LEAST_SHARE))
         questions = [self.left.popleft() for _ in range(min(missing, len(self.left)))]
@@ -94,10 +99,10 @@ class Rounds:
             self._attempt(pair, method.compare_passages(pair, self._at(pair.key, nearest))) for pair in pairs
         )
 
-    async def _asked_and_checked(self, question: Possible, plan: Plan) -> Outcome:
+    async def _asked_and_checked(self, question: Possible, plan: Plan) -> DocumentPair | Dropping:
         """Take the steps that the first questions went through, with the draws that they had there."""
         passage = self._passages[question.passage]
-        key = key_of("documents", "pairs", passage.key, question.slot)
+        key = key_of("documents", "questions", passage.key, question.slot)
         ctx = replace(self._at(key, plan), step_name=method.ask_question.__name__)
         place = passage.model_copy(update={"key": key})  # of a question that is none, the drop names the passage
         pair = await self._attempt(place, method.ask_question(passage, question.slot, ctx))
@@ -106,7 +111,7 @@ class Rounds:
                 pair = await self._attempt(pair, check(pair, self._at(key, None)))
         return pair
 
-    async def _attempt(self, record: Record, work: Coroutine[object, object, DocumentPair]) -> Outcome:
+    async def _attempt(self, record: Record, work: Coroutine[object, object, Question]) -> Question | Dropping:
         try:
             return await work
         except Drop as drop:
@@ -114,15 +119,15 @@ class Rounds:
         except InvalidAnswer as invalid:
             return record, Drop(invalid.reason, evidence=invalid.evidence)
 
-    async def _passed(self, work: Iterable[Coroutine[object, object, Outcome]]) -> list[DocumentPair]:
+    async def _passed(self, work: Iterable[Coroutine[object, object, Question | Dropping]]) -> list[Question]:
         """Do the work side by side. Note what was dropped, and return the others, in order."""
-        pairs = []
+        passed: list[Question] = []
         for outcome in await asyncio.gather(*work):
-            if isinstance(outcome, DocumentPair):
-                pairs.append(outcome)
-            else:
+            if isinstance(outcome, tuple):
                 self._ctx.drop(*outcome)
-        return pairs
+            else:
+                passed.append(outcome)
+        return passed
 
     def _at(self, key: str, prepared: P) -> Context[DocumentsSettings, P]:
         return Context(self._ctx.step, self._ctx.step_name, key, prepared, self._ctx.usage)
@@ -154,21 +159,37 @@ def _document(pair: DocumentPair) -> str:
     return pair.places[0].document if pair.places else pair.title or ""
 
 
-def _repeats(pairs: Sequence[DocumentPair], ctx: SetContext[DocumentsSettings]) -> Mapping[str, DocumentPair]:
-    """By id, the questions that ask the same as another, which is kept: by their words, or by the embedder."""
-    by_id = {pair.id: pair for pair in pairs}
-    first: dict[str, DocumentPair] = {}
-    repeats: dict[str, DocumentPair] = {}
-    for pair in sorted(pairs, key=lambda pair: pair.key):
-        words = " ".join(pair.question.casefold().split())
-        if (same := first.setdefault(words, pair)) is not pair:
-            repeats[pair.id] = same
-    read = [pair for pair in pairs if pair.id not in repeats and ctx.step.embedder.reads(pair.question)]
+def _repeats(
+    questions: Sequence[ComparedQuestion], ctx: SetContext[DocumentsSettings]
+) -> Mapping[str, ComparedQuestion]:
+    """By id, the questions that ask the same as another, which is kept: by their words, or by the embedder.
+
+    One with two answers comes before those with one: what asks the same has two answers as well.
+    """
+    by_id = {question.id: question for question in questions}
+    first: dict[Hashable, ComparedQuestion] = {}
+    repeats: dict[str, ComparedQuestion] = {}
+    for question in sorted(questions, key=lambda question: (question.other is None, question.key)):
+        same = next((first[name] for name in _names(question) if name in first), None)
+        if same is not None:
+            repeats[question.id] = same
+        else:
+            first |= dict.fromkeys(_names(question), question)
+    read = [one for one in questions if one.id not in repeats and ctx.step.embedder.reads(one.question)]
     if len(read) > 1:
-        vectors = np.asarray(ctx.step.embedder.embed([pair.question for pair in read]))
+        vectors = np.asarray(ctx.step.embedder.embed([one.question for one in read]))
         survivors = deduplicate(
-            [pair.id for pair in read], vectors, arrivals=[ctx.step.arrival(pair) for pair in read],
+            [one.id for one in read], vectors,
+            arrivals=[ctx.step.arrival(one) if one.other is None else 0 for one in read],
             cosine_above=ctx.settings.similar_above, rule="independent-set",
         )  # fmt: skip
         repeats |= {duplicate.id: by_id[duplicate.related_id] for duplicate in survivors.removed}
     return repeats
+
+
+def _names(question: ComparedQuestion) -> Iterator[Hashable]:
+    """Yield what a question that asks the same has in common: its words, or two passages with their answers."""
+    yield " ".join(question.question.casefold().split())
+    if question.other is not None:
+        here = (question.passages, question.answer.casefold())
+        yield frozenset((here, ((question.other.passage,), question.other.answer.casefold())))

@@ -2,7 +2,8 @@
 
 There is no paper. The order is: a question on a passage; whether people would ask it; whether a reader finds its answer
 there; whether it is known without it; whether another passage gives another answer; and which of the questions that are
-left to keep.
+left to keep. Those with one answer are the pairs. Where another passage gives another one, and the two really
+contradict each other, there is a conflict.
 """
 
 from collections import defaultdict
@@ -13,10 +14,19 @@ from flows.construct.engine import Context, Drop, Slot, StepContext
 from flows.construct.retrieve import Retriever, retriever_for
 from flows.families.documents import checks, prompts
 from flows.families.documents.plan import Plan, document_of
+from flows.families.documents.score import own_words
 from flows.families.documents.settings import DocumentsSettings
 from flows.language import language_of
 from schemas.base import key_of
-from schemas.documents import DERIVED, DocumentPair, DocumentStatement, Span
+from schemas.documents import (
+    DERIVED,
+    ComparedQuestion,
+    DocumentConflict,
+    DocumentPair,
+    DocumentStatement,
+    OtherAnswer,
+    Span,
+)
 from schemas.source import Passage, Place
 
 KEPT_BY = "(families.documents.prescreen: [] keeps such questions)"
@@ -148,19 +158,90 @@ class Nearest:
         return language == "zh" or self._embedder.reads(text)
 
 
-async def compare_passages(pair: DocumentPair, ctx: Context[DocumentsSettings, Rivals]) -> DocumentPair:
-    """No other passage gives another answer. One that does is worth knowing in itself: the drop names both."""
+async def compare_passages(pair: DocumentPair, ctx: Context[DocumentsSettings, Rivals]) -> ComparedQuestion:
+    """Note the answer of the nearest passage that gives another one, if any does."""
+    other = None
     for passage in ctx.prepared.get(pair.key, ()):
         reply = await _read(pair, passage.text, passage.title, str(passage.place or ""), ctx)
         if reply is not None and not await _same(pair, reply, ctx):
-            here = str(pair.places[0]) if pair.places else pair.title or "here"
-            there = str(passage.place) if passage.place else document_of(passage)
-            raise Drop(
-                "another passage answers otherwise",
-                evidence=f"{pair.question} {here}: {pair.answer}; {there}: {reply}",
-                related_id=passage.id,
-            )
-    return pair.revised(provenance=ctx.asked_of(pair.provenance))
+            other = OtherAnswer(answer=reply, passage=passage.key)
+            break
+    return ComparedQuestion.model_validate(
+        {**dict(pair), "id": "", "other": other, "provenance": ctx.asked_of(pair.provenance)}
+    )
+
+
+Passages = Mapping[str, Passage]
+"""By key, the passages that answer otherwise."""
+
+
+def others(step: StepContext[DocumentsSettings, ComparedQuestion]) -> Passages:
+    """Find the passages that give another answer to a question."""
+    wanted = {question.other.passage for question in step.inputs if question.other is not None}
+    return {passage.key: passage for passage in step.used("passages", Passage) if passage.key in wanted}
+
+
+async def require_one_answer(question: ComparedQuestion, ctx: Context[DocumentsSettings, Passages]) -> DocumentPair:
+    """Drop a question to which another passage gives another answer. The drop names both places."""
+    if question.other is not None:
+        passage = ctx.prepared[question.other.passage]
+        here = str(question.places[0]) if question.places else question.title or "here"
+        there = str(passage.place) if passage.place else document_of(passage)
+        raise Drop(
+            "another passage answers otherwise",
+            evidence=f"{question.question} {here}: {question.answer}; {there}: {question.other.answer}",
+            related_id=passage.id,
+        )
+    values = {name: getattr(question, name) for name in DocumentPair.model_fields}
+    return DocumentPair.model_validate({**values, "id": "", "key": ctx.key, "provenance": ctx.provenance(question)})
+
+
+def conflicting(question: ComparedQuestion, prepared: Passages) -> Sequence[Slot]:
+    """Return a slot for a question with two answers, and none for one with a single answer."""
+    return [] if question.other is None else [{}]
+
+
+async def weigh_answers(
+    question: ComparedQuestion, slot: Slot, ctx: Context[DocumentsSettings, Passages]
+) -> DocumentConflict:
+    """Drop two answers that do not really contradict each other, or that no reply could be told apart by."""
+    assert question.other is not None
+    passage, told = ctx.prepared[question.other.passage], question.other.answer
+    both = f"{question.question} {question.answer} / {told}"
+    if not all(own_words(question.answer, told, question.language)):
+        raise Drop("one answer has all words of the other", evidence=both)
+    place = str(passage.place or "")
+    asked = prompts.ToWeigh(
+        question=question.question,
+        kind=question.kind,
+        language=question.language,
+        first=prompts.Told(
+            answer=question.answer, passage=question.evidence, title=question.title, place=_place(question)
+        ),
+        second=prompts.Told(answer=told, passage=passage.text, title=passage.title, place=place),
+    )
+    weighed = await ctx.ask(prompts.WEIGH_ANSWERS, asked)
+    if weighed.verdict != prompts.CONTRADICT:
+        raise Drop(f"passages {weighed.verdict}", evidence=f"{both} {weighed.why}", related_id=passage.id)
+    spans = checks.spans_of([passage.text], weighed.evidence)
+    assert spans is not None  # the prompt's check
+    return DocumentConflict(
+        key=ctx.key,
+        question=question.question,
+        kind=question.kind,
+        first_answer=question.answer,
+        first_evidence=question.evidence,
+        first_sentences=question.sentences,
+        first_title=question.title,
+        second_answer=weighed.answer,
+        second_evidence=passage.text,
+        second_sentences=tuple(spans),
+        second_title=passage.title,
+        passages=(*question.passages, passage.key),
+        places=(*question.places, *([passage.place] if passage.place is not None else [])),
+        language=question.language,
+        provenance=ctx.provenance(question, passage, sources=[passage.source]),
+    )
 
 
 def _place(pair: DocumentPair) -> str:

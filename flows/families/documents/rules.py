@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from flows.families.documents.checks import YES_OR_NO, agree, answer_problem, question_problem
 from flows.families.documents.prompts import (
+    CONTRADICT,
     NOT_KNOWN,
     NOT_THERE,
     Judgement,
@@ -17,12 +18,15 @@ from flows.families.documents.prompts import (
     Same,
     Stated,
     ToAnswer,
+    ToAnswerFromBoth,
     ToAsk,
     ToCompare,
     ToJudge,
     ToRead,
     ToRecall,
     ToState,
+    ToWeigh,
+    Weighed,
 )
 from flows.language.asking import Asked, asked_of, is_named_form
 from flows.language.pointing import points_outside, unlinked
@@ -77,6 +81,18 @@ def same_answer(asked: ToCompare, rng: random.Random) -> Same:
     return Same(same="yes" if agree(asked.language, asked.answer, asked.other) else "no")
 
 
+def weigh_answers(asked: ToWeigh, rng: random.Random) -> Weighed:
+    """A contradiction where the rules would ask the question about both passages, for a number or date.
+
+    Two names, definitions or lists may both be right.
+    """
+    known = _asked(asked.language, asked.second.passage, asked.second.title)
+    found = next((one for one in known if is_named_form(asked.question, one.question)), None)
+    if found is None or {asked.kind, found.kind} != {"number"}:
+        return Weighed(verdict="can both be right", why="the rules weigh numbers and dates alone")
+    return Weighed(verdict=CONTRADICT, why="", answer=found.answer, evidence=(found.sentence,))
+
+
 def state(asked: ToState, rng: random.Random) -> Stated:
     """The sentence without a word that ties it to the one before, if nothing in it points outside."""
     sentence = unlinked(asked.language, " ".join(asked.sentence.split()))
@@ -95,6 +111,15 @@ def answer(asked: ToAnswer, rng: random.Random) -> Text:
     return read_answer(passage, rng)
 
 
+def answer_from_both(asked: ToAnswerFromBoth, rng: random.Random) -> Text:
+    """The answer of the first passage that has one."""
+    replies = [
+        answer(ToAnswer(question=asked.question, evidence=text, title=title, language=asked.language), rng).text
+        for text, title in ((asked.first, asked.first_title), (asked.last, asked.last_title))
+    ]
+    return Text(text=next((reply for reply in replies if reply != NOT_THERE), NOT_THERE))
+
+
 RULES_VERSION = 6
 """Raised when an answer changes for the same inputs."""
 RULES: RuleSet = {
@@ -103,6 +128,8 @@ RULES: RuleSet = {
     "read_answer": read_answer,
     "recall_answer": recall_answer,
     "same_answer": same_answer,
+    "weigh_answers": weigh_answers,
     "state": state,
     "answer": answer,
+    "answer_from_both": answer_from_both,
 }

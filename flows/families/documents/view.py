@@ -2,12 +2,12 @@
 
 from flows.construct.view import Line, View
 from schemas.base import Record
-from schemas.documents import DocumentPair, DocumentStatement
+from schemas.documents import ComparedQuestion, DocumentConflict, DocumentPair, DocumentStatement
 from schemas.source import Passage
 
 
 def view(record: Record) -> View:
-    """A question with its answer, what it rests on, and where that stands."""
+    """A question with its answer, or two of them, what it rests on, and where that stands."""
     match record:
         case DocumentPair():
             return View(
@@ -15,10 +15,31 @@ def view(record: Record) -> View:
                 tags=(record.kind, record.language),
                 lines=(
                     Line("answer", (record.answer,), strong=True),
+                    *(
+                        [Line("another passage answers", (record.other.answer,))]
+                        if isinstance(record, ComparedQuestion) and record.other is not None
+                        else []
+                    ),
                     *(Line("evidence", (span.text,)) for span in record.sentences),
                     *(Line(f"step {number}", (step,)) for number, step in enumerate(record.steps, 1)),
                     *(Line("from", (place.dated,)) for place in record.places),
                     Line("passage", (record.evidence,)),
+                ),
+            )
+        case DocumentConflict():
+            first, second = record.places[:-1], record.places[-1:]
+            return View(
+                title=record.question,
+                tags=(record.kind, record.language),
+                lines=(
+                    Line("first answer", (record.first_answer,), strong=True),
+                    *(Line("evidence", (span.text,)) for span in record.first_sentences),
+                    *(Line("from", (place.dated,)) for place in first),
+                    Line("second answer", (record.second_answer,), strong=True),
+                    *(Line("evidence", (span.text,)) for span in record.second_sentences),
+                    *(Line("from", (place.dated,)) for place in second),
+                    Line("first passage", (record.first_evidence,)),
+                    Line("second passage", (record.second_evidence,)),
                 ),
             )
         case DocumentStatement():

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from flows.families.documents import checks
+from flows.families.documents.score import own_words
 from flows.language.pointing import question_points_outside
 from flows.language.quotes import stretch_of
 from flows.llm.model import Invalid, Prompt, Text, require, require_plain_text
@@ -131,12 +132,65 @@ class ToAnswer(Frozen):
     language: str
 
 
+class ToAnswerFromBoth(Frozen):
+    """A question to an evaluated model, with two passages that contradict each other, in the order of the prompt."""
+
+    question: str
+    first: str
+    first_title: str | None = Field(description="Title of the document that the first passage is of")
+    last: str
+    last_title: str | None
+    language: str
+
+
+class Told(Frozen):
+    """A passage with the answer that it gives."""
+
+    answer: str
+    passage: str
+    title: str | None
+    place: str = Field(description="Where it stands; empty if that is not known")
+
+
+class ToWeigh(Frozen):
+    """Two passages that give different answers to a question."""
+
+    question: str
+    kind: Kind
+    first: Told
+    second: Told
+    language: str
+
+
+CONTRADICT = "contradict each other"
+
+
+class Weighed(Frozen):
+    """Whether the passages contradict each other, and where the second gives its answer."""
+
+    verdict: Literal[
+        "contradict each other", "speak of different things", "can both be right", "do not both answer the question"
+    ]
+    why: str
+    answer: str = Field("", description="The second passage's, in its words; empty if they do not contradict")
+    evidence: tuple[str, ...] = Field((), description="The sentences of the second passage that it rests on")
+
+
 def _check_pair(asked: ToAsk, pair: Pair) -> None:
     if not pair.question:
         return
     require(checks.sentences_problem(asked.passages, pair.evidence))
     require(checks.question_problem(asked.language, asked.kind, pair.question, pair.answer, asked.passages))
     require(checks.answer_problem(asked.language, asked.kind, pair.answer, pair.evidence, pair.steps))
+
+
+def _check_weighed(asked: ToWeigh, weighed: Weighed) -> None:
+    if weighed.verdict != CONTRADICT:
+        return
+    require(checks.sentences_problem([asked.second.passage], weighed.evidence))
+    require(checks.told_problem(asked.language, asked.kind, weighed.answer, weighed.evidence))
+    if not all(own_words(asked.first.answer, weighed.answer, asked.language)):
+        raise Invalid("one answer has all words of the other", f"{asked.first.answer} / {weighed.answer}")
 
 
 def _check_stated(asked: ToState, stated: Stated) -> None:
@@ -157,11 +211,33 @@ RECALL_ANSWER = Prompt(
     "recall_answer", 1, Text, HERE, role="prescreen", temperature=0.0, max_tokens=256, inputs=ToRecall
 )
 SAME_ANSWER = Prompt("same_answer", 1, Same, HERE, role="checker", temperature=0.0, max_tokens=64, inputs=ToCompare)
+WEIGH_ANSWERS = Prompt(
+    "weigh_answers",
+    1,
+    Weighed,
+    HERE,
+    role="checker",
+    temperature=0.0,
+    max_tokens=512,
+    checks=(require_plain_text, _check_weighed),
+    inputs=ToWeigh,
+)
 STATE = Prompt("state", 2, Stated, HERE, checks=(require_plain_text, _check_stated), inputs=ToState)
 ANSWER = Prompt(
     "answer", 2, Text, HERE, role="evaluated", temperature=0.0, max_tokens=256, inputs=ToAnswer, may_be_cut=True
 )
+ANSWER_FROM_BOTH = Prompt(
+    "answer_from_both",
+    1,
+    Text,
+    HERE,
+    role="evaluated",
+    temperature=0.0,
+    max_tokens=256,
+    inputs=ToAnswerFromBoth,
+    may_be_cut=True,
+)
 OF_A_PAIR = (ASK_PAIR, JUDGE_QUESTION, READ_ANSWER, RECALL_ANSWER, SAME_ANSWER)
-PROMPTS = (*OF_A_PAIR, STATE, ANSWER)
+PROMPTS = (*OF_A_PAIR, WEIGH_ANSWERS, STATE, ANSWER, ANSWER_FROM_BOTH)
 NOT_THERE, NOT_KNOWN = "NOT THERE", "NOT KNOWN"
 """The whole reply if the passage has no answer, and if nothing is known without it."""
