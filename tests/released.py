@@ -13,7 +13,7 @@ from data.parquet import arrow_fields
 from flows.families.lveval.datasets import BY_NAME
 from schemas.base import PromptRef, Provenance, Record, SourceRef
 from schemas.charpeval import DISTRACTOR_TYPES, SUBSETS, CharpEvalItem
-from schemas.documents import DocumentPair, Span
+from schemas.documents import DocumentConflict, DocumentPair, Span
 from schemas.lveval import LongContext, Rule
 from schemas.reeval import EnrichedCase, PassageRef, SwapCase
 from schemas.source import Place
@@ -59,6 +59,25 @@ def document_pairs() -> list[DocumentPair]:
         )
         for question, answer, document in (
             ("How high?", "three", "tower.md"), ("Which king?", "old King", "tower.md"), ("Sure?", "yes", "b.md")
+        )
+    ]  # fmt: skip
+
+
+def document_conflicts() -> list[DocumentConflict]:
+    """Two questions to which the same two documents give different answers, and one of other documents, in Chinese."""
+    return [
+        DocumentConflict(
+            key=question, question=question, kind="number", first_answer=first, first_title=titles[0],
+            first_evidence=f"“{first}” — it says.", first_sentences=(Span(text=first, start=1, end=1 + len(first)),),
+            second_answer=second, second_title=titles[1], second_evidence=f"{second}\nand no more {{{{ }}}}.",
+            second_sentences=(Span(text=second, start=0, end=len(second)),), passages=("1", "2"),
+            places=tuple(Place(document=name, start=0, end=9, checksum="0") for name in documents), language=language,
+            provenance=Provenance(seed=1),
+        )
+        for question, first, second, titles, documents, language in (
+            ("How long?", "14 days", "30 days", ("Terms <b>", None), ("terms.md", "service.md"), "en"),
+            ("How much?", "five euros", "three euros", (None, "Service"), ("terms.md", "service.md"), "en"),
+            ("几天？", "14天", "30天", ("规定", "须知"), ("a.md", "b.md"), "zh"),
         )
     ]  # fmt: skip
 

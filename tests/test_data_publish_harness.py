@@ -16,6 +16,7 @@ from data.publish.inspect_package import DialogueTask
 from flows.construct.engine import Family
 from flows.construct.stages import FamilyBuild
 from flows.families import load_family
+from flows.families.documents.score import CONFLICT_METRICS, CONFLICT_VARIANTS, TOLD
 from flows.families.reeval.score import VARIANTS
 from flows.llm.likelihood import SCORES, Options
 from flows.llm.local import LocalModel, LocalSettings
@@ -32,6 +33,7 @@ from tests.lm_harness import Evaluated, evaluate, run
 from tests.released import (
     SAID,
     charpeval_items,
+    document_conflicts,
     enriched_cases,
     long_contexts,
     swap_cases,
@@ -107,6 +109,8 @@ class Answering:
             return f"Well: <output>{row.expected[variant]}</output>"
         if hasattr(row, "answers"):
             return str(row.answers[0])
+        if hasattr(row, "second_answer"):
+            return f"{row.first_answer}, or {row.second_answer}" if variant == "in_order" else str(row.first_answer)
         return str(getattr(row, "original_answer", row.answer) if variant != "swapped" else row.answer)
 
     def __call__(self, messages: Messages) -> str:
@@ -150,10 +154,11 @@ REPLIES: Mapping[str, tuple[str, Sequence[Any]]] = {
     "lveval-hotpotwikiqa_mixup_16k": ("lveval", long_contexts("hotpotwikiqa-mixup", ("16k",), 5)),
     "lveval-factrecall_en_16k": ("lveval", long_contexts("factrecall-en", ("16k",), 3)),
     "lveval-lic_mixup_16k": ("lveval", long_contexts("lic-mixup", ("16k",), 5)),
+    "documents-conflicts": ("documents", document_conflicts()),
 }
 GROUPS = (
     "touchstone-uraq", "touchstone-reeval", "touchstone-reeval-faithful", "touchstone-lveval",
-    "touchstone-lveval-direct",
+    "touchstone-lveval-direct", "touchstone-documents",
 )  # fmt: skip
 
 
@@ -176,6 +181,7 @@ def test_replies_are_asked_for_by_our_messages_and_score_as_we_score_them(lm_eva
     check_reeval(found, "")
     check_reeval(found, "-faithful")
     check_lveval(found)
+    check_conflicts(found)
     check_versions_and_errors(found)
 
 
@@ -247,6 +253,18 @@ def check_lveval(found: Evaluated) -> None:
         if one.table == "score by level" and one.column == "16k"
     ]
     assert found.value("touchstone-lveval", "score") == pytest.approx(of_level)  # of datasets, not of their rows
+
+
+def check_conflicts(found: Evaluated) -> None:
+    task = "touchstone-documents-conflicts"
+    tables = ours("documents", document_conflicts(), replies(found, task, CONFLICT_VARIANTS))
+    wanted = {
+        f"{name}_{variant}": value(tables, f"natural conflicts, {variant}", "all kinds", told)
+        for variant in CONFLICT_VARIANTS
+        for name, told in zip(CONFLICT_METRICS, TOLD, strict=False)
+    }
+    assert {name: found.value(task, name) for name in wanted} == pytest.approx(wanted)
+    assert sum(wanted.values()) > 0
 
 
 def check_versions_and_errors(found: Evaluated) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import pytest
 
+from flows.families.documents.score import BOTH
 from flows.families.reeval.score import VARIANTS
 from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint
@@ -29,7 +30,15 @@ from schemas.uraq import NEEDS
 from tests.chat_server import ChatServer, Telling
 from tests.hub import Blob, HubServer
 from tests.inspect_program import Inspected, inspect, logged
-from tests.released import charpeval_items, document_pairs, enriched_cases, long_contexts, swap_cases, uraq_rows
+from tests.released import (
+    charpeval_items,
+    document_conflicts,
+    document_pairs,
+    enriched_cases,
+    long_contexts,
+    swap_cases,
+    uraq_rows,
+)
 from tests.test_data_publish_harness import Answering, family_of, ours, release, value
 
 pytestmark = pytest.mark.slow
@@ -39,6 +48,7 @@ REPLIES: Mapping[str, tuple[str, Sequence[Any]]] = {
     "reeval-category1": ("reeval", swap_cases()),
     "reeval-category2": ("reeval", enriched_cases()),
     "documents-pairs": ("documents", document_pairs()),
+    "documents-conflicts": ("documents", document_conflicts()),
     "lveval-factrecall_en_16k": ("lveval", long_contexts("factrecall-en", ("16k",), 3)),
     "lveval-lic_mixup_16k": ("lveval", long_contexts("lic-mixup", ("16k",), 5)),
 }
@@ -48,6 +58,7 @@ ASKED: Mapping[str, str | None] = {
     "touchstone_reeval_category2": "open-book",
     "touchstone_reeval_category1_faithful": "faithful",
     "touchstone_documents_pairs": None,
+    "touchstone_documents_conflicts": None,
     "touchstone_lveval_factrecall_en_16k": None,
     "touchstone_lveval_lic_mixup_16k": None,
 }
@@ -109,6 +120,9 @@ def check_means(found: Mapping[str, Inspected]) -> None:
     documents = found["touchstone_documents_pairs"].values
     by_variant = documents["exact match, closed_book"], documents["exact match, evidence"]
     assert documents["mean"] == pytest.approx(fmean(by_variant))
+    conflicts = found["touchstone_documents_conflicts"].values
+    by_variant = conflicts[f"{BOTH}, in_order"], conflicts[f"{BOTH}, reversed"]
+    assert conflicts["mean"] == pytest.approx(fmean(by_variant))
     long = found["touchstone_lveval_lic_mixup_16k"].values
     assert long["mean"] == pytest.approx(long["score, 16k"])
     assert len(found["touchstone_reeval_category1"].samples) == len(swap_cases()) * len(VARIANTS["category 1"])

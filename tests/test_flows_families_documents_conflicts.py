@@ -16,6 +16,7 @@ from flows.families.documents.score import BOTH, CONFLICT_VARIANTS, TOLD, grade,
 from flows.project.build_report import write_report
 from flows.project.output_files import open_built, remember, write_output_files
 from flows.project.project import Project
+from flows.release.benchmark import UNSCORED
 from flows.release.outcome import release_built
 from schemas.documents import DocumentConflict
 from tests.builds import write_config
@@ -147,6 +148,9 @@ def test_a_release_has_them_as_a_configuration_of_their_own(folder: Path) -> Non
     card = (version / "README.md").read_text()
     assert "two passages of somebody's own documents give answers that contradict each other." in card
     assert "neither answer is the right one" in card
+    benchmark = yaml.safe_load((version / "eval.yaml").read_text())
+    assert [task["config"] for task in benchmark["tasks"]] == ["documents-pairs", "documents-pairs"]
+    assert f"Not here, since {UNSCORED}: documents-conflicts." in benchmark["description"]
     groups = {
         path.stem: tasks["task"]
         for path in (version / "scorers").glob("*.yaml")

@@ -10,7 +10,7 @@ import pytest
 
 from flows.families import family_names, load_family
 from flows.families.charpeval.score import SCORES
-from flows.families.documents.score import VARIANTS
+from flows.families.documents.score import BOTH, CONFLICT_VARIANTS, VARIANTS
 from flows.families.lveval.datasets import WITHOUT_RULES, ablations_of, variants_of
 from flows.families.lveval.evaluation import scored as scored_row
 from flows.families.lveval.scored_reply import dataset_of
@@ -22,6 +22,7 @@ from flows.scoring.tables import ScoreTables
 from schemas.uraq import NEEDS
 from tests.released import (
     charpeval_items,
+    document_conflicts,
     document_pairs,
     enriched_cases,
     long_contexts,
@@ -93,9 +94,14 @@ def refutebench() -> ScoreTables:
 
 
 def documents() -> ScoreTables:
-    rows = document_pairs()
-    asked = [({"id": row.id, "variant": variant}, row.answer) for row in rows for variant in VARIANTS]
-    return tables_of("documents", rows, often_right(asked))
+    pairs, conflicts = document_pairs(), document_conflicts()
+    asked = [({"id": row.id, "variant": variant}, row.answer) for row in pairs for variant in VARIANTS]
+    asked += [
+        ({"id": row.id, "variant": variant}, f"{row.first_answer}, or {row.second_answer}")
+        for row in conflicts
+        for variant in CONFLICT_VARIANTS
+    ]
+    return tables_of("documents", [*pairs, *conflicts], often_right(asked))
 
 
 def often_right(asked: Sequence[tuple[dict[str, Any], str]]) -> list[dict[str, Any]]:
@@ -160,7 +166,7 @@ CONDITIONS = {
     },
     "charpeval": {"accuracy": ["easy", "hard"]},
     "refutebench": {"following the first refutation": ["turn 1", "turn 3"]},
-    "documents": {"exact match": ["closed_book", "evidence"]},
+    "documents": {"exact match": ["closed_book", "evidence"], BOTH: ["in_order", "reversed"]},
 }
 
 
@@ -188,6 +194,7 @@ STANDS_FOR = [
     ("charpeval", "accuracy", "easy", "accuracy", ["eCHARP"], [DEFAULT_SCORE]),
     ("charpeval", "accuracy", "hard", "accuracy", ["hCHARP"], [DEFAULT_SCORE]),
     ("documents", "exact match", "evidence", "evidence", ["all kinds"], ["exact match"]),
+    ("documents", BOTH, "reversed", "natural conflicts, reversed", ["all kinds"], ["both answers"]),
 ]  # fmt: skip
 """A measure's values under a condition, and the cells that have the same mean, each of n values."""
 
@@ -260,6 +267,7 @@ def test_items_share_their_source() -> None:
         return by_shared
 
     assert sorted(map(len, clusters("documents", "exact match", "evidence").values())) == [1, 2]
+    assert sorted(map(len, clusters("documents", BOTH, "in_order").values())) == [1, 2]
     assert {
         shared: len(items) for shared, items in clusters("uraq", "accuracy, context-first", "1 context").items()
     } == {f"uraq-{kind}": 3 for kind in ("number", "boolean", "entity", "number in words")}

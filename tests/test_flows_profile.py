@@ -52,7 +52,7 @@ def test_ranks_are_told_apart_only_where_the_intervals_of_differences_are() -> N
 
 
 def test_items_that_all_have_right_and_items_that_none_has() -> None:
-    (measure,) = load_family("documents").evaluation.measures
+    measure, _ = load_family("documents").evaluation.measures
     measured = Measured([
         *of_model("m", [1, 0, 1, 0, 1]), *of_model("n", [1, 0, 0, 1]), *of_model("m", [1] * 5, at="last"),
         *of_model("n", [0] * 3, at="last"),

@@ -31,7 +31,15 @@ from tests.builds import write_config
 from tests.chat_server import ChatServer
 from tests.inspect_program import inspect
 from tests.profiled import FAMILIES, able, build, right_answers
-from tests.released import charpeval_items, enriched_cases, long_contexts, provenance, swap_cases, uraq_rows
+from tests.released import (
+    charpeval_items,
+    document_conflicts,
+    enriched_cases,
+    long_contexts,
+    provenance,
+    swap_cases,
+    uraq_rows,
+)
 from tests.releasing import hub_of_the_client
 from tests.test_flows_release_harness import HOSTILE
 
@@ -108,6 +116,7 @@ def test_a_task_takes_columns_that_there_are_and_names_a_figure_that_there_is() 
 def test_a_way_of_asking_that_a_template_cannot_tell_is_no_task() -> None:
     # Options are weighed; the faithful prompt takes the question mark away; a passage has a title, or has none.
     assert tasks("charpeval", "items", charpeval_items(1)) == {}
+    assert tasks("documents", "conflicts", document_conflicts()) == {}, "no one answer is right"
     assert tasks("reeval", "category1", swap_cases(), prompting=["faithful"]) == {}
     assert list(tasks("documents", "pairs", pairs("A", HOSTILE))) == ["closed_book", "evidence"]
     assert list(tasks("documents", "pairs", pairs(None, None))) == ["closed_book", "evidence"]

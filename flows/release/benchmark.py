@@ -26,6 +26,7 @@ BY_OTHER_SCORERS = (
     "gives, and the tasks in `scorers` of this release, are by the family's own."
 )
 HELD, WEIGHED, UNLIKE = "dialogues are held with a model", "options are weighed", "a template cannot ask for its rows"
+UNSCORED = "no scorer of Inspect's own looks for what a reply has to tell"
 """Why a configuration has no task."""
 
 
@@ -44,7 +45,8 @@ def write_benchmark(project: Project, folder: Path, configs: Sequence[GatheredCo
         config.hub_tasks = tuple(task_id(config.rows.name, task.variant) for task, _ in made)
         tasks += [task_of(config.rows.name, config.rows.split, task, asked) for task, asked in made]
         if not made:
-            without.setdefault(_reason(config.family.evaluation), []).append(config.rows.name)
+            why = _reason(config.family.evaluation) if tasks_of_rows.is_scored else UNSCORED
+            without.setdefault(why, []).append(config.rows.name)
     if tasks:
         papers = dict.fromkeys(config.family.paper.short for config in configs if config.hub_tasks)
         description = " ".join(
@@ -69,6 +71,8 @@ class AlikeTasks:
 
     def __init__(self, family: Family, part: Part, settings: Any, prompts: Mapping[str, Prompt[Any]]) -> None:
         self.rows = 0
+        self.is_scored = True
+        """Whether one of Inspect's own scorers fits: the family has tasks for a row."""
         self.found: list[tuple[HubTask, Asked]] = []
         """The tasks, and how each is asked."""
         self._evaluation = family.evaluation
@@ -80,7 +84,9 @@ class AlikeTasks:
         """Take the tasks of a first row, and leave out those that ask something else about this one."""
         self.rows += 1
         if self.rows == 1 and self._evaluation.hub_tasks is not None:
-            self.found = list(self._of_first(row, self._evaluation.hub_tasks(row)))
+            tasks = self._evaluation.hub_tasks(row)
+            self.is_scored = bool(tasks)
+            self.found = list(self._of_first(row, tasks))
         if self.found:
             requests = self._requests(row)
             self.found = [

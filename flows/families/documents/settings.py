@@ -47,7 +47,8 @@ class DocumentsSettings(FamilySettings):
     )
 
     review: Literal["sample", "every"] = Field(
-        "sample", description="Questions that people judge: a sample, or every one before it is released"
+        "sample",
+        description="Questions and contradictions that people judge: a sample, or every one before it is released",
     )
 
     @field_validator("kinds")
