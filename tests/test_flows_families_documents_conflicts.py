@@ -9,6 +9,7 @@ import yaml
 
 from data.publish.folder import read_release
 from data.publish.reading import read_released
+from data.whole_file import write_whole
 from flows.construct.counting import part_summary
 from flows.construct.verification import VerifyContext
 from flows.families.documents import FAMILY
@@ -19,6 +20,7 @@ from flows.project.project import Project
 from flows.release.benchmark import UNSCORED
 from flows.release.outcome import release_built
 from schemas.documents import DocumentConflict
+from schemas.verdict import Verdict
 from tests.builds import write_config
 from tests.chat_server import ChatServer, Messages
 from tests.clerk import ASKED, CONFLICTS, FILES, OPENING, POSTAGE, RETURNS, clerk
@@ -138,6 +140,22 @@ def test_a_reader_sees_both_sides(folder: Path, project: Project) -> None:
     assert [task.shown["first_evidence"].partition("\n")[0] for task in tasks] == [str(row.places[0])]
 
 
+def test_what_people_reject_is_left_out_and_told(folder: Path, project: Project) -> None:
+    (opening,) = project.build.accepted("documents", "pairs")
+    for part, row, rubric in (
+        ("pairs", opening, "documents-check"),
+        ("conflicts", conflicts(project)[RETURNS], "documents-conflicts"),
+    ):
+        verdict = Verdict(key=row.key, view_hash=row.view_hash, rubric=rubric, decision="reject", comment="no")
+        write_whole(folder / "judged" / "verdicts" / f"documents-{part}.jsonl", verdict.model_dump_json().encode())
+    judged = Project(folder / "config.yaml", folder / "judged")
+    judged.loop.run(run_all(judged.build))
+    assert set(conflicts(judged)) == set(CONFLICTS) - {RETURNS}
+    notes = [note for stage in part_summary(judged.build, FAMILY, FAMILY.part("pairs")).stages for note in stage.notes]
+    assert notes == ["0 of 8 wanted are left: people rejected 1"]
+    judged.close()
+
+
 def test_a_release_has_them_as_a_configuration_of_their_own(folder: Path) -> None:
     version = folder / "out" / "releases" / "1.0.0"
     release = read_release(version)
@@ -148,6 +166,7 @@ def test_a_release_has_them_as_a_configuration_of_their_own(folder: Path) -> Non
     card = (version / "README.md").read_text()
     assert "two passages of somebody's own documents give answers that contradict each other." in card
     assert "neither answer is the right one" in card
+    assert "--tasks touchstone-documents,touchstone-documents-natural" in card
     benchmark = yaml.safe_load((version / "eval.yaml").read_text())
     assert [task["config"] for task in benchmark["tasks"]] == ["documents-pairs", "documents-pairs"]
     assert f"Not here, since {UNSCORED}: documents-conflicts." in benchmark["description"]

@@ -19,7 +19,7 @@ class Expected:
     calls: Callable[..., Mapping[str, float]] | None = None
     """By prompt, the number of calls for a record; by default one for each model that is asked."""
     kept: Callable[..., int] | None = None
-    """For an `all_` step: the records that it keeps."""
+    """For a step that keeps as many records as are wanted: their number."""
     calls_in_all: Callable[..., int] | None = None
     """For an `all_` step that asks for several records with each call: its calls."""
     asks_more: Callable[..., float] | None = None

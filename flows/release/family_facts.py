@@ -19,6 +19,7 @@ FILES_NAMED = 4
 def family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFacts:
     """Return the facts of a family with released configs."""
     scored = [config for config in configs if config.task]
+    groups = dict.fromkeys(config.group for config in scored)
     paper, name, scorer = family.paper, family.name, family.evaluation.scorer
     return FamilyFacts(
         name=name, short=paper.short, title=paper.title, authors=paper.authors, year=paper.year,
@@ -28,7 +29,7 @@ def family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFac
         predictions=_predictions(scorer, scored) if scored and scorer else None,
         harness=SCORERS if scored else None,
         harness_command=(
-            run_command(SCORERS, scored[0].group, chat=family.evaluation.choices is None) if scored else ""
+            run_command(SCORERS, ",".join(groups), chat=family.evaluation.choices is None) if groups else ""
         ),
         inspect_command=next((config.inspect for config in configs if config.inspect), ""),
         hub_task=next((task for config in configs for task in config.hub_tasks), None),

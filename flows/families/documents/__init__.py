@@ -140,7 +140,13 @@ FAMILY = Family(
             source=ComparedQuestion,
             uses=("passages",),
             item=DocumentPair,
-            steps=(each(method.require_one_answer, prepare=method.others),),
+            steps=(
+                each(
+                    method.require_one_answer,
+                    prepare=method.others,
+                    expected=Expected(kept=lambda settings: settings.pairs),
+                ),
+            ),
             people=rubric.people("sample"),
             verify=verify.verify_pairs,
             charts=charts.pair_charts,

@@ -46,9 +46,9 @@ def conflict_charts(ctx: ChartContext[DocumentConflict]) -> Sequence[Chart]:
     """How often which documents contradict each other."""
     documents: Counter[str] = Counter()
     for conflict in ctx.records:
-        names = dict.fromkeys(place.document for place in conflict.places)
-        titles = dict.fromkeys(title or "without a title" for title in (conflict.first_title, conflict.second_title))
-        documents[" / ".join(names or titles)] += 1
+        names = {place.document for place in conflict.places}
+        titles = {title or "without a title" for title in (conflict.first_title, conflict.second_title)}
+        documents[" / ".join(sorted(names or titles))] += 1
     return [Bars(title="Contradictions by documents", counts=_most(documents))]
 
 

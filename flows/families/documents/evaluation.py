@@ -62,7 +62,12 @@ def score(
     rows: Iterable[Row], predictions: Iterable[Prediction], partial: bool = False, settings: object = None
 ) -> ScoreTables:
     """Return the tables. Raises `ScoreError` for predictions that do not fit the rows."""
-    return score_tables(scores_of, rows, predictions, partial, lambda table: Layout("model / kind", "measure"))
+    return score_tables(scores_of, rows, predictions, partial, _layout)
+
+
+def _layout(table: str) -> Layout:
+    is_of_conflicts = table in map(CONFLICTS.format, CONFLICT_VARIANTS)
+    return Layout("model / kind", "what a reply tells of" if is_of_conflicts else "measure")
 
 
 def reply_scoring(row: Row, prompting: str | None, variants: Sequence[str]) -> Sequence[ReplyScoring]:
