@@ -29,7 +29,7 @@ FAMILIES: Mapping[str, Any] = {
     "lveval": {"levels": ["1k", "2k"], "datasets": {"ours": OWN_TASK}},
     "charpeval": {"sources": [{"format": "jsonl", "path": str(SAMPLES / "dialogues.jsonl"), "limit": 5}]},
 }
-"""LV-Eval and ReEval read the questions on documents, of which the rules swap no answer; CHARPEval has no rows until
+"""LV-Eval and ReEval read the questions on documents, of which the rules swap few answers; CHARPEval has no rows until
 people have written."""
 
 

@@ -45,14 +45,14 @@ def _requests_on_conflict(row: DocumentConflict) -> Sequence[Request]:
             ANSWER_FROM_BOTH,
             ToAnswerFromBoth(
                 question=row.question,
-                first=first,
-                first_title=first_title,
-                last=last,
-                last_title=last_title,
+                upper=upper,
+                upper_title=upper_title,
+                lower=lower,
+                lower_title=lower_title,
                 language=row.language,
             ),
         )
-        for variant, ((first, first_title), (last, last_title)) in zip(
+        for variant, ((upper, upper_title), (lower, lower_title)) in zip(
             CONFLICT_VARIANTS, (sides, sides[::-1]), strict=True
         )
     ]
@@ -92,10 +92,11 @@ def reply_scoring(row: Row, prompting: str | None, variants: Sequence[str]) -> S
 
 
 def _scoring_of_conflicts(variants: Sequence[str]) -> ReplyScoring:
-    first, last = ("first", "second"), ("second", "first")  # by variant, the side that is shown first, and last
+    # By variant, the side that is shown first, and last. A prompt's variable has no name of a column.
+    upper, lower = ("first", "second"), ("second", "first")
     columns = {
         f"{shown}{end}": f'{{"in_order": {sides[0]}_{field}, "reversed": {sides[1]}_{field}}}[variant]'
-        for shown, sides in (("first", first), ("last", last))
+        for shown, sides in (("upper", upper), ("lower", lower))
         for end, field in (("", "evidence"), ("_title", "title"))
     }
     return ReplyScoring(
@@ -104,7 +105,7 @@ def _scoring_of_conflicts(variants: Sequence[str]) -> ReplyScoring:
         columns={"question": "question", "language": "language", **columns},
         target="{{ first_answer }} / {{ second_answer }}",
         metrics=[
-            # To follow one of two documents is neither better nor worse than to follow the other.
+            # A reply that tells of one answer alone hides the other, whichever it is.
             Metric(f"{name}_{variant}", higher_is_better=name == CONFLICT_METRICS[0])
             for variant in variants
             for name in CONFLICT_METRICS

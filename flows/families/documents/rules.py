@@ -115,7 +115,7 @@ def answer_from_both(asked: ToAnswerFromBoth, rng: random.Random) -> Text:
     """The answer of the first passage that has one."""
     replies = [
         answer(ToAnswer(question=asked.question, evidence=text, title=title, language=asked.language), rng).text
-        for text, title in ((asked.first, asked.first_title), (asked.last, asked.last_title))
+        for text, title in ((asked.upper, asked.upper_title), (asked.lower, asked.lower_title))
     ]
     return Text(text=next((reply for reply in replies if reply != NOT_THERE), NOT_THERE))
 

@@ -136,10 +136,10 @@ class ToAnswerFromBoth(Frozen):
     """A question to an evaluated model, with two passages that contradict each other, in the order of the prompt."""
 
     question: str
-    first: str
-    first_title: str | None = Field(description="Title of the document that the first passage is of")
-    last: str
-    last_title: str | None
+    upper: str = Field(description="The passage that is shown first")
+    upper_title: str | None = Field(description="Title of the document that it is of")
+    lower: str
+    lower_title: str | None
     language: str
 
 
