@@ -88,7 +88,7 @@ class Content(NamedTuple):
 class LostBatchError(TransportError):
     """The server does not know a batch that was sent to it, or has no answers of it although it says so."""
 
-    def __init__(self, message: str, answered: int) -> None:
+    def __init__(self, message: str, answered: int = 0) -> None:  # an error is copied by its message
         """`answered` are requests that the server says are answered."""
         super().__init__(message, transient=False)
         self.answered = answered
