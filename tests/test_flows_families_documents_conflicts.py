@@ -13,6 +13,7 @@ from data.whole_file import write_whole
 from flows.construct.counting import part_summary
 from flows.construct.verification import VerifyContext
 from flows.families.documents import FAMILY
+from flows.families.documents.checks import agree
 from flows.families.documents.score import BOTH, CONFLICT_VARIANTS, TOLD, grade, own_words, process_results, told_of
 from flows.project.build_report import write_report
 from flows.project.output_files import open_built, remember, write_output_files
@@ -261,3 +262,31 @@ def test_a_reply_tells_of_an_answer_by_the_words_that_the_other_has_not(
 def test_answers_of_which_one_has_all_words_of_the_other_cannot_be_told_apart() -> None:
     assert own_words("14 days", "the 30 days", "en") == ({"14"}, {"30"})
     assert own_words("Monday", "Monday and Friday", "en") == (set(), {"and", "friday"})
+
+
+@pytest.mark.parametrize(
+    ("language", "answer", "same", "others"),
+    [
+        ("en", "within 30 days of delivery", "Within 30 days of the delivery.",
+         ["within 14 days of delivery", "within thirty-one days of delivery", "within 30 days or 60 days of delivery"]),
+        ("en", "It is allowed in the yard", "is allowed in the yard",
+         ["It is not allowed in the yard", "It is never allowed in the yard", "It was allowed in the yard"]),
+        ("en", "staff may enter the store at night", "Staff may enter the store at night.",
+         ["staff must enter the store at night", "nobody may enter the store at night"]),
+        ("en", "1.5 litres of water", "1.5 litres of water.", ["15 litres of water", "1.5 litres of oil"]),
+        ("en", "from 9:00 to 17:00", "From 9:00 to 17:00.", ["from 17:00 to 9:00", "until 17:00"]),
+        ("en", "$5", "$5.", ["€5", "5%"]),
+        ("en", "Monday", "on Monday", ["Monday and Friday"]),
+        ("en", "Monday and Friday", "Friday and Monday", ["Monday", "Monday or Friday"]),
+        ("en", "no", "No, dogs stay outside.", ["Normally dogs are let in.", "Yes."]),
+        ("zh", "交货后30天内", "交货后30天内。", ["交货后14天内", "交货后十四天内"]),
+        ("zh", "交货后三十天内可以退货", "交货后三十天内，可以退货",
+         ["交货后十四天内可以退货", "交货后三十天内不可以退货"]),
+        ("zh", "是", "是的，可以。", ["否", "是否可以，另行说明"]),
+    ],
+)  # fmt: skip
+def test_answers_are_the_same_by_words_only_where_neither_says_more(
+    language: str, answer: str, same: str, others: list[str]
+) -> None:
+    assert agree(language, answer, same)
+    assert [other for other in others if agree(language, answer, other)] == []

@@ -86,6 +86,7 @@ FAMILY = Family(
                 each(method.judge_question, prompts=[prompts.JUDGE_QUESTION]),
                 each(
                     method.check_answer,
+                    version=2,
                     prompts=[prompts.READ_ANSWER, prompts.SAME_ANSWER],
                     expected=Expected(
                         calls=lambda settings: {prompts.READ_ANSWER.name: 1, prompts.SAME_ANSWER.name: SAME_JUDGED}
@@ -93,7 +94,7 @@ FAMILY = Family(
                 ),
                 each(
                     method.prescreen,
-                    version=2,
+                    version=3,
                     prompts=[prompts.RECALL_ANSWER, prompts.SAME_ANSWER],
                     settings=["prescreen"],
                     asks={"prescreen": "prescreen"},
@@ -106,7 +107,7 @@ FAMILY = Family(
                 ),
                 each(
                     method.compare_passages,
-                    version=2,
+                    version=3,
                     prompts=[prompts.READ_ANSWER, prompts.SAME_ANSWER],
                     prepare=method.rivals,
                     settings=["rivals"],
@@ -120,7 +121,7 @@ FAMILY = Family(
                 ),
                 all_(
                     keep.keep_wanted,
-                    version=4,
+                    version=5,
                     prompts=prompts.OF_A_PAIR,
                     settings=["pairs", "kinds", "drafts", "most_per_document", "prescreen", "rivals", "similar_above"],
                     asks={"prescreen": "prescreen"},

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Sequence
 
+from flows.families.documents.score import own_words
 from flows.language import language_of
 from flows.language.pointing import question_points_outside
 from flows.language.quotes import stretch_of
 from flows.llm.model import Problem
-from flows.scoring.qa import exact_match, f1
 from schemas.documents import DERIVED, Kind, Span
 
 BETWEEN = "\n\n"
@@ -17,8 +17,15 @@ MOST_QUESTION = {"en": 40, "zh": 60}
 MOST_ANSWER = {"en": 20, "zh": 40}
 MOST_SENTENCES = 4
 YES_OR_NO = {"en": ("yes", "no"), "zh": ("是", "否")}
-SAME_WORDS = 0.7
-"""F1 of the words above which two answers are the same."""
+_SAID = {
+    "yes": re.compile(r"\s*yes\b", re.IGNORECASE),
+    "no": re.compile(r"\s*no\b", re.IGNORECASE),
+    "是": re.compile(r"\s*是(?!否)"),
+    "否": re.compile(r"\s*否"),
+}
+"""Yes and no where a reply begins with them."""
+_FIGURES = re.compile(r"\d+(?:[.,:/]\d+)*|[$€£¥%°+±−–-]")
+"""What the normal form of an answer would lose of a number: 1.5 is not 15, nor 9 to 5 the same as 5 to 9."""
 _ENDS = ("?", "？")
 _TALKS_OF_TEXT = {
     "en": re.compile(
@@ -128,10 +135,16 @@ def sentences_problem(passages: Sequence[str], sentences: Sequence[str]) -> Prob
 
 
 def agree(language: str, answer: str, other: str) -> bool:
-    """Return whether two answers are the same by their words; other words may still say the same."""
-    words = language_of(language)
-    if exact_match(other, [answer], language) or f1(other, [answer], language) >= SAME_WORDS:
+    """Return whether two answers are the same by their words; other words may still say the same.
+
+    They are if one of them adds nothing to the other but words that carry no meaning. A number, a date or a "not" that
+    one alone has is for a model to weigh, however many words they share.
+    """
+    if answer in YES_OR_NO[language] and _SAID[answer].match(other):
         return True
-    if answer in YES_OR_NO[language]:
-        return other.strip().casefold().startswith(answer)
-    return words.contains(other, answer) and words.count(other) <= MOST_ANSWER[language]
+    content = language_of(language).content_words
+    return (
+        not all(own_words(answer, other, language))
+        and _FIGURES.findall(answer) == _FIGURES.findall(other)
+        and content(answer) == content(other)
+    )

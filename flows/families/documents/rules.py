@@ -120,7 +120,7 @@ def answer_from_both(asked: ToAnswerFromBoth, rng: random.Random) -> Text:
     return Text(text=next((reply for reply in replies if reply != NOT_THERE), NOT_THERE))
 
 
-RULES_VERSION = 6
+RULES_VERSION = 7
 """Raised when an answer changes for the same inputs."""
 RULES: RuleSet = {
     "ask_pair": ask_pair,
