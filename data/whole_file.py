@@ -10,6 +10,7 @@ import fcntl
 import io
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TextIO
@@ -21,17 +22,22 @@ _CLOSED = frozenset({errno.EACCES, errno.EROFS})
 _BROKEN = frozenset({errno.EIO})
 
 
+_NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
+"""How a file system says that it has none."""
+_IN_THE_WAY = frozenset({errno.EISDIR, errno.ELOOP, errno.ENXIO})
+"""How a folder, a link and a pipe refuse to be opened as a file."""
+
+
 @contextlib.contextmanager
-def whole_bytes(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
+def whole_bytes(path: Path) -> Iterator[IO[bytes]]:
     """Yield a binary file that takes the name `path` when the block ends without an error. Leave it open.
 
     If another process is writing the same file, wait for it. Raises `Failed` if the disk is full or broken, or the
     folder is not writable.
     """
-    temporary = path.with_name(f"{path.name}.tmp")
     with explaining(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _held(temporary, mode) as file:
+        make_folder(path.parent)
+        with _held(path.with_name(f"{path.name}.tmp")) as (temporary, file):
             try:
                 yield file
                 sync_file(file)
@@ -52,10 +58,18 @@ def whole_file(path: Path) -> Iterator[TextIO]:
         text.detach()
 
 
-def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
+def write_whole(path: Path, content: bytes) -> None:
     """Write a small file whole or not at all. Raises `Failed` as `whole_bytes` does."""
-    with whole_bytes(path, mode) as file:
+    with whole_bytes(path) as file:
         file.write(content)
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder and its parents, whose names are then on the disk."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
 
 
 def sync_file(file: IO[bytes]) -> None:
@@ -120,17 +134,39 @@ def explaining(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _held(temporary: Path, mode: int) -> Iterator[IO[bytes]]:
-    """Yield an empty file that no other process writes meanwhile; a killed process holds nothing."""
+def _held(temporary: Path) -> Iterator[tuple[Path, IO[bytes]]]:
+    """Yield an empty file that no other process writes meanwhile, with its path; a killed process holds nothing.
+
+    Where the file system has no locks, it has a name of its own.
+    """
     while True:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT, mode), "wb") as file:
-            with contextlib.suppress(OSError):  # file systems without locks
+        with _opened(temporary) as file:
+            try:
                 fcntl.flock(file, fcntl.LOCK_EX)
+            except OSError as error:
+                if error.errno not in _NO_LOCKS:
+                    raise
+                temporary.unlink(missing_ok=True)
+                own = temporary.with_name(f"{temporary.name}-{os.getpid()}-{time.monotonic_ns()}")
+                with own.open("xb") as unshared:
+                    yield own, unshared
+                return
             if not _is_at(temporary, file):  # who held it has just given it its name
                 continue
             file.truncate(0)
-            yield file
+            yield temporary, file
             return
+
+
+def _opened(temporary: Path) -> IO[bytes]:
+    """Open a file without following a link or waiting for a pipe. Raises `Failed` if something else is in the way."""
+    try:
+        number = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    except OSError as error:
+        if error.errno in _IN_THE_WAY:
+            raise Failed(f"{temporary}: is in the way of a file of that name; remove it, then run again") from error
+        raise
+    return os.fdopen(number, "wb")
 
 
 def _is_at(path: Path, file: IO[bytes]) -> bool:

@@ -3,13 +3,12 @@
 import errno
 import multiprocessing
 import os
-import stat
 from pathlib import Path
 
 import pytest
 
 from data.store import Store
-from data.whole_file import explaining, rename_folder, whole_bytes, whole_file, write_whole
+from data.whole_file import explaining, rename_folder, whole_file, write_whole
 from flows.project.locks import building, one_stage
 from schemas.errors import Failed
 
@@ -45,7 +44,7 @@ def test_two_processes_that_write_one_file_leave_it_whole(tmp_path: Path) -> Non
 
 def test_what_a_killed_run_left_behind_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "file.tmp").write_bytes(b"half of something longer")
-    write_whole(tmp_path / "file", b"whole", 0o600)
+    write_whole(tmp_path / "file", b"whole")
     assert (tmp_path / "file").read_bytes() == b"whole"
     assert names_in(tmp_path) == ["file"]
 
@@ -58,10 +57,19 @@ def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
     assert names_in(tmp_path) == ["file"]
 
 
-def test_a_private_file_is_private_from_its_first_byte(tmp_path: Path) -> None:
-    with whole_bytes(tmp_path / "file", 0o600) as file:
-        assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
-    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o600
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_what_is_no_file_is_not_written_to(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "other").write_bytes(b"theirs")
+    left = tmp_path / "file.tmp"
+    {"link": lambda: left.symlink_to("other"), "pipe": lambda: os.mkfifo(left), "folder": left.mkdir}[kind]()
+    with pytest.raises(Failed, match=rf"^{left}: is in the way of a file of that name; remove it"):
+        write_whole(tmp_path / "file", b"ours")
+    assert (tmp_path / "other").read_bytes() == b"theirs"
+
+
+def test_folders_above_a_file_are_made(tmp_path: Path) -> None:
+    write_whole(tmp_path / "one" / "two" / "file", b"whole")
+    assert (tmp_path / "one" / "two" / "file").read_bytes() == b"whole"
 
 
 @pytest.mark.parametrize(
