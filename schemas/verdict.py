@@ -9,6 +9,9 @@ from schemas.base import Frozen
 
 Decision = Literal["accept", "fix", "reject"]
 
+REJECTED = "rejected by people"
+RETIRED = "retired"
+
 
 class Verdict(Frozen):
     """A decision on one record, as it was shown.
@@ -28,6 +31,11 @@ class Verdict(Frozen):
         default_factory=dict, description="By name of what is marked, the spans in their order"
     )
     comment: str = ""
+    retired: str = Field(
+        "", max_length=100, pattern=r"^[^\n\r|]*$", exclude_if=lambda why: not why,
+        description="With `reject`, why a record goes with which nobody found a fault: the release says it, and it is "
+        "no rejection by people",
+    )  # fmt: skip
     by: str = Field("", description="The person's code, never a name; several who agreed are separated by commas")
     reviewed_by: str = Field("", description="Code of the reviewer, if the work was reviewed")
     at: str = Field("", description="ISO 8601 time")
@@ -37,8 +45,19 @@ class Verdict(Frozen):
         "decided, and where nothing is known of them",
     )  # fmt: skip
 
+    @property
+    def dropped_for(self) -> str:
+        """Why its record is dropped, if it is rejected."""
+        return f"{RETIRED}: {self.retired}" if self.retired else REJECTED
+
     @model_validator(mode="after")
     def _changes_belong_to_a_fix(self) -> "Verdict":
         if bool(self.changes) != (self.decision == "fix"):
             raise ValueError("`changes` go with decision `fix`, and only with it")
+        return self
+
+    @model_validator(mode="after")
+    def _a_retired_record_is_rejected(self) -> "Verdict":
+        if self.retired and self.decision != "reject":
+            raise ValueError("`retired` goes with decision `reject` only")
         return self

@@ -283,7 +283,7 @@ async def test_that_people_left_fewer_than_are_wanted_is_told(tmp_path: Path) ->
     await run_all(plain)
     ant, *_ = plain.accepted("toy", "words")
     verdict = Verdict(key=ant.key, view_hash=ant.view_hash, rubric="toy-words", decision="reject")
-    for number, told in ((3, ("2 of 3 wanted are left: people rejected 1",)), (2, ())):
+    for number, told in ((3, ("2 of 3 wanted are left: verdicts dropped 1",)), (2, ())):
         build = wanting(number, verdicts={ant.key: verdict}, store=f"store-{number}")
         await run_all(build)
         manifest = build.manifest(StageRef("toy", "words", "people"))

@@ -153,7 +153,7 @@ def test_what_people_reject_is_left_out_and_told(folder: Path, project: Project)
     judged.loop.run(run_all(judged.build))
     assert set(conflicts(judged)) == set(CONFLICTS) - {RETURNS}
     notes = [note for stage in part_summary(judged.build, FAMILY, FAMILY.part("pairs")).stages for note in stage.notes]
-    assert notes == ["0 of 8 wanted are left: people rejected 1"]
+    assert notes == ["0 of 8 wanted are left: verdicts dropped 1"]
     judged.close()
 
 

@@ -153,6 +153,12 @@ def test_a_row_that_nobody_judges_is_retired_by_a_verdict_on_what_it_is_made_fro
     ((verdict, file),) = lines_in(of_row)
     assert file == tmp_path / "out/verdicts/uraq-items.jsonl"
     assert of_row.endswith(f"it is on {verdict['key']} in uraq-items, from which {row.key} is made")
+    assert verdict["retired"] == "tells no model from another"
+    (item,) = (one for one in project.build.accepted("uraq", "items") if one.key == verdict["key"])
+    taken = {one.key for one in project.build.accepted("uraq", "evaluation") if item.id in one.provenance.parents}
+    assert len(taken) > 1
+    others = f"{len(taken) - 1} of which {'is' if len(taken) == 2 else 'are'} not among these"
+    assert f" retires one and takes {len(taken)} rows with it, {others}: " in of_row
     project.close()
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(verdict) + "\n")
@@ -160,4 +166,7 @@ def test_a_row_that_nobody_judges_is_retired_by_a_verdict_on_what_it_is_made_fro
     left = {one.key for one in project.build.accepted("uraq", "evaluation")}
     assert left
     assert row.key not in left
+    assert left.isdisjoint(taken)
+    told = list(proposed(project))
+    assert told[0] == "uraq: of the last profile's 9 items, these tell no model from another: 1; none is left"
     project.close()

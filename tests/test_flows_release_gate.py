@@ -50,7 +50,7 @@ def test_of_a_sampled_part_all_rows_leave_but_those_that_the_sample_rejected(tmp
     gated = judged(build(tmp_path), "lines")
     assert gated.decisions == {None: 1, "accept": 1}  # nobody saw the third
     assert gated.reasons == {"rejected by people": 1}
-    assert [record.text for record in gated.rejected] == ["two"]  # type: ignore[attr-defined]
+    assert [rejected.record.text for rejected in gated.rejected] == ["two"]  # type: ignore[attr-defined]
 
 
 def test_what_people_have_to_accept_row_by_row_waits_for_them(tmp_path: Path) -> None:

@@ -534,3 +534,34 @@ def test_a_preview_says_why_nothing_would_be_released(tmp_path: Path) -> None:
     told = preview(project.config_path, project.out, tmp_path / "releases", None, refresh=False).release
     assert isinstance(told, str)
     assert "its sources do not determine the licence of its rows" in told
+
+
+def test_a_retired_row_goes_with_its_reason_and_is_no_rejection_by_people(tmp_path: Path) -> None:
+    texts = ["one", "two", "three"], ["brave", "calm"]
+    project = build(tmp_path, *texts)
+    decide(project, "lines", {"one": "accept"})
+    decide(project, "words", {"brave": "accept", "calm": "accept"})
+    released(build(tmp_path, *texts))
+    decided = tmp_path / "out/verdicts/saying-lines.jsonl"
+    accepted = decided.read_text()
+    decide(project, "lines", {"two": "reject"}, retired="tells no model from another", by="")
+    decided.write_text(accepted + decided.read_text())
+    decide(project, "words", {"brave": "accept", "calm": "reject"})
+    project = build(tmp_path, *texts)
+    folder = released(project).folder
+    gone = {
+        (line["config"], line["reason"])
+        for line in map(json.loads, (folder / "history.jsonl").read_text().splitlines())
+        if line["retired"]
+    }
+    assert gone == {
+        ("saying-lines", "retired: tells no model from another"),
+        ("saying-shadows", "made from what was retired: tells no model from another"),
+        ("saying-once", "made from what was rejected by people"),
+        ("saying-twice", "made from what was rejected by people"),
+    }
+    card = (folder / "README.md").read_text()
+    assert "Judged: 1" in card
+    assert "rejected: 0 (0.0%)" in card
+    assert "| `saying-lines` | retired: tells no model from another | 1 |" in card
+    assert "1 for `retired: tells no model from another` (before: 0)" in (folder / "CHANGELOG.md").read_text()

@@ -66,11 +66,11 @@ def verdicts_on_no_record(ref: StageRef, verdicts: int, stale: int, strangers: C
 
 
 def fewer_than_wanted(build: Build, ref: StageRef, given: int, rejected: int) -> Iterator[str]:
-    """Yield a line if people rejected some of a part's records and fewer are left than the settings want."""
+    """Yield a line if verdicts dropped some of a part's records and fewer are left than the settings want."""
     steps, settings = build.part(ref).steps, build.families[ref.family].settings
     wanted = next((step.expected.kept(settings) for step in reversed(steps) if step.expected.kept is not None), 0)
     if rejected and build.limit is None and given - rejected < wanted:
-        yield f"{given - rejected:,} of {wanted:,} wanted are left: people rejected {rejected:,}"
+        yield f"{given - rejected:,} of {wanted:,} wanted are left: verdicts dropped {rejected:,}"
 
 
 def _inherited(build: Build, family: Family, part: Part) -> frozenset[str]:

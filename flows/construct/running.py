@@ -333,7 +333,7 @@ def run_people(build: Build, ref: StageRef) -> StageManifest:
                 writer.keep(record)
             elif verdict.decision == "reject":
                 rejected += 1
-                writer.drop(Drop("rejected by people", verdict.comment).of(record, PEOPLE))
+                writer.drop(Drop(verdict.dropped_for, verdict.comment).of(record, PEOPLE))
             else:
                 try:
                     writer.keep(_fixed(record, verdict, people))

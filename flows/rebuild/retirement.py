@@ -5,13 +5,15 @@ some rejected them, asked about them, skipped them or left a remark, or what sta
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from flows.annotate.work import Collected, collect, read_annotations, works
 from flows.construct.engine import Family, Part
 from flows.profile.page import FIGURES, read_figures
 from flows.profile.terminal import FOLDER
+from flows.project.output_files import last_manifest
 from flows.project.project import Project
+from flows.rebuild.refresh import is_refreshed
 from schemas.base import Record, SourceRef, counted
 from schemas.verdict import Verdict
 
@@ -21,6 +23,7 @@ REJECTED_BY_SOME = "some rejected, and they were accepted"
 ASKED_ABOUT = "somebody has a question about"
 REMARKED = "were accepted with a remark"
 SKIPPED = "somebody skipped"
+ALIKE = "tells no model from another"
 
 
 def proposed(project: Project) -> Iterator[str]:
@@ -48,11 +51,22 @@ def _alike(project: Project) -> Iterator[str]:
         }
         counts = [(why, [id_ for id_ in ids if id_ in found]) for why, ids in reasons.items()]
         told = "; ".join(f"{why}: {len(ids):,}" for why, ids in counts if ids)
-        if not told:
-            continue
-        items = counted(alike["items"], "item")
-        yield f"{family['family']}: of {items}, these tell no model from another: {told} ({path} lists them)"
-        yield _retires(project, family["family"], *found[next(id_ for _, ids in counts for id_ in ids)])
+        items = f"the last profile's {counted(alike['items'], 'item')}"
+        if told:
+            yield f"{family['family']}: of {items}, these tell no model from another: {told} ({path} lists them)"
+            one = found[next(id_ for _, ids in counts for id_ in ids)]
+            yield _retires(project, family["family"], *one, alike=found)
+        elif gone := len(alike["all_right"]) + len(alike["none_right"]):
+            why = _drawn_anew(project, family["family"])
+            yield f"{family['family']}: of {items}, these tell no model from another: {gone:,}; none is left{why}"
+
+
+def _drawn_anew(project: Project, family: str) -> str:
+    """Return that a family's rows are due to be drawn anew, if they are."""
+    built = last_manifest(project.out)
+    if built is None or built.draw == project.draw or not any(map(is_refreshed, _parts(project, family))):
+        return ""
+    return f": all are due to be drawn anew (refresh: {project.config.release.refresh}), and go without a verdict"
 
 
 def _rows(project: Project, name: str, ids: set[str]) -> Iterator[tuple[str, tuple[Part, Record]]]:
@@ -115,7 +129,7 @@ def _on_rejected_sources(project: Project) -> Iterator[str]:
     rejected: dict[SourceRef, str] = {}
     for family, part in project.build.parts():
         verdicts = project.build.verdicts(family.name, part.name) if part.people is not None else {}
-        if any(verdict.decision == "reject" for verdict in verdicts.values()):
+        if any(verdict.decision == "reject" and not verdict.retired for verdict in verdicts.values()):
             for record in project.build.sifted(family, part):
                 if _is_rejected(record, verdicts):
                     rejected |= dict.fromkeys(_sources(record), f"{family.name}-{part.name}")
@@ -138,7 +152,9 @@ def _beside_rejected(project: Project, family: Family, part: Part, rejected: Map
 
 def _is_rejected(record: Record, verdicts: Mapping[str, Verdict]) -> bool:
     verdict = verdicts.get(record.key)
-    return verdict is not None and verdict.decision == "reject" and verdict.view_hash == record.view_hash
+    if verdict is None or verdict.retired:  # nothing is wrong with what was retired, nor with its source
+        return False
+    return verdict.decision == "reject" and verdict.view_hash == record.view_hash
 
 
 def _sources(record: Record) -> tuple[SourceRef, ...]:
@@ -149,17 +165,38 @@ def _sources(record: Record) -> tuple[SourceRef, ...]:
 # ---- the verdict that retires a row ----
 
 
-def _retires(project: Project, family: str, part: Part, record: Record) -> str:
-    """Return what retires a row: the line of a verdict on it, or on what people judge of that it is made from."""
+def _retires(project: Project, family: str, part: Part, record: Record, alike: Collection[str] = ()) -> str:
+    """Return what retires a row: the line of a verdict on it, or on what people judge of that it is made from.
+
+    `alike` are the ids of rows that tell no model from another: that is then why it is retired.
+    """
     judged = _judged(project, family, part, record)
     if judged is None:
         sources = ", ".join(f"{source.source} {source.id}" for source in _sources(record))
         return f"nobody judges what {record.key} is made from: without {sources} it is gone"
     its_part, its_record = judged
+    line = _line(project, family, its_part, its_record, retired=ALIKE if alike else "")
     if its_part is part:
-        return f"a line such as {_line(project, family, part, record)} retires one; without it, it stays"
+        return f"a line such as {line} retires one{_taken(project, family, its_record, alike)}; without it, it stays"
     made_from = f"{its_record.key} in {family}-{its_part.name}, from which {record.key} is made"
-    return f"a line such as {_line(project, family, its_part, its_record)} retires one: it is on {made_from}"
+    taken = _taken(project, family, its_record, alike)
+    return f"a line such as {line} retires one{taken}: it is on {made_from}"
+
+
+def _taken(project: Project, family: str, record: Record, alike: Collection[str]) -> str:
+    """Return how many rows that models are asked about go with a record, as they are made from it."""
+    ids, asked = {record.id}, set[str]()
+    evaluated = project.build.families[family].family.evaluation.parts
+    for part in _parts(project, family):
+        for row in project.build.accepted(family, part.name).mentioning(frozenset(ids)):
+            if hasattr(row, "provenance") and not ids.isdisjoint(row.provenance.parents):
+                ids.add(row.id)
+                asked |= {row.id} if part.name in evaluated else set()
+    if not asked:
+        return ""
+    others = len(asked.difference(alike))
+    apart = f", {others:,} of which {'is' if others == 1 else 'are'} not among these" if alike else ""
+    return f" and takes {counted(len(asked), 'row')} with it{apart}"
 
 
 def _judged(project: Project, family: str, part: Part, record: Record) -> tuple[Part, Record] | None:
@@ -176,11 +213,13 @@ def _judged(project: Project, family: str, part: Part, record: Record) -> tuple[
     return found
 
 
-def _line(project: Project, family: str, part: Part, record: Record) -> str:
+def _line(project: Project, family: str, part: Part, record: Record, retired: str = "") -> str:
     """Return the verdict that retires a record, and the file that it belongs in."""
     assert part.people is not None
-    verdict = Verdict(key=record.key, view_hash=record.view_hash, rubric=part.people.rubric.name, decision="reject")
-    shown = verdict.model_dump_json(include={"key", "view_hash", "rubric", "decision"})
+    verdict = Verdict(
+        key=record.key, view_hash=record.view_hash, rubric=part.people.rubric.name, decision="reject", retired=retired
+    )
+    shown = verdict.model_dump_json(include={"key", "view_hash", "rubric", "decision", "retired"})
     return f"{shown} in {project.out / 'verdicts' / f'{family}-{part.name}.jsonl'}"
 
 

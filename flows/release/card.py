@@ -276,7 +276,8 @@ def _reviews(
         verdicts = project.verdicts(family.name, part.name)
         sifted = project.build.sifted(family, part)
         judged = judged_keys(project.build, family, part)
-        counted = [verdict for key, verdict in verdicts.items() if key in judged]
+        retired = {key for key in judged if verdicts[key].retired}
+        counted = [verdict for key, verdict in verdicts.items() if key in judged - retired]
         rubric = part.people.rubric
         work = by_rubric.get(rubric.name)
         rated = work.judged if work and not rubric.decides else []
@@ -295,7 +296,8 @@ def _reviews(
                 f"{project.out}/verdicts/{family.name}-{part.name}.jsonl: `by` or `reviewed_by` is no code such as a1; "
                 "write codes there, for they stand in the card"
             )
-        shown = len(np.unique(sorted_hashes(task.item_key for task in part.people.tasks(sifted, built.seed))))
+        tasks = part.people.tasks(sifted, built.seed)
+        shown = len(np.unique(sorted_hashes(task.item_key for task in tasks if task.item_key not in retired)))
         decided = Counter(verdict.decision for verdict in counted)
         yield ReviewFacts(
             title=rubric.title or rubric.name, rubric=rubric.name, version=rubric.version,

@@ -28,7 +28,6 @@ from schemas.errors import Failed, WrongInput
 FAULTY = "a fault that the verifier found"
 UNREVIEWED = "not reviewed yet"
 CHANGED = "changed since people reviewed it"
-REJECTED = "rejected by people"
 MADE_OF = "made of a row that is held back"
 BESIDE = "beside a row with a fault"
 
@@ -42,6 +41,13 @@ class Judgement(NamedTuple):
     """The decision of its verdict; None if it has none."""
 
 
+class Rejected(NamedTuple):
+    """A row that a verdict dropped, as it was shown."""
+
+    record: Record
+    why: str
+
+
 @dataclass(frozen=True)
 class Gated:
     """A part at the gate: released + held back = its accepted rows and those that people rejected."""
@@ -52,8 +58,8 @@ class Gated:
     """The different judgements."""
     judged: Sequence[int]
     """Of each accepted row, in the order of the files, the number of its judgement: a byte a row."""
-    rejected: tuple[Record, ...]
-    """The rows that people rejected, as they were shown; they are no longer among the accepted rows."""
+    rejected: tuple[Rejected, ...]
+    """The rows that people rejected or retired; they are no longer among the accepted rows."""
     ids: Hashes
     """Ids of the accepted rows that are held back."""
     faults: tuple[str, ...]
@@ -72,9 +78,7 @@ class Gated:
     def reasons(self) -> Mapping[str, int]:
         """Reason -> number of rows held back for it."""
         reasons = {kind.held_back: count for kind, count in self._counts if kind.held_back is not None}
-        if self.rejected:
-            reasons[REJECTED] = len(self.rejected)
-        return dict(sorted(reasons.items()))
+        return dict(sorted((reasons | Counter(rejected.why for rejected in self.rejected)).items()))
 
     @property
     def _counts(self) -> Iterator[tuple[Judgement, int]]:
@@ -140,7 +144,7 @@ def gate(
         part,
         tuple(rows.kinds),
         rows.judged,
-        tuple(_rejected(project, family, part)),
+        tuple(rejected_of(project, family, part)),
         rows.ids_held_back(),
         tuple(f"{family.name}-{part.name} {fault.id}: {fault.problem}" for fault in faults),
     )
@@ -264,13 +268,10 @@ def _decisions(project: Project, family: Family, part: Part) -> Any:
     return decision
 
 
-def _rejected(project: Project, family: Family, part: Part) -> Iterator[Record]:
-    """Yield the part's sifted records that people rejected."""
+def rejected_of(project: Project, family: Family, part: Part) -> Iterator[Rejected]:
+    """Yield the part's sifted records that people rejected or retired."""
     last = project.build.stages(family, part)[-1]
-    keys = {
-        dropped.key
-        for dropped in (project.build.read(last).dropped() if last.step == PEOPLE else ())
-        if dropped.reason == REJECTED
-    }
-    sifted = project.build.sifted(family, part) if keys else ()
-    yield from (record for record in sifted if record.key in keys)
+    dropped = project.build.read(last).dropped() if last.step == PEOPLE else ()
+    why = {drop.key: drop.reason for drop in dropped}
+    sifted = project.build.sifted(family, part) if why else ()
+    yield from (Rejected(record, why[record.key]) for record in sifted if record.key in why)

@@ -2,16 +2,18 @@
 
 import datetime
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
+from data.publish.folder import Release
 from data.publish.history import Name
 from data.publish.reading import read_batches
 from flows.project.output_files import accepted_files
 from flows.project.project import Project
-from flows.release.gate import REJECTED, Gated
+from flows.release.gate import Gated, rejected_of
 
 NO_LONGER_MADE = "no longer made from the sources"
 HELD_BACK = "held back"
+MADE_FROM = "made from what was"
 EPOCH = "SOURCE_DATE_EPOCH"
 """The environment variable with which builds that are to be the same on any day are dated."""
 
@@ -23,8 +25,13 @@ def release_date() -> str:
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
-def reasons_of(project: Project, gated: Sequence[Gated], gone: Sequence[Name]) -> Mapping[Name, str]:
-    """Return why rows of the version before are in none now: people, the gate, a step, or the sources."""
+def reasons_of(
+    project: Project, gated: Sequence[Gated], before: Release | None, gone: Sequence[Name]
+) -> Mapping[Name, str]:
+    """Return why rows of the version before are in none now: people, the gate, a step, or the sources.
+
+    A row that is made from one that people rejected or retired, through any number of rows, went for the same reason.
+    """
     wanted = {key for _, key in gone}
     by_key: dict[str, str] = {}
     for judged in gated:
@@ -42,7 +49,33 @@ def reasons_of(project: Project, gated: Sequence[Gated], gone: Sequence[Name]) -
         for key, judgement in zip(keys, judged, strict=False):
             if key in wanted:
                 by_key[key] = f"{HELD_BACK}: {judgement.held_back}" if judgement.held_back else "private"
-        for record in judged.rejected:
-            if record.key in wanted:
-                by_key[record.key] = REJECTED
+        by_key |= {record.key: why for record, why in judged.rejected if record.key in wanted}
+    if before is not None:
+        by_key |= dict(_made_from_rejected(project, before, wanted - by_key.keys()))
     return {name: by_key.get(name[1], NO_LONGER_MADE) for name in gone}
+
+
+def _made_from_rejected(project: Project, before: Release, wanted: Set[str]) -> Iterator[tuple[str, str]]:
+    """Yield the keys of the wanted rows of the version before that are made from what verdicts dropped, with why."""
+    rejected = [one for family, part in project.build.parts() for one in rejected_of(project, family, part)]
+    why_of_id = {record.id: why for record, why in rejected}
+    why_of_key = {record.key: why for record, why in rejected}
+    rows: dict[str, tuple[str, list[str]]] = {}
+    for config in before.manifest.configs if rejected and wanted else ():
+        for path in config.files if "provenance" in config.fields else ():
+            for batch in read_batches(before.folder / path, ["key", "id", "provenance"]):
+                for row in batch.rows():
+                    if row["key"] in wanted:
+                        rows[row["id"]] = row["key"], row["provenance"]["parents"]
+                    elif row["key"] in why_of_key:  # as people had corrected it, it had another id
+                        why_of_id[row["id"]] = why_of_key[row["key"]]
+    found = why_of_id
+    while found:
+        found = {
+            id_: found[parent]
+            for id_, (_, parents) in rows.items()
+            for parent in parents
+            if parent in found and id_ not in why_of_id
+        }
+        why_of_id |= found
+        yield from ((rows[id_][0], f"{MADE_FROM} {why}") for id_, why in found.items())

@@ -26,7 +26,7 @@ from flows.construct.reviewed import reviewed_keys
 from flows.project.output_files import accepted_files
 from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
-from flows.release.gate import REJECTED, Gated, gate
+from flows.release.gate import Gated, gate
 from flows.release.private_share import OF_PRIVATE_SOURCES
 from flows.release.reviewed_before import reviewed_before
 from schemas.base import HASH_LENGTH, SourceRef, canonical_json
@@ -115,11 +115,11 @@ def _with_rejected(gated: Gated, written: Iterable[ReleasedRows]) -> list[Releas
     """Return the configurations with the rejected rows counted, which are not among the accepted rows."""
     by_name = {rows.name: rows for rows in written}
     rejected = Counter(
-        config_name(gated.family, gated.part, record.model_dump(mode="json")) for record in gated.rejected
+        (config_name(gated.family, gated.part, record.model_dump(mode="json")), why) for record, why in gated.rejected
     )
-    for name, count in rejected.items():
+    for (name, why), count in rejected.items():
         rows = by_name.get(name) or ReleasedRows(name, SPLIT, 0, 0, {}, 0, 0, {}, (), ())
-        by_name[name] = replace(rows, held_back=dict(sorted({**rows.held_back, REJECTED: count}.items())))
+        by_name[name] = replace(rows, held_back=dict(sorted({**rows.held_back, why: count}.items())))
     return [by_name[name] for name in sorted(by_name)]
 
 

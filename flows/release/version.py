@@ -343,8 +343,8 @@ class _Draft:
         manifest = difference.stated_in(facts.manifest).model_copy(update=made)
         told = {"changes": tuple(changes), "summary": summary(difference), "changelog": CHANGELOG}
         facts = self.write_card(facts.model_copy(update={"manifest": manifest, **told}))
-        now = Release(self.folder, facts.manifest)
-        write_history(now, self.before, source_dates(self.project), partial(reasons_of, self.project, gated))
+        now, why = Release(self.folder, facts.manifest), partial(reasons_of, self.project, gated, self.before)
+        write_history(now, self.before, source_dates(self.project), why)
         release = Release(self.folder, write_manifest(self.folder, facts.manifest))
         if self.branch is not None:
             from data.publish.hub import losses
