@@ -11,6 +11,7 @@ import pytest
 
 from flows.families import load_family
 from flows.llm.model import BudgetSpent
+from flows.profile.page import questions
 from flows.profile.questions import QUESTIONS
 from flows.profile.results import FamilyResult, Outcome, alike, facts, of_first_way, ranks
 from flows.scoring.intervals import Measured
@@ -95,6 +96,21 @@ def test_one_fact_is_followed_through_the_families_that_rest_on_it() -> None:
     assert {place: (share.value, share.items) for place, share in moon.shares.items()} == {
         ("documents", "m"): (0.5, 2), ("documents", "n"): (1, 2), ("reeval", "m"): (0, 2), ("reeval", "n"): (0.5, 2)
     }  # fmt: skip
+
+
+def test_a_family_answers_by_its_first_measure_and_by_the_first_over_other_items() -> None:
+    documents = load_family("documents")
+    exact, both = documents.evaluation.measures
+
+    def told(item: str) -> list[str]:
+        of_both = [value._replace(item=f"{item}{value.item}") for value in of_model("m", [1, 0], both.name, "in_order")]
+        values = [*of_model("m", [1, 0, 1], exact.name), *of_both]
+        outcome: Any = Outcome("m", values, "", None, None, {}, "")  # type: ignore[arg-type]
+        (question,) = questions([FamilyResult(documents, {"m": outcome}, {}, {})], ["m"])
+        return [glance.measure for (glances,) in [question.glances] for glance in glances]
+
+    assert told("conflict ") == [f"documents: {exact.name}", f"documents: {both.name}"]
+    assert told("") == [f"documents: {exact.name}"]
 
 
 # ---- over HTTP ----

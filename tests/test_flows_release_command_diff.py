@@ -35,7 +35,7 @@ def test_wrong_folders_are_one_line(tmp_path: Path) -> None:
     made = release(tmp_path / "a", {"toy": [note("1", "one")]})
     done = Outcome("diff", f"{tmp_path}/none", f"{tmp_path}/a")
     assert (done.code, done.output) == (2, "")
-    assert str(done.error).startswith(f"{tmp_path / 'none'}: has no manifest.json")
+    assert str(done.error).startswith(f"{tmp_path / 'none'}: no such folder")
     release(tmp_path / "b", {"toy": [note("1", "uno")]})
     (tmp_path / "b" / "data" / "toy" / "test.parquet").unlink()
     done = Outcome("diff", str(made.folder), f"{tmp_path}/b")

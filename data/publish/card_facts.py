@@ -39,7 +39,7 @@ class FamilyFacts(Frozen):
     predictions: PredictionFacts | None = Field(None, description="None: it has no scorer file, or no rows for it")
     harness: str | None = Field(None, description="Folder of its lm-evaluation-harness tasks in the release")
     harness_command: str = Field("", description="How the main tasks are run")
-    inspect_command: str = Field("", description="How the first of its tasks for Inspect is run")
+    inspect_command: str = Field("", description="How its tasks for Inspect are run; of many, the first")
     hub_task: str | None = Field(None, description="The first of its tasks in the Hub's benchmark file")
     in_dialogues: bool = Field(False, description="A model is evaluated in dialogues that are held with it")
     headline: Mapping[str, str] = Field({}, description="Main tables of scores -> what their values and columns are")

@@ -42,6 +42,8 @@ def read_release(folder: Path) -> Release:
     try:
         return Release(folder, read_manifest(path.read_bytes(), str(path)))
     except FileNotFoundError as error:
+        if not folder.is_dir():
+            raise WrongInput(f"{folder}: no such folder; name that of a released version") from error
         advice = "name a folder that `touchstone release` wrote, or one downloaded from the Hub"
         raise WrongInput(f"{folder}: has no {MANIFEST}, so this is not a released version; {advice}") from error
 

@@ -68,6 +68,10 @@ class DialogueTask:
         return function_name(self.name)
 
 
+InspectTask = HarnessTask | DialogueTask
+"""What a function of `inspect_tasks.py` is made of."""
+
+
 def dialogue_task(
     name: str,
     protocol: str,
@@ -93,13 +97,13 @@ def dialogue_task(
     return DialogueTask(name, protocol, kinds, roles, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
-def inspect_command(folder: str, task: HarnessTask | DialogueTask) -> str:
-    """The command that puts the tasks of a config to a model, with a model for each other role."""
-    roles = task.roles if isinstance(task, DialogueTask) else ()
-    weighed = isinstance(task, HarnessTask) and isinstance(task.scoring, OptionScoring)
+def inspect_command(folder: str, *tasks: InspectTask) -> str:
+    """The command that puts the tasks of configs of a family to a model, with a model for each other role."""
+    roles = dict.fromkeys(role for task in tasks if isinstance(task, DialogueTask) for role in task.roles)
+    weighed = any(isinstance(task, HarnessTask) and isinstance(task.scoring, OptionScoring) for task in tasks)
     others = "".join(f" --model-role {role}=PROVIDER/MODEL" for role in roles)
-    target = shlex.quote(f"{folder}/{TASKS}@{function_name(task.name)}")
-    return f"inspect eval {target} --model {WEIGHS if weighed else 'PROVIDER'}/MODEL{others}"
+    targets = " ".join(shlex.quote(f"{folder}/{TASKS}@{function_name(task.name)}") for task in tasks)
+    return f"inspect eval {targets} --model {WEIGHS if weighed else 'PROVIDER'}/MODEL{others}"
 
 
 def function_name(*parts: str) -> str:

@@ -1,6 +1,7 @@
 """The page of a profile, and its figures as JSON."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -85,13 +86,14 @@ def questions(results: Sequence[FamilyResult], models: Sequence[str]) -> list[Qu
 
 
 def _glances(answering: Sequence[tuple[FamilyResult, Measure, Measured]], model: str) -> Iterator[Glance]:
-    """Yield a model's answer by the first measure of each family that it was asked under."""
-    told: set[str] = set()
+    """Yield a model's answer by the first measure of each family that it was asked under, and of other items."""
+    told: dict[str, set[str]] = defaultdict(set)
     for result, measure, measured in answering:
         asked = [(at, figure) for at in measured.conditions if (figure := measured.of(model, at)) is not None]
-        if not asked or result.family.name in told:
+        items = {item for at in measured.conditions for item in measured.items(model, at)}
+        if not asked or not told[result.family.name].isdisjoint(items):
             continue
-        told.add(result.family.name)
+        told[result.family.name] |= items
         (first, _), (last, ended) = asked[0], asked[-1]
         what, unit = f"{result.family.name}: {measure.name}", " %" if measure.is_share else ""
         change = measured.change(model, first, last) if measure.by_change else None

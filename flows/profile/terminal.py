@@ -108,7 +108,10 @@ def _lacking(results: Sequence[FamilyResult], learned: Before | None) -> Iterato
 def _opened(console: Console, build: Path | None, config: Path | None, to: Path | None) -> Project:
     """Return the build, or the released version as a build in `to`. Raises `WrongInput`."""
     if build is not None and is_release(build):
-        release, config = read_release(build), config or Path(DEFAULT)
+        release = read_release(build)
+        if config is None and not Path(DEFAULT).is_file():
+            raise WrongInput(f"{DEFAULT}: no such file; name the configuration with the models by `--config`")
+        config = config or Path(DEFAULT)
         load_config(config, may_lack_families=True)  # what is wrong with it is told here; a build is read without it
         to = to or Path(f"{release.manifest.name}-{release.manifest.version}-profile")
         return open_release(release, config, to, console)

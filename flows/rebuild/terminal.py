@@ -78,9 +78,9 @@ def _print_rebuilt(console: Console, done: Rebuilt) -> None:
 
 def _print_drift(console: Console, differing: Sequence[Drift], since: str) -> None:
     if not differing:
-        console.print(f"rows: none differs from {since}")
+        console.print(f"rows: none differs from {since}, before verdicts on them")
     for part_drift in differing:
-        console.print(f"rows since {since}: {part_drift}", soft_wrap=True)
+        console.print(f"rows since {since}: {part_drift}, before verdicts on them", soft_wrap=True)
 
 
 def print_preview(config: Path, out: Path, to: Path | None, hub: str | None, *, refresh: bool) -> None:

@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from data.publish.card_facts import FamilyFacts, PredictionFacts
 from data.publish.folder import DATA, SCORERS
 from data.publish.harness import run_command
+from data.publish.inspect_package import InspectTask, inspect_command
 from data.publish.rows import ReleasedRows
 from flows.construct.engine import Family
 from flows.construct.evaluation import Scorer
 from flows.families import citation
 from flows.release.rows import GatheredConfig
 
-FILES_NAMED = 4
-"""Files that the card's command line for the scorer names; for more, it has a pattern."""
+NAMED = 4
+"""Files that the card's command line for the scorer names, and tasks that the one for Inspect names.
+
+For more files, it has a pattern; of more tasks, it has the first.
+"""
 
 
 def family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFacts:
@@ -31,11 +35,15 @@ def family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFac
         harness_command=(
             run_command(SCORERS, ",".join(groups), chat=family.evaluation.choices is None) if groups else ""
         ),
-        inspect_command=next((config.inspect for config in configs if config.inspect), ""),
+        inspect_command=_inspect_command([config.inspect for config in configs if config.inspect is not None]),
         hub_task=next((task for config in configs for task in config.hub_tasks), None),
         in_dialogues=family.evaluation.dialogues is not None,
         headline=family.evaluation.headline,
     )  # fmt: skip
+
+
+def _inspect_command(tasks: Sequence[InspectTask]) -> str:
+    return inspect_command(SCORERS, *tasks[: 1 if len(tasks) > NAMED else None]) if tasks else ""
 
 
 def _task(family: Family) -> str:
@@ -50,7 +58,7 @@ def _score_command(family: str, scored: Sequence[ReleasedRows], every: Sequence[
     if not scored:
         return ""
     files = [path for rows in scored for path in rows.files]
-    if len(files) > FILES_NAMED and len(scored) == sum(1 for rows in every if rows.rows):
+    if len(files) > NAMED and len(scored) == sum(1 for rows in every if rows.rows):
         files = [f"{DATA}/{family}-*/*.parquet"]
     return f"python {SCORERS}/{family}.py predictions.jsonl {' '.join(files)}"
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from data.publish.benchmark import ReadyColumn
 from data.publish.folder import VERIFICATION_INPUTS, Release
+from data.publish.inspect_package import InspectTask
 from data.publish.reading import opened, read_batches
 from data.publish.rows import SPLIT, UNREVIEWED_ALLOWED, ReleasedRows, Ruling, fields_of, write_rows
 from data.seen import Hashes, place_of, sorted_hashes
@@ -58,8 +59,8 @@ class GatheredConfig:
     """Its main task for lm-evaluation-harness."""
     group: str = ""
     """The group that the main task is in."""
-    inspect: str = ""
-    """The command that puts its task for Inspect to a model; empty if there is none."""
+    inspect: InspectTask | None = None
+    """Its main task for Inspect."""
     asked: Sequence[Mapping[str, Any]] = ()
     """The predictions of one of its rows, without the replies."""
 

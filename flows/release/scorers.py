@@ -29,7 +29,6 @@ from data.publish.inspect_package import (
     DialoguePrompt,
     DialogueTask,
     dialogue_task,
-    inspect_command,
     inspect_tasks,
     package,
 )
@@ -68,7 +67,7 @@ def write_scorers(
         name = f"{TASK}-{rows.name}"
         if config.part.name in family.evaluation.parts:
             for held in dialogue_tasks(name, family, built, folder / SCORERS, data, version):
-                config.inspect = inspect_command(SCORERS, held)
+                config.inspect = held
                 dialogues.append(held)
         if family.evaluation.scorer is None:
             continue
@@ -78,7 +77,7 @@ def write_scorers(
         exported = harness_tasks(name, family, built.settings, built.prompts, row, data, version)
         if exported:
             config.task = exported[0].name
-            config.inspect = inspect_command(SCORERS, exported[0])
+            config.inspect = exported[0]
             made = tasks.setdefault(family.name, FamilyTasks(family))
             made.add(exported, config.apart)
             config.group = made.group_of(exported[0])
