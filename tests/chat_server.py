@@ -97,6 +97,8 @@ class Telling:
     refuses: bool = False
     """Whether it answers another way with 400; else it ignores what it does not know."""
     window: int = 10**6
+    lists_made: bool = True
+    """Whether an echo lists the generated token too; some servers leave an end of text out."""
 
 
 @dataclass(frozen=True)
@@ -331,7 +333,8 @@ class ChatServer:
         choice: dict[str, Any] = {"index": 0, "text": "!", "finish_reason": "length", "logprobs": None}
         if telling.way == "echo" and body.get("echo"):
             choice["text"] = f"{body['prompt']}!"
-            choice["logprobs"] = {"tokens": ["?"] * (len(told) + 1), "token_logprobs": [*told, -9.0]}
+            listed = [*told, -9.0] if telling.lists_made else told
+            choice["logprobs"] = {"tokens": ["?"] * len(listed), "token_logprobs": listed}
         if telling.way == "prompt_logprobs" and "prompt_logprobs" in body:
             choice["prompt_logprobs"] = [
                 None if one is None else {str(place): {"logprob": one, "rank": 1, "decoded_token": "?"}}

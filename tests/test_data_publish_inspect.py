@@ -19,6 +19,7 @@ import pytest
 from flows.families.documents.score import BOTH
 from flows.families.reeval.score import VARIANTS
 from flows.llm.cache import CompletionCache
+from flows.llm.chat_format import read_log_probabilities
 from flows.llm.endpoint import Endpoint
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.likelihood import SCORES, Options
@@ -27,7 +28,7 @@ from flows.scoring.tables import ScoreTables
 from schemas.charpeval import CharpEvalItem
 from schemas.prediction import Prediction
 from schemas.uraq import NEEDS
-from tests.chat_server import ChatServer, Telling
+from tests.chat_server import ChatServer, Refusal, Telling
 from tests.hub import Blob, HubServer
 from tests.inspect_program import Inspected, inspect, logged
 from tests.released import (
@@ -179,6 +180,88 @@ def test_options_are_weighed_as_we_weigh_them(
         assert 0 < found[name].values["mean"] < 1
         (figure,) = wanted
         assert (found[name].values[figure], found[name].values["mean"]) == (wanted[figure], wanted[figure])
+
+
+def by_words_from_0(said: str) -> Sequence[float | None]:
+    """The same from a server that gives the first token a number too."""
+    return [0.0, *by_words(said)[1:]]
+
+
+@pytest.mark.parametrize(
+    ("telling", "refusal"),
+    [
+        (Telling(by_words_from_0, lists_made=False), None),
+        (Telling(by_words, "prompt_logprobs"), (501, "no echo")),
+    ],
+)
+def test_servers_that_we_take_are_taken_as_we_take_them(
+    inspect_program: Path, tmp_path: Path, telling: Telling, refusal: Refusal | None
+) -> None:
+    items = charpeval_items(1)
+    release(tmp_path, {"charpeval-items": ("charpeval", items)})
+    task = "touchstone_charpeval_items"
+    refuses = lambda body: refusal if body.get("echo") else None  # noqa: E731
+    with ChatServer({}, refuses=refuses, telling=telling, model="m") as server:
+        done = inspect(inspect_program, tmp_path, [f"scorers/inspect_tasks.py@{task}"], {"": server}, api=COMPLETIONS)
+        assert done.returncode == 0, done.stdout + done.stderr
+        mine = asyncio.run(weighed(server, items, 0))
+    theirs = logged(tmp_path)[task].samples
+    for one in mine:
+        assert theirs[one.id]["metadata"]["scores"][one.variant] == pytest.approx(one.scores)
+
+
+def completion(told: object, asked: int | None = 3, made: int = 1, **more: object) -> Mapping[str, object]:
+    usage = None if asked is None else {"prompt_tokens": asked, "completion_tokens": made}
+    return {"choices": [{"logprobs": {"token_logprobs": told}, **more}], "usage": usage}
+
+
+COMPLETED = [
+    completion([None, -1.0, -2.0, -9.0]),
+    completion([None, -1.0, -2.0]),
+    completion([None, -1.0, -2.0], made=0),
+    completion([0.0, -1.0, -2.0]),
+    completion([-5.0, -1.0, -2.0, -9.0]),
+    completion([0.0, None, -2.0, -9.0]),
+    completion([None, -1.0]),
+    completion([None, -1.0, -2.0, -9.0], asked=None),
+    completion(None),
+    completion([None, -1e308, -1e308]),
+    completion(5),
+    completion("abc"),
+    completion({"a": 1, "b": 2, "c": 3}),
+    completion(None, prompt_logprobs=[None, {"5": {"logprob": -1.0}}, {"6": {"logprob": -2.0}}]),
+    completion(None, prompt_logprobs=[None, {"5": {"logprob": -1.0}}, None]),
+    completion(None, prompt_logprobs=[None, {"5": {"logprob": -1.0}}, {}]),
+    {"choices": []},
+]  # fmt: skip
+"""Replies as servers give them, and as none should."""
+READ_HERE = """
+import json, sys
+sys.path.insert(0, "scorers")
+import inspect_tasks
+for line in sys.stdin:
+    try:
+        print(json.dumps(inspect_tasks._numbers(json.loads(line))))
+    except ValueError as error:
+        assert len(str(error).splitlines()) == 1 and "the server replied with" in str(error)
+        print(json.dumps("refused"))
+"""
+
+
+def test_log_probabilities_are_read_as_we_read_them(inspect_program: Path, tmp_path: Path) -> None:
+    release(tmp_path, {"charpeval-items": ("charpeval", charpeval_items(1))})
+    wanted: list[object] = []
+    for body in COMPLETED:
+        reply = read_log_probabilities(json.dumps(body).encode())
+        wanted.append("refused" if reply is None else json.loads(reply.answer)[1:] if reply.answer else None)
+    assert [wanted.count("refused"), wanted.count(None)] == [6, 5]
+    no_numbers = [completion([None, one, -2.0, -9.0]) for one in (float("nan"), float("-inf"), float("inf"))]
+    said = "".join(json.dumps(body) + "\n" for body in [*COMPLETED, *no_numbers])
+    python = inspect_program.parent / "python"
+    done = subprocess.run(
+        [python, "-c", READ_HERE], cwd=tmp_path, input=said, capture_output=True, text=True, check=False
+    )
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [*wanted, *["refused"] * 3], done.stderr
 
 
 def bodies(server: ChatServer) -> Mapping[str, Mapping[str, Any]]:
