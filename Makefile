@@ -60,6 +60,7 @@ soak: $(DEV_STAMP)
 faults: $(DEV_STAMP)
 	tests/system-packages
 	$(BIN)/python -m tests.faults
+	$(BIN)/python -m tests.faults.damage
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -9,11 +9,14 @@ true.
 """
 
 import contextlib
+import errno
 import hashlib
 import math
+import os
 import time
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, Generic, Self, TypeVar
 
@@ -21,9 +24,11 @@ import orjson
 import pyarrow as pa
 from pydantic import ValidationError
 
+from data.checksum import checksum
 from data.parquet import LongTextWriter, read_columns, read_rows
-from data.store import Store, StoreError, damaged
+from data.store import DamageError, Store
 from schemas.base import Dropped, Frozen, Record
+from schemas.errors import Failed
 from schemas.manifest import ShardManifest, StageManifest, UsageOfPrompt
 
 R = TypeVar("R", bound=Record)
@@ -59,15 +64,17 @@ class StageFiles:
         return shards
 
     def _indices(self) -> Iterator[int]:
+        for name in self._names():
+            if name.removesuffix(".json").isdigit():
+                yield int(name.removesuffix(".json"))
+
+    def _names(self) -> set[str]:
+        """Return the names of the files that there are."""
         with self.store.reaching(self.folder):
             try:
-                paths = self.store.fs.ls(self.folder, detail=False)
+                return {path.rpartition("/")[2] for path in self.store.fs.ls(self.folder, detail=False)}
             except FileNotFoundError:
-                return
-        for path in paths:
-            name = path.rpartition("/")[2].removesuffix(".json")
-            if name.isdigit():
-                yield int(name)
+                return set()
 
     def _read(self, path: str, kind: type[M]) -> M | None:
         content = self.store.read(path)
@@ -76,18 +83,35 @@ class StageFiles:
         try:
             return kind.model_validate_json(content)
         except ValidationError as error:
-            raise StoreError(f"{path}: damaged stage manifest; remove its folder to build the stage again") from error
+            raise DamageError(path) from error
+
+    def check(self) -> None:
+        """Raise `DamageError` if a file of the stage, or of a finished shard of it, is missing or was changed.
+
+        In a remote store, files are looked for, but not fetched. Shards of a finished stage are in its manifest.
+        """
+        manifest = self.manifest()
+        shards = manifest.shards if manifest else [self.shard(index) for index in sorted(self._indices())]
+        there = self._names()
+        for shard in filter(None, shards):
+            kept = [(self.kept(shard), shard.kept_sha256)] if shard.kept else []
+            dropped = [(self.dropped(shard), shard.dropped_sha256)] if shard.dropped else []
+            for path, sha256 in (*kept, *dropped):
+                if path.rpartition("/")[2] not in there:
+                    raise DamageError(path)
+                if self.store.is_local and checksum(Path(path)) != sha256:
+                    raise DamageError(path)
 
     def finish(self, manifest: StageManifest) -> None:
         """Make the stage exist, with its shards' files alone: killed runs may have left others behind."""
         shards = {f"{shard.index:05}.json" for shard in manifest.shards}
         files = {path(shard).rpartition("/")[2] for shard in manifest.shards for path in (self.kept, self.dropped)}
         self.store.sweep(self.folder, {*shards, *files}.__contains__)
-        self.store.write(f"{self.folder}/manifest.json", manifest.model_dump_json(indent=1).encode())
+        self.store.write(f"{self.folder}/manifest.json", manifest.sealed(indent=True))
 
     def finish_shard(self, manifest: ShardManifest) -> None:
         """Make a shard exist."""
-        self.store.write(f"{self.folder}/{manifest.index:05}.json", manifest.model_dump_json().encode())
+        self.store.write(f"{self.folder}/{manifest.index:05}.json", manifest.sealed())
 
     def path(self, index: int, mark: str, kind: str) -> str:
         """Return the path of a shard's file; `kind` is `kept`, `dropped`, or `rows` (kept records as Parquet)."""
@@ -104,15 +128,20 @@ class StageFiles:
 
     @contextlib.contextmanager
     def reading(self, path: str) -> Iterator[IO[bytes]]:
-        """Yield an open file of the stage. Raises `StoreError` if it is missing, or the block cannot read it."""
+        """Yield an open file of the stage. Raises `DamageError` if it is missing or wrong, and `Failed`."""
         try:
             with self.store.reaching(path), self.store.fs.open(path, "rb") as file:
                 yield file
-        except (OSError, ValueError, pa.ArrowException) as error:  # also a record that is not valid
-            raise damaged(path) from error
+        except OSError as error:
+            if error.errno not in (None, errno.ENOENT):  # Arrow's have none
+                reason = os.strerror(error.errno)
+                raise Failed(f"{path}: cannot be read ({reason}); check the disk, then run again") from error
+            raise DamageError(path) from error
+        except (ValueError, pa.ArrowException) as error:  # also a record that is not valid
+            raise DamageError(path) from error
 
     def lines(self, path: str, sha256: str, start: int = 0, stop: float = math.inf) -> Iterator[bytes]:
-        """Yield lines `start` to `stop` (exclusive) of a shard's file. Raises `StoreError` if it was changed.
+        """Yield lines `start` to `stop` (exclusive) of a shard's file. Raises `DamageError` if it was changed.
 
         The whole file is read, to compare it with its checksum; blocks that hold none of the lines are only counted.
         """
@@ -130,7 +159,7 @@ class StageFiles:
                 yield from lines[max(0, start - number) : max(0, int(min(stop - number, count)))]
                 number += count
         if digest.hexdigest() != sha256:
-            raise damaged(path)
+            raise DamageError(path)
 
 
 def new_mark() -> str:
@@ -304,9 +333,9 @@ class Stage(Generic[R]):
         """Yield some fields of all records as plain values, without checking them as records; None if left out."""
         for shard in self.manifest.shards:
             if shard.kept and shard.rows is None:
-                for line in self.files.lines(self.files.kept(shard), shard.kept_sha256):
-                    values = orjson.loads(line)
-                    yield {name: values.get(name) for name in names}
+                path = self.files.kept(shard)
+                for line in self.files.lines(path, shard.kept_sha256):
+                    yield _values(line, path, names)
             elif shard.kept:
                 with self.files.reading(self.files.kept(shard)) as file:
                     yield from read_columns(file, names)
@@ -333,7 +362,15 @@ def _parsed(kind: type[D], line: bytes, path: str) -> D:
     try:
         return kind.model_validate_json(line)
     except ValidationError as error:
-        raise damaged(path) from error
+        raise DamageError(path) from error
+
+
+def _values(line: bytes, path: str, names: Sequence[str]) -> Mapping[str, Any]:
+    try:
+        values = orjson.loads(line)
+    except ValueError as error:
+        raise DamageError(path) from error
+    return {name: values.get(name) for name in names}
 
 
 class Joined(Generic[R]):

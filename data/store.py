@@ -31,6 +31,17 @@ class StoreError(Failed):
     """A stage file is damaged, or the store cannot be reached."""
 
 
+class DamageError(StoreError):
+    """A stage file is missing, or not as it was written."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path}: damaged or missing stage file; run the build again, which makes the stage anew")
+        self.path = path
+
+    def __reduce__(self) -> tuple[type["DamageError"], tuple[str]]:
+        return DamageError, (self.path,)
+
+
 class Store:
     """Files under a folder or an fsspec URL."""
 
@@ -60,12 +71,22 @@ class Store:
             return None
 
     def fetch(self, path: str, local: str) -> None:
-        """Copy a file to this machine. Raises `StoreError`."""
+        """Copy a file to this machine. Raises `DamageError` if it is not there, and `StoreError`."""
         try:
             with self.reaching(path):
                 self.fs.get_file(path, local)
         except FileNotFoundError as error:
-            raise damaged(path) from error
+            raise DamageError(path) from error
+
+    def remove(self, folder: str) -> None:
+        """Remove a stage's folder. Its manifest goes first, so that a kill leaves no stage that seems whole.
+
+        Raises `Failed`.
+        """
+        with self.reaching(folder), explaining(Path(folder)):
+            if self.fs.exists(f"{folder}/manifest.json"):
+                self.fs.rm(f"{folder}/manifest.json")
+            self.fs.rm(folder, recursive=True)
 
     def write(self, path: str, content: bytes) -> None:
         """Write a whole file, or none of it. Raises `Failed`."""
@@ -130,11 +151,6 @@ class Store:
             else:
                 advice = "check that it is up and reachable from here, then run again: finished work is kept"
             raise StoreError(f"{self.url}: the store refuses ({_message(error)}); {advice}") from error
-
-
-def damaged(path: str) -> StoreError:
-    """Return the error for a stage file that is missing or not as it was written."""
-    return StoreError(f"{path}: damaged or missing stage file; remove its folder to build the stage again")
 
 
 def _message(error: Exception) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from pydantic import Field
 
 from schemas.base import Frozen
+from schemas.sealed import Sealed
 
 
 def is_none(value: object) -> bool:
@@ -30,7 +31,7 @@ class UsageOfPrompt(Frozen):
     cut_off: int = Field(0, description="Answers, paid or cached, that ended at their limit of tokens")
 
 
-class ShardManifest(Frozen):
+class ShardManifest(Sealed):
     """A finished shard of a stage: its two files, their checksums and what they hold."""
 
     index: int = Field(
@@ -56,7 +57,7 @@ class ShardManifest(Frozen):
     notes: tuple[str, ...] = Field((), description="What the step says of it, for people")
 
 
-class StageManifest(Frozen):
+class StageManifest(Sealed):
     """A finished stage. It exists if and only if this does; it is written last."""
 
     family: str
@@ -118,7 +119,7 @@ class PartManifest(Frozen):
         return self.planned - self.sifted
 
 
-class BuildManifest(Frozen):
+class BuildManifest(Sealed):
     """A build in its output folder."""
 
     name: str

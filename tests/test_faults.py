@@ -32,3 +32,12 @@ def test_an_operation_meets_the_faults_that_it_can() -> None:
     assert "torn" in Operation(1, "write", 2, "/file").kinds
     assert "torn" not in Operation(1, "write", 1, "/file").kinds
     assert "full" not in Operation(1, "unlink", 0, "/file").kinds
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_whatever_file_is_damaged_it_is_made_again_or_told() -> None:
+    command = [sys.executable, "-m", "tests.faults.damage", "--share", "0.01"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^\d\d+ scenarios, 0 of them wrong$", done.stdout, re.MULTILINE), done.stdout

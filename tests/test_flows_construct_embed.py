@@ -202,24 +202,37 @@ def test_a_killed_run_loses_one_round_at_most(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"this is not a database", b"SQLite format 3\0" + bytes(200)])
-def test_a_corrupt_cache_is_one_line_of_advice(tmp_path: Path, content: bytes) -> None:
+def test_a_corrupt_cache_is_made_anew(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "vectors"
     path.write_bytes(content * 20)
-    with pytest.raises(Failed, match=r"cannot be used as an embedding cache.*delete it") as caught:
-        CachedEmbedder(Lengths(), path).embed(["a"])
-    assert "\n" not in str(caught.value)
+    vectors = CachedEmbedder(Lengths(), path).embed(["a"])
+    assert np.array_equal(vectors, Lengths().embed(["a"]))
+    again = Lengths()
+    assert np.array_equal(CachedEmbedder(again, path).embed(["a"]), vectors)
+    assert again.asked == []
 
 
-@pytest.mark.parametrize("blob", [b"", b"abc", b"\0" * 40, "text"])
-def test_a_vector_that_is_not_one_is_found_out(tmp_path: Path, blob: bytes | str) -> None:
+@pytest.mark.parametrize("blob", [b"", b"abc", b"\0" * 40, "text", None])
+def test_a_vector_that_was_changed_is_computed_anew(tmp_path: Path, blob: bytes | str | None) -> None:
     cache = CachedEmbedder(Lengths(), tmp_path / "vectors")
-    cache.embed(["a", "bb"])
+    vectors = cache.embed(["a", "bb"])
     key = hashlib.sha256(b"a").digest()
+    changed = bytes([vectors[0].tobytes()[0] ^ 1]) + vectors[0].tobytes()[1:]
     with sqlite3.connect(cache.path) as connection:
-        connection.execute("UPDATE vectors SET vector = ? WHERE text = ?", (blob, key))
+        connection.execute("UPDATE vectors SET vector = ? WHERE text = ?", (changed if blob is None else blob, key))
     connection.close()
-    with pytest.raises(Failed, match="delete it"):
-        cache.embed(["a", "bb"])
+    assert np.array_equal(cache.embed(["a", "bb"]), vectors)
+
+
+def test_vectors_of_an_earlier_version_are_still_read(tmp_path: Path) -> None:
+    cache = CachedEmbedder(Lengths(), tmp_path / "vectors")
+    vectors = cache.embed(["a", "bb"])
+    with sqlite3.connect(cache.path) as connection:
+        connection.execute("ALTER TABLE vectors DROP COLUMN checksum")
+    connection.close()
+    again = Lengths()
+    assert np.array_equal(CachedEmbedder(again, tmp_path / "vectors").embed(["a", "bb"]), vectors)
+    assert again.asked == []
 
 
 def test_a_cache_that_cannot_be_written_says_so(tmp_path: Path) -> None:

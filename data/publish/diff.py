@@ -1,18 +1,19 @@
 """Compares a version with the previous one, row by row, and derives its number."""
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from data.publish.folder import CARD, CHANGELOG, CHANGES, HISTORY, MANIFEST, Release, claims_of
+from data.publish.folder import CARD, CHANGELOG, CHANGES, HISTORY, MANIFEST, Release, claims_of, is_reserved
 from data.publish.reading import unreadable
 from data.publish.row_diff import Hides, Record, compare_rows, record_all
 from data.publish.rows import BOOKKEEPING
 from data.publish.version_number import FIRST_VERSION, Bump, bumped, parsed_version
 from data.whole_file import whole_file
-from schemas.errors import WrongInput
+from schemas.errors import Failed, WrongInput
 from schemas.release import Change, ReleasedConfig, ReleaseManifest
 
 _METADATA = ("name", "seed", "canary", "pilot", "allowed_unreviewed", "models", "prompts", "settings", "baselines")
@@ -269,6 +270,8 @@ def _neutral(release: Release, path: str) -> bytes:
         content = (release.folder / path).read_bytes()
     except OSError as error:
         raise unreadable(release.folder / path, error) from error
+    if is_reserved(path) and hashlib.sha256(content).hexdigest() != _other_files(release)[path]:
+        raise Failed(f"{release.folder / path}: not as it was released; download it again, or put it back from a copy")
     if path == CARD:  # it differs in every version
         content = _CHANGES_SECTION.sub(b"", content, count=1)
     content = content.replace(release.manifest.canary.encode(), b"CANARY")

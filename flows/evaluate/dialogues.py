@@ -13,6 +13,7 @@ from flows.evaluate.predictions import GONE_AFTER
 from flows.evaluate.rows import evaluated_rows
 from flows.llm.model import BudgetSpent, Model, NoAnswer, Out, Prompt, TransportError, Usage
 from flows.project.project import Project
+from flows.run.damage import remove_damaged
 from flows.run.in_process import runner_here
 from schemas.errors import raise_all
 
@@ -101,5 +102,6 @@ def hold(project: Project, family: Family, build: Build, listener: ProgressListe
         listener.called(ref, call_usage)
 
     build.called = called
-    runner = runner_here(project, build, listener)
-    runner.run(ref for name in held.parts for ref in build.stages(family, family.part(name)))
+    stages = [ref for name in held.parts for ref in build.stages(family, family.part(name))]
+    remove_damaged(build, project.state, stages, listener.noted)
+    runner_here(project, build, listener).run(stages)

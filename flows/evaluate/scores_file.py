@@ -18,6 +18,7 @@ from flows.scoring.tables import Unit
 from schemas.base import Frozen
 from schemas.manifest import UsageOfPrompt, added
 from schemas.prediction import TableCell
+from schemas.sealed import Sealed
 
 ENDING = ".scores.json"
 
@@ -51,7 +52,7 @@ class Spent(Frozen):
         )
 
 
-class EvaluationScores(Frozen):
+class EvaluationScores(Sealed):
     """What an evaluation found."""
 
     signature: Signature
@@ -80,7 +81,7 @@ def scores_path(tables: Path) -> Path:
 
 def write_scores(path: Path, scores: EvaluationScores) -> None:
     """Write the figures."""
-    write_whole(path, scores.model_dump_json(indent=1).encode() + b"\n")
+    write_whole(path, scores.sealed(indent=True) + b"\n")
 
 
 def read_scores(path: Path) -> EvaluationScores | None:

@@ -18,8 +18,9 @@ from typing import NamedTuple
 import orjson
 from pydantic import ValidationError
 
-from schemas.base import Frozen, content_hash
+from schemas.base import content_hash
 from schemas.errors import Failed
+from schemas.sealed import Sealed
 
 REQUESTS, KEYS, NOTE = "requests.jsonl", "keys.json", "batch.json"
 LOOK_EVERY_S = 0.2
@@ -46,7 +47,7 @@ class Request(NamedTuple):
     reading: Reading
 
 
-class BatchNote(Frozen):
+class BatchNote(Sealed):
     """What is known of a batch."""
 
     name: str
@@ -95,7 +96,7 @@ class BatchRecord:
     def update(self, **known: str) -> None:
         """Note what became known."""
         self.note = self.note.model_copy(update=known)
-        write_safely(self._folder / NOTE, self.note.model_dump_json().encode())
+        write_safely(self._folder / NOTE, self.note.sealed())
 
     def remove(self) -> None:
         """Forget the batch; another process may have done so."""

@@ -5,13 +5,19 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from data.whole_file import write_whole
-from schemas.base import Frozen
-from schemas.manifest import is_none
+from schemas.errors import Failed
+from schemas.manifest import BuildManifest, is_none
+from schemas.sealed import Sealed
 
 NOTE = ".build.json"
+MANIFEST = "manifest.json"
 
 
-class BuildNote(Frozen):
+class DamagedNote(Failed):
+    """The note is there, but not as it was written."""
+
+
+class BuildNote(Sealed):
     """Where the configuration and stage files of a build are: with its manifest, all that reading it takes."""
 
     config: str
@@ -23,26 +29,42 @@ class BuildNote(Frozen):
 def note_build(out: Path, config: Path, limit: int | None, store: str, draw: str | None = None) -> None:
     """Note in the output folder what it was built from, or is to be built from."""
     note = BuildNote(config=str(config.resolve()), limit=limit, store=_absolute(store), draw=draw)
-    write_whole(out / NOTE, note.model_dump_json().encode())
+    write_whole(out / NOTE, note.sealed())
 
 
 def build_note(out: Path) -> BuildNote | None:
-    """Return the note in an output folder; None if there is none."""
+    """Return the note in an output folder; None if there is none. Raises `DamagedNote`."""
     try:
         return BuildNote.model_validate_json((out / NOTE).read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        raise DamagedNote(f"{out / NOTE}: damaged; run the build again, which writes it anew") from error
+
+
+def decided_draw(out: Path) -> str | None:
+    """Return the draw that was decided for an output folder; None if none was.
+
+    If the note is gone or damaged, it is that of the build that is there.
+    """
+    try:
+        note = build_note(out)
+    except DamagedNote:
+        note = None
+    if note is not None:
+        return note.draw
+    try:
+        return BuildManifest.model_validate_json((out / MANIFEST).read_bytes()).draw
     except (OSError, ValidationError):
         return None
 
 
-def decided_draw(out: Path) -> str | None:
-    """Return the draw that was decided for an output folder; None if none was."""
-    note = build_note(out)
-    return None if note is None else note.draw
-
-
 def note_draw(out: Path, config: Path, store: str, draw: str | None) -> None:
     """Note the draw that an output folder is to be built for; all else stays as it was noted, if it was."""
-    note = build_note(out)
+    try:
+        note = build_note(out)
+    except DamagedNote:
+        note = None
     if note is None and draw is not None:
         note_build(out, config, None, store, draw)
     elif note is not None and note.draw != draw:

@@ -19,16 +19,17 @@ from flows.construct.settings import FamilySettings
 from flows.llm.model import Prompt
 from flows.llm.rules import RulesSettings
 from flows.project.project import Project
-from schemas.base import Frozen, content_hash
+from schemas.base import content_hash
 from schemas.errors import Failed, first_problem
 from schemas.prediction import Prediction
+from schemas.sealed import Sealed
 
 ENDING = ".evaluation.json"
 PREDICTIONS = "predictions"
 """Folder of the predictions in the output folder of a build."""
 
 
-class Evaluated(Frozen):
+class Evaluated(Sealed):
     """`FAMILY-MODEL.evaluation.json`, the note."""
 
     family: str
@@ -52,7 +53,7 @@ def write_note(project: Project, family: Family, model: str, rows: Iterable[Any]
     predicted = {str(row.values.get("id")) for row in json_lines(str(path))}
     fingerprints = {row.id: asked(row) for row in rows if row.id in predicted}
     note = Evaluated(family=family.name, model=model, predictions=checksum(path), rows=fingerprints)
-    write_whole(note_of(path), note.model_dump_json().encode())
+    write_whole(note_of(path), note.sealed())
     return AskedRows(fingerprints, asked.prompts)
 
 

@@ -44,7 +44,7 @@ def note_build(store: Store, out: Path, built: BuildManifest) -> None:
     last = next(iter(newest_first(store, folder)), None)
     store.sweep(folder, lambda name: name.endswith(".json"))
     if last != made:
-        store.write(f"{folder}/{time.time_ns():020}.json", made.model_dump_json().encode())
+        store.write(f"{folder}/{time.time_ns():020}.json", made.sealed())
 
 
 def builds(store: Store) -> dict[str, list[MadeOf]]:
@@ -95,12 +95,9 @@ def look(store: Store, keep: int, outs: Collection[Path], now: datetime) -> Stag
 
 
 def remove(store: Store, folders: Iterable[StageFolder]) -> None:
-    """Remove stages. The manifest goes first, so that an interrupted removal leaves no stage that seems whole."""
+    """Remove stages."""
     for folder in folders:
-        path = f"{store.root}/{folder.name}"
-        if store.fs.exists(f"{path}/manifest.json"):
-            store.fs.rm(f"{path}/manifest.json")
-        store.fs.rm(path, recursive=True)
+        store.remove(f"{store.root}/{folder.name}")
 
 
 def stage_folders(store: Store) -> Iterator[StageFolder]:

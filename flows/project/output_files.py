@@ -23,7 +23,7 @@ from flows.construct.engine import Family, Part
 from flows.construct.files_step import FilesStep
 from flows.construct.reviewed import reviewed_keys
 from flows.construct.verification import VerifyContext
-from flows.project.build_note import BuildNote, build_note, note_build
+from flows.project.build_note import MANIFEST, BuildNote, build_note, note_build
 from flows.project.config_checks import study_problems
 from flows.project.locks import one_output
 from flows.project.project import Project
@@ -32,7 +32,6 @@ from schemas.base import Dropped
 from schemas.errors import Failed, WrongInput, first_problem, raise_all
 from schemas.manifest import BuildManifest, FileManifest, PartManifest
 
-MANIFEST = "manifest.json"
 REPORT = "report.html"
 PEOPLE_REPORT = "annotation.html"
 BATCH_ROWS, BATCH_BYTES = 256, 16 * 2**20
@@ -104,7 +103,7 @@ def _write_output_files(project: Project) -> BuildManifest:
 
 def write_manifest(out: Path, manifest: BuildManifest) -> None:
     """Write the manifest of the build in `out`."""
-    write_whole(out / MANIFEST, manifest.model_dump_json(indent=1).encode())
+    write_whole(out / MANIFEST, manifest.sealed(indent=True))
 
 
 def read_manifest(out: Path) -> BuildManifest:
@@ -165,9 +164,19 @@ def open_build(out: Path | None, console: Console, *, stages: bool = True, peopl
 
 
 def accepted_files(project: Project, family: str, part: str) -> list[Path]:
-    """Return a part's files in `accepted/`."""
+    """Return a part's files in `accepted/`. Raises `Failed` for one that is missing or was changed."""
     built = project.manifest.part(family, part)
-    return [project.out / file.path for file in (built.files if built else ()) if file.path.startswith("accepted/")]
+    return [_intact(project, file) for file in (built.files if built else ()) if file.path.startswith("accepted/")]
+
+
+def _intact(project: Project, file: FileManifest) -> Path:
+    """Return the path of an output file, which is read once to compare it with the manifest. Raises `Failed`."""
+    path = project.out / file.path
+    if path not in project.intact:
+        if not path.is_file() or checksum(path) != file.sha256:
+            raise Failed(f"{path}: damaged or missing; run the build again, which writes it anew")
+        project.intact.add(path)
+    return path
 
 
 def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:

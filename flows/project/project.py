@@ -88,6 +88,8 @@ class Project:
         """Keys of the rows that models are asked about; None: all."""
         self.run_id = uuid.uuid4().hex
         """Distinguishes this build from an earlier build of the same file, whose content may have been different."""
+        self.intact: set[Path] = set()
+        """Output files that are as the manifest says."""
         self._closed = False
         self._spent_usd = 0.0
 

@@ -18,8 +18,8 @@ from data.whole_file import write_whole
 from flows.construct.engine import Part
 from flows.construct.files_step import FilesStep
 from flows.families import family_names, load_family
-from flows.project.build_note import NOTE, note_build
-from flows.project.output_files import MANIFEST, last_manifest, open_build, write_manifest
+from flows.project.build_note import MANIFEST, NOTE, note_build
+from flows.project.output_files import last_manifest, open_build, write_manifest
 from flows.project.project import Project
 from schemas.base import content_hash
 from schemas.errors import Failed, WrongInput, first_problem

@@ -7,15 +7,16 @@ from pydantic import Field, ValidationError
 
 from data.publish.version_number import parsed_version
 from data.store import Store
-from schemas.base import Frozen, content_hash
+from schemas.base import content_hash
 from schemas.errors import Failed
 from schemas.manifest import is_none
 from schemas.release import ReleaseManifest
+from schemas.sealed import Sealed
 
 RELEASES = "releases"
 
 
-class MadeOf(Frozen):
+class MadeOf(Sealed):
     """A build, or a released version."""
 
     what: str
@@ -38,7 +39,7 @@ def note_release(store: Store, released: ReleaseManifest) -> None:
     name, stages = f"{released.name} {released.version}", stages_of_release(released)
     made = MadeOf(what=name, stages=stages, draw=released.draw, date=released.date)
     path = f"{store.root}/{RELEASES}/{content_hash(made.what, made.stages)}.json"
-    content = made.model_dump_json().encode()
+    content = made.sealed()
     if store.read(path) != content:
         store.write(path, content)
 

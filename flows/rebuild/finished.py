@@ -12,7 +12,7 @@ from data.publish.changelog import summary
 from flows.construct.progress import ProgressListener
 from flows.project.build_note import note_draw
 from flows.project.gc import stages_of_build
-from flows.project.locks import one_rebuild
+from flows.project.locks import building, one_rebuild
 from flows.project.output_files import last_manifest
 from flows.project.project import Project
 from flows.project.settings import load_config
@@ -21,6 +21,7 @@ from flows.rebuild.refresh import decide_draw
 from flows.release.outcome import Outcome, release_built
 from flows.release.ready import check_rebuild
 from flows.release.version import AS_BEFORE, RELEASES, NothingToRelease
+from flows.run.damage import remove_damaged, stages_of
 from flows.run.finished import finished_build, report_if_new
 from schemas.errors import Conflicts, Stopped
 
@@ -43,6 +44,8 @@ def rebuild_finished(
         try:
             check_rebuild(project, hub or settings.release.repo, to or out / RELEASES)
             note_draw(out, config, settings.store, refresh.draw)
+            with building(project.state):
+                remove_damaged(project.build, project.state, stages_of(project.build), listener.noted)
             built = None if asks_people(project) else finished_build(project, listener)
         finally:
             project.close()

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from data.store import DamageError
 from flows.construct.progress import ProgressListener
 from flows.prefect_server.embedded import API
 from flows.project.build_report import write_report
@@ -10,6 +11,7 @@ from flows.project.gc import note_build
 from flows.project.locks import building, one_output
 from flows.project.output_files import REPORT, remember, write_output_files
 from flows.project.project import Project
+from flows.run.damage import stages_of
 from schemas.manifest import BuildManifest
 
 
@@ -22,14 +24,18 @@ def finished_build(project: Project, listener: ProgressListener) -> BuildManifes
         return None
     stages = project.build
     with building(project.state):
-        manifests = {}
-        for ref in (ref for family, part in stages.parts() for ref in stages.stages(family, part)):
-            if (manifest := stages.manifest(ref)) is None:
-                return None
-            manifests[ref] = manifest
+        try:
+            manifests = {}
+            for ref in stages_of(stages):
+                if (manifest := stages.manifest(ref)) is None:
+                    return None
+                manifests[ref] = manifest
+            built = write_build(project, listener)
+        except DamageError:  # found where the files are read
+            return None
         for ref, manifest in manifests.items():
             listener.finished(ref, manifest, before=True, example=None)
-        return write_build(project, listener)
+        return built
 
 
 def write_build(project: Project, listener: ProgressListener) -> BuildManifest:

@@ -25,9 +25,10 @@ from flows.construct.running import run_file, run_shard
 from flows.construct.stages import Build, StageRef
 from flows.llm.model import BudgetSpent, TransportError
 from flows.prefect_server.flow_runs import engine
-from flows.project.locks import building, one_stage
+from flows.project.locks import one_stage
 from flows.project.project import Project
 from flows.project.settings import ConfigError
+from flows.run.damage import healing, stages_of
 from flows.run.finished import write_build
 from flows.run.in_process import SHARDS_AT_ONCE, InProcess, run_whole_here
 from schemas.errors import Failed
@@ -98,24 +99,25 @@ def sources(project: Project, ref: StageRef, progress: Callable[[int, int], None
 @flow(name="build", validate_parameters=False)
 def build(config: str, out: str, limit: int | None = None, listener: ProgressListener | None = None) -> BuildManifest:
     """Build every configured family into `out`."""
-    project = Project(Path(config), Path(out), limit)
+    artifacts = Artifacts(listener or ProgressListener())
+    work = partial(_build, listener=artifacts)
+    return healing(lambda: Project(Path(config), Path(out), limit), work, artifacts.noted)
+
+
+def _build(project: Project, listener: ProgressListener) -> BuildManifest:
     if project.config.runner == "dask":
         project.models.share = None  # until the workers that there are have shared the limits
     stages = project.build
     try:
-        with building(project.state), _workers_of(project) as workers:
+        with _workers_of(project) as workers:
             project.store.probe()
-            listener = Artifacts(listener or ProgressListener())
             stages.called, project.models.progress = listener.called, listener.noted
             lock, example = partial(one_stage, project.state), partial(_first_item, project)
             runner = Runner(stages, PrefectTasks(project, stages, workers), lock, listener, example)
-            runner.run(ref for family, part in stages.parts() for ref in stages.stages(family, part))
-            manifest = write_build(project, listener)
+            runner.run(stages_of(stages))
+            return write_build(project, listener)
     except BudgetSpent as stopped:
         raise project.over_budget() from stopped
-    finally:
-        project.close()
-    return manifest
 
 
 class PrefectTasks(InProcess):

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -18,8 +19,10 @@ from flows.construct.stages import StageRef
 from flows.llm.model import Usage
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LogInterval, as_lines, make_console
+from flows.project.locks import building
 from flows.project.output_files import last_manifest
 from flows.project.project import Project
+from flows.run.damage import remove_damaged, stages_of
 from flows.run.estimate import estimate
 from flows.run.finished import finished_build, report_if_new
 from flows.run.summary import one_item, print_estimate, print_next, print_summary, usage_by_prompt
@@ -38,6 +41,9 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     if limit is not None and before is not None and before.limit is None:
         console.print(f"[yellow]the pilot takes the place of the whole build in {out}; --out names another folder[/]")
     console.print(f"[bold]{project.config.name}[/] · {config} → {out}{_pilot(limit)}")
+    with building(project.state):
+        tell = partial(console.print, markup=False, soft_wrap=True)
+        remove_damaged(project.build, project.state, stages_of(project.build), tell)
     families = project.build.families.values()
     if any(model.name != "rules" for configured in families for model in configured.models.values()):
         print_estimate(estimate(project), console)

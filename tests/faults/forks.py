@@ -41,12 +41,13 @@ class Child:
         said: Path,
         environment: Mapping[str, str],
         modules: Path | None = None,
+        shown: Path = Path(os.devnull),
     ) -> None:
         """`environment` is the library's, and not that of processes that the command starts.
 
-        The names of all modules that the command imported are written to `modules`.
+        The names of all modules that the command imported are written to `modules`, and its standard output to `shown`.
         """
-        self._said, self._modules = said, modules
+        self._said, self._modules, self._shown = said, modules, shown
         waits, self._go = os.pipe()
         self.pid = os.fork()
         if not self.pid:
@@ -58,7 +59,7 @@ class Child:
 
     def _become(self, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> NoReturn:
         os.setsid()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(os.open(self._shown, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 1)
         os.dup2(os.open(self._said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 2)
         temporary = folder / "temporary"
         temporary.mkdir(exist_ok=True)

@@ -11,7 +11,7 @@ MARK = re.compile(r"-[0-9a-f]{8}(?=\.(?:dropped\.)?jsonl$|\.parquet$)")
 NOTE = re.compile(r"(?<=/)\d{20}(?=\.json$)")
 """The moment of a build."""
 SPENT = re.compile(rb'"spent":.*?\}', re.DOTALL)
-TIMES = re.compile(rb'"(?:seconds|mark)": ?(?:[0-9.e+-]+|"[^"]*")|[0-9.]+ s\b')
+TIMES = re.compile(rb'"(?:seconds|mark|checksum|stop)": ?(?:[0-9.e+-]+|null|"[^"]*")|[0-9.]+ s\b')
 USAGE = re.compile(rb'"calls": ?(\d+),\s*"cached": ?(\d+)[^}]*')
 """Of a prompt: what an earlier run paid for, this one read from the cache."""
 SHOWS_USAGE = ("report.html",)
@@ -22,7 +22,7 @@ LOGS = ("-wal", "-shm")
 
 
 def told(folder: Path) -> Mapping[str, str]:
-    """Checksums by path, without the marks of writers, times, and what was paid in which run."""
+    """Checksums by path, without the marks of writers, cuts into shards, times, and what was paid in which run."""
     return {
         NOTE.sub("", MARK.sub("", path.relative_to(folder).as_posix())): _checksum(path)
         for path in sorted(folder.rglob("*"))

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 from flows import cli
 from flows.construct.progress import ProgressListener
-from flows.project.locks import building
 from flows.project.project import Project
 from flows.release.outcome import release_built
+from flows.run.damage import healing, stages_of
 from flows.run.finished import report_if_new, write_build
 from flows.run.in_process import runner_here
 from tests.builds import scribed, served
@@ -50,16 +50,14 @@ class Scene:
 @cli.app.command(hidden=True)
 def build_here(config: Path) -> None:
     """Build as `touchstone run` does, without Prefect: its server is another program with files of its own."""
-    project = Project(config, Path("out"), None)
-    try:
-        with building(project.state):
-            project.store.probe()
-            runner = runner_here(project, project.build, ProgressListener())
-            runner.run(ref for family, part in project.build.parts() for ref in project.build.stages(family, part))
-            write_build(project, ProgressListener())
-    finally:
-        project.close()
-    report_if_new(project)
+
+    def work(project: Project) -> Project:
+        project.store.probe()
+        runner_here(project, project.build, ProgressListener()).run(stages_of(project.build))
+        write_build(project, ProgressListener())
+        return project
+
+    report_if_new(healing(lambda: Project(config, Path("out"), None), work, print))
 
 
 @cli.app.command(hidden=True)

@@ -16,7 +16,7 @@ from flows.annotate.board.numbers import RubricNumbers, rubric_numbers, task_lin
 from flows.annotate.hours import HOURS, Hours
 from flows.annotate.progress import OnServer, QueueProgress, progress_on
 from flows.annotate.work import Collected, benchmark_of, last_pull
-from flows.project.output_files import MANIFEST
+from flows.project.build_note import MANIFEST
 from flows.project.project import Project
 from schemas.annotation import Agreement
 from schemas.errors import Failed, WrongInput, first_line
