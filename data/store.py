@@ -78,15 +78,22 @@ class Store:
         except FileNotFoundError as error:
             raise DamageError(path) from error
 
-    def remove(self, folder: str) -> None:
-        """Remove a stage's folder. Its manifest goes first, so that a kill leaves no stage that seems whole.
+    def remove(self, folder: str, keep: str = "") -> None:
+        """Remove a stage's folder, or all in it but one file, whose name is given.
+
+        The manifest goes first, so that a kill leaves no stage that seems whole.
 
         Raises `Failed`.
         """
         with self.reaching(folder), explaining(Path(folder)):
             if self.fs.exists(f"{folder}/manifest.json"):
                 self.fs.rm(f"{folder}/manifest.json")
-            self.fs.rm(folder, recursive=True)
+            if not keep:
+                self.fs.rm(folder, recursive=True)
+                return
+            for path in self.fs.ls(folder, detail=False):
+                if path.rpartition("/")[2] != keep:
+                    self.fs.rm(path)
 
     def write(self, path: str, content: bytes) -> None:
         """Write a whole file, or none of it. Raises `Failed`."""

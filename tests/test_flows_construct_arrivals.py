@@ -1,6 +1,7 @@
 """What comes later changes no row that was released: pools as they were, and draws that move no other member."""
 
 import asyncio
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from flows.construct.verification import VerifyContext
 from flows.project.project import Project
 from flows.project.released import RELEASES, MadeOf, released_stages
 from flows.project.settings import sample_path
-from schemas.base import content_hash
+from schemas.base import Record, content_hash
 from schemas.errors import Failed
 from schemas.source import Statement
 from tests.builds import write_config
@@ -63,9 +64,17 @@ def test_a_history_has_what_a_step_read_and_made_for_each_release_that_changed_i
 
 def test_a_release_counts_with_its_verdicts_and_only_while_what_it_read_is_there(tmp_path: Path) -> None:
     of = history(tmp_path, of_stages("i1", "s1", "e1", "people"), of_stages("i2", "s2", "e2"), {"uraq/other/step": "x"})
-    (tmp_path / "uraq" / "items" / "prescreen-i2" / "manifest.json").unlink()
-    (tmp_path / "uraq" / "evaluation" / "arrange_contexts-e1" / "manifest.json").unlink()
+    shutil.rmtree(tmp_path / "uraq" / "items" / "prescreen-i2")
+    shutil.rmtree(tmp_path / "uraq" / "evaluation" / "arrange_contexts-e1")
     assert folders(of) == [("people-i1", "manipulate-s1", "arrange_contexts-e1")]
+
+
+def test_a_damaged_stage_of_a_release_counts_and_is_told(tmp_path: Path) -> None:
+    of = history(tmp_path, of_stages("i1", "s1", "e1"))
+    (tmp_path / "uraq" / "items" / "prescreen-i1" / "manifest.json").unlink()
+    assert folders(of) == [("prescreen-i1", "manipulate-s1", "arrange_contexts-e1")]
+    with pytest.raises(Failed, match=r"prescreen-i1: not whole, and a released version was made from it; put it back"):
+        of.read("uraq/items/prescreen-i1", Record)
 
 
 def test_a_damaged_note_is_not_passed_over(tmp_path: Path) -> None:

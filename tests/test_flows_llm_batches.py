@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flows.llm.batch_records import BatchRecords
+from flows.llm.batch_records import BatchNote, BatchRecords
 from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint
 from flows.llm.endpoint_settings import EndpointSettings
@@ -176,10 +176,11 @@ async def test_what_a_killed_process_left_is_gone_on_with(
         waiting.cancel()
         await asyncio.wait([waiting])
         [note] = (tmp_path / "batches").glob("*/batch.json")
-        known = json.loads(note.read_text())
-        assert (known["file_id"], known["batch_id"]) == ("file-0", "batch-0")
+        known = BatchNote.model_validate_json(note.read_bytes())
+        assert (known.file_id, known.batch_id) == ("file-0", "batch-0")
         if left != "a batch":
-            note.write_text(json.dumps(known | {"batch_id": None, "file_id": None if left == "nothing" else "file-0"}))
+            before = {"batch_id": None, "file_id": None if left == "nothing" else "file-0"}
+            note.write_bytes(known.model_copy(update=before).sealed())
         if left in ("nothing", "an uploaded file"):
             server.batches.clear()
         assert await ask(server, tmp_path, square, range(20)) == [Square(square=n * n) for n in range(20)]

@@ -15,6 +15,7 @@ from data.stage_files import Stage, StageFiles
 from data.store import Store
 from flows.construct.records import R
 from schemas.base import Record
+from schemas.errors import Failed
 
 Folders = tuple[str, ...]
 """Folders of stages in the store: `uraq/items/prescreen-e6c0ee4b57838374`."""
@@ -48,17 +49,17 @@ class History:
         return tuple(history)
 
     def has(self, folder: str) -> bool:
-        """Return whether the store still has a stage."""
+        """Return whether the store still has a stage, whole or damaged."""
         if folder not in self._present:
-            self._present[folder] = self.store.fs.exists(f"{self.store.root}/{folder}/manifest.json")
+            self._present[folder] = self.store.fs.exists(f"{self.store.root}/{folder}")
         return self._present[folder]
 
     def read(self, folder: str, record: type[R]) -> Stage[R]:
-        """Return a stage of a release."""
+        """Return a stage of a release. Raises `Failed` if it is damaged."""
         family, part, stage = folder.split("/")
         files = StageFiles(self.store, family, part, *stage.rsplit("-", 1))
-        manifest = files.manifest()
-        assert manifest is not None, "only stages that exist are in the history"
+        if (manifest := files.manifest()) is None:
+            raise Failed(f"{files.folder}: not whole, and a released version was made from it; put it back from a copy")
         return Stage(files, manifest, record)
 
 

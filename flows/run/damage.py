@@ -13,6 +13,8 @@ from flows.project.project import Project
 from schemas.errors import Failed
 
 T = TypeVar("T")
+DAMAGED = "damaged"
+"""The file that is left of a damaged stage until it is made again."""
 
 
 def remove_damaged(build: Build, state: Path, stages: Iterable[StageRef], tell: Callable[[str], None]) -> None:
@@ -65,7 +67,10 @@ def stages_of(build: Build) -> Iterator[StageRef]:
 
 
 def _remove(build: Build, ref: StageRef, error: DamageError, tell: Callable[[str], None]) -> None:
-    build.store.remove(build.files(ref).folder)
+    folder = build.files(ref).folder
+    # The folder stays: what is drawn from a stage that was released depends on its being there.
+    build.store.write(f"{folder}/{DAMAGED}", f"{error.path}\n".encode())
+    build.store.remove(folder, keep=DAMAGED)
     tell(f"{ref}: damaged ({error.path}); made again")
 
 
