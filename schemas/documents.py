@@ -10,6 +10,12 @@ from schemas.source import Place
 Kind = Literal["fact", "number", "yes-no", "comparison", "two-step", "list"]
 
 KINDS: tuple[Kind, ...] = ("fact", "number", "yes-no", "comparison", "two-step", "list")
+Weighing = Literal[
+    "contradict each other", "speak of different things", "can both be right", "do not both answer the question"
+]
+"""How two passages stand to each other that give different answers to a question."""
+BESIDE: tuple[Weighing, ...] = ("speak of different things", "can both be right")
+"""Of these, where a question's own answer holds as it is."""
 DERIVED: tuple[Kind, ...] = ("yes-no", "comparison", "two-step")
 """Kinds whose answer follows from the evidence, and need not stand in it."""
 
@@ -48,14 +54,22 @@ class OtherAnswer(Frozen):
 
     answer: str = Field(min_length=1)
     passage: str = Field(description="Key of the passage")
+    weighed: Weighing | None = Field(description="How the two passages stand to each other; None if it is not known")
+    why: str = Field(description="Why they stand so, or why it is not known")
+    evidence: tuple[str, ...] = Field((), description="Its sentences that contradict the question's answer")
 
 
 class ComparedQuestion(DocumentPair):
-    """A question that was compared with the other passages: it has one answer, or two that differ."""
+    """A question that was compared with the other passages, with the answers of those that give another one."""
 
-    DEFINES: ClassVar[tuple[str, ...]] = (*DocumentPair.DEFINES, "other")
+    DEFINES: ClassVar[tuple[str, ...]] = (*DocumentPair.DEFINES, "others")
 
-    other: OtherAnswer | None = Field(None, description="Another passage's answer, which differs; None without one")
+    others: tuple[OtherAnswer, ...] = Field((), description="Other passages' answers, which differ; the nearest first")
+
+    @property
+    def has_one_answer(self) -> bool:
+        """Whether no other passage contradicts the question's own answer, or may do so."""
+        return all(other.weighed in BESIDE for other in self.others)
 
 
 class DocumentConflict(Record):

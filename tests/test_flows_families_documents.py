@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +118,9 @@ class Staff:
         return {"same": "yes" if {asked.answer, asked.other} == {"five euros", "5 euros"} else "no"}
 
     def _weigh_answers(self, asked: Any) -> dict[str, Any]:
-        return {"verdict": "can both be right", "why": "scripted"}
+        answer, text = asked.second.answer, asked.second.passage
+        evidence = next(sentence for sentence in re.findall(r"[^.]+\.", text) if answer in sentence).strip()
+        return {"verdict": "contradict each other", "why": "", "answer": answer, "evidence": [evidence]}
 
     def _state(self, asked: Any) -> dict[str, Any]:
         return {"statement": asked.sentence.replace("The daily", "Nordwind's daily")}
@@ -200,6 +202,65 @@ def test_documents_that_contradict_each_other_are_told(tmp_path: Path) -> None:
     assert refused.reason == "another passage answers otherwise"
     there = 'welcome.md, "Welcome to Nordwind / First days": 25 days'
     assert refused.evidence == f'{LEAVE} handbook.md, "Staff handbook / Leave": 28 days; {there}'
+
+
+REMOTE = "How many days a week may staff of Halden work at home?"
+AT_HOME = {"page": "2 days", "apprentices": "1 day", "branch": "4 days", "handbook": "3 days"}
+"""What each document says of working at home; one speaks of others."""
+
+
+class AtHome(Staff):
+    """Asks of the page how many days one may work at home, and reads it in every document."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weighed: list[str] = []
+
+    def _ask_pair(self, asked: Any) -> dict[str, Any]:
+        if "of the page" not in asked.passages[0]:
+            return {"question": "", "answer": "", "evidence": [], "steps": []}
+        evidence = "People of the page may work at home 2 days a week."
+        return {"question": REMOTE, "answer": "2 days", "evidence": [evidence], "steps": []}
+
+    def _read_answer(self, asked: Any) -> dict[str, Any]:
+        return {"text": re.findall(r"at home (\d days?)", asked.passage)[0]}
+
+    def _weigh_answers(self, asked: Any) -> dict[str, Any]:
+        self.weighed.append(asked.second.answer)
+        if "apprentices" in asked.second.passage:
+            return {"verdict": "speak of different things", "why": "The second is about apprentices."}
+        return super()._weigh_answers(asked)
+
+
+def at_home(folder: Path, names: Sequence[str]) -> tuple[Project, AtHome]:
+    """A build on some of these documents."""
+    files = {
+        f"{name}.md": f"# {name}\n\nPeople of the {name} may work at home {AT_HOME[name]} a week. "
+        + f"Whoever is in the {name} writes that down for all who ask about the {name}. " * 3
+        for name in names
+    }
+    staff = AtHome()
+    return built(folder, staff, files, pairs=4), staff
+
+
+def test_every_passage_that_answers_otherwise_is_weighed(tmp_path: Path) -> None:
+    project, staff = at_home(tmp_path, list(AT_HOME))
+    found = project.build.accepted("documents", "conflicts")
+    assert {(row.first_answer, row.second_answer) for row in found} == {("2 days", "3 days"), ("2 days", "4 days")}
+    (beside,) = dropped(project, "require_contradiction", "conflicts")
+    assert (beside.reason, "2 days / 1 day" in beside.evidence) == ("passages speak of different things", True)
+    (told,) = dropped(project, "require_one_answer", "pairs")
+    for text in ("page.md", "2 days", "branch.md", "4 days", "handbook.md", "3 days"):
+        assert text in told.evidence
+    assert "apprentices" not in told.evidence
+    assert sorted(staff.weighed) == ["1 day", "3 days", "4 days"], "each once"
+    assert [fault for part in FAMILY.parts for fault in faults(project, part.name)] == []
+
+
+def test_a_question_whose_answer_holds_beside_the_others_is_a_pair(tmp_path: Path) -> None:
+    project, _ = at_home(tmp_path, ["page", "apprentices"])
+    assert set(pairs(project)) == {REMOTE}
+    assert list(project.build.accepted("documents", "conflicts")) == []
 
 
 TWICE = {

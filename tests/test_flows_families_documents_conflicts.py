@@ -93,15 +93,15 @@ def test_a_contradiction_has_both_answers_with_their_places(project: Project) ->
 
 def test_what_contradicts_is_no_ordinary_question_and_everything_is_counted(project: Project) -> None:
     build = project.build
-    assert {pair.question for pair in build.accepted("documents", "pairs")} == {OPENING}
+    assert {pair.question for pair in build.accepted("documents", "pairs")} == {OPENING, POSTAGE}
     counts = {}
     for part in FAMILY.parts:
         summary = part_summary(build, FAMILY, part)
         assert summary.planned == summary.kept + summary.refused
         counts[part.name] = (summary.planned, summary.kept, {**summary.dropped})
-    assert counts["pairs"] == (5, 1, {"require_one_answer": {"another passage answers otherwise": 4}})
+    assert counts["pairs"] == (5, 2, {"require_one_answer": {"another passage answers otherwise": 3}})
     # Members are others: what one passage says of them contradicts nothing.
-    assert counts["conflicts"] == (4, 3, {"weigh_answers": {"passages speak of different things": 1}})
+    assert counts["conflicts"] == (4, 3, {"require_contradiction": {"passages speak of different things": 1}})
     assert POSTAGE not in conflicts(project)
 
 
@@ -121,10 +121,11 @@ def test_the_rows_are_proved_and_a_changed_one_is_a_fault(project: Project) -> N
         ({"passages": (row.passages[0], row.passages[0])}, "its passages are the same"),
     ):
         assert problem in faults("conflicts", [row.model_copy(update=change)])
-    question = next(one for one in project.build.accepted("documents", "questions") if one.other is not None)
-    of_its_own = question.other.model_copy(update={"passage": question.passages[0]})
-    changed = question.model_copy(update={"other": of_its_own})
-    assert "its other answer is of no other passage" in faults("questions", [changed])
+    question = next(one for one in project.build.accepted("documents", "questions") if one.others)
+    of_its_own = question.others[0].model_copy(update={"passage": question.passages[0]})
+    for others in ([of_its_own], question.others * 2):
+        changed = question.model_copy(update={"others": others})
+        assert "its other answers are not each of another passage" in faults("questions", [changed])
 
 
 def test_a_reader_sees_both_sides(folder: Path, project: Project) -> None:
@@ -142,7 +143,7 @@ def test_a_reader_sees_both_sides(folder: Path, project: Project) -> None:
 
 
 def test_what_people_reject_is_left_out_and_told(folder: Path, project: Project) -> None:
-    (opening,) = project.build.accepted("documents", "pairs")
+    (opening,) = (pair for pair in project.build.accepted("documents", "pairs") if pair.question == OPENING)
     for part, row, rubric in (
         ("pairs", opening, "documents-check"),
         ("conflicts", conflicts(project)[RETURNS], "documents-conflicts"),
@@ -153,7 +154,7 @@ def test_what_people_reject_is_left_out_and_told(folder: Path, project: Project)
     judged.loop.run(run_all(judged.build))
     assert set(conflicts(judged)) == set(CONFLICTS) - {RETURNS}
     notes = [note for stage in part_summary(judged.build, FAMILY, FAMILY.part("pairs")).stages for note in stage.notes]
-    assert notes == ["0 of 8 wanted are left: verdicts dropped 1"]
+    assert notes == ["1 of 8 wanted are left: verdicts dropped 1"]
     judged.close()
 
 
@@ -162,7 +163,7 @@ def test_a_release_has_them_as_a_configuration_of_their_own(folder: Path) -> Non
     release = read_release(version)
     rows = {config.name: list(read_released(version, config.files)) for config in release.manifest.configs}
     sizes = {name: len(of_config) for name, of_config in rows.items()}
-    assert sizes == {"documents-pairs": 1, "documents-conflicts": 3}
+    assert sizes == {"documents-pairs": 2, "documents-conflicts": 3}
     assert {row["question"] for row in rows["documents-conflicts"]} == set(CONFLICTS)
     card = (version / "README.md").read_text()
     assert "two passages of somebody's own documents give answers that contradict each other." in card
@@ -202,17 +203,17 @@ def test_a_model_is_told_from_one_that_follows_what_it_reads_first(folder: Path)
         configure(folder, m=model(server))
         ran = Outcome("evaluate", "documents", "--out", "out", "--model", "m")
         assert ran.code == 0, ran.output
-        assert len(server.requests) == 2 * (1 + 3)
+        assert len(server.requests) == 2 * (2 + 3)
         ran = Outcome("profile", "out", "--model", "m")
         assert ran.code == 0, ran.output
-        assert len(server.requests) == 2 * (1 + 3), "nothing is asked twice"
+        assert len(server.requests) == 2 * (2 + 3), "nothing is asked twice"
     (of_family,) = json.loads((folder / "out" / "profile" / "profile.json").read_text())["families"]
     shown = {
         (one["measure"], one["at"]): (one["value"], one["items"])
         for one in of_family["figures"] if one["against"] is None
     }  # fmt: skip
     assert shown == {
-        ("exact match", "closed_book"): (0, 1), ("exact match", "evidence"): (1, 1),
+        ("exact match", "closed_book"): (0, 2), ("exact match", "evidence"): (0.5, 2),
         (BOTH, "in_order"): (pytest.approx(1 / 3), 3), (BOTH, "reversed"): (pytest.approx(1 / 3), 3),
     }, "no figure is over both kinds of question"  # fmt: skip
     tables = json.loads(next((folder / "out" / "predictions").glob("*.tables.json")).read_text())

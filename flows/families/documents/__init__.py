@@ -18,8 +18,8 @@ from flows.families.documents.view import view
 from schemas.documents import ComparedQuestion, DocumentConflict, DocumentPair, DocumentStatement
 from schemas.source import Passage
 
-CONFLICTING = 0.05
-"""How many of the questions have two answers. For estimates."""
+ANSWERED_OTHERWISE = 0.1
+"""How many other passages answer a question otherwise. For estimates."""
 SAME_JUDGED = 0.5
 """How often a reader's answer has other words, so that a second question decides. For estimates."""
 
@@ -107,8 +107,8 @@ FAMILY = Family(
                 ),
                 each(
                     method.compare_passages,
-                    version=3,
-                    prompts=[prompts.READ_ANSWER, prompts.SAME_ANSWER],
+                    version=4,
+                    prompts=[prompts.READ_ANSWER, prompts.SAME_ANSWER, prompts.WEIGH_ANSWERS],
                     prepare=method.rivals,
                     settings=["rivals"],
                     embeds=True,
@@ -116,19 +116,20 @@ FAMILY = Family(
                         calls=lambda settings: {
                             prompts.READ_ANSWER.name: settings.rivals,
                             prompts.SAME_ANSWER.name: SAME_JUDGED,
+                            prompts.WEIGH_ANSWERS.name: ANSWERED_OTHERWISE,
                         }
                     ),
                 ),
                 all_(
                     keep.keep_wanted,
-                    version=5,
-                    prompts=prompts.OF_A_PAIR,
+                    version=6,
+                    prompts=prompts.OF_A_QUESTION,
                     settings=["pairs", "kinds", "drafts", "most_per_document", "prescreen", "rivals", "similar_above"],
                     asks={"prescreen": "prescreen"},
                     creates=True,
                     embeds=True,
                     expected=Expected(
-                        calls=lambda settings: {prompt.name: 0 for prompt in prompts.OF_A_PAIR},
+                        calls=lambda settings: {prompt.name: 0 for prompt in prompts.OF_A_QUESTION},
                         kept=lambda settings: settings.pairs,
                         asks_more=lambda settings: settings.pairs * settings.drafts,
                     ),
@@ -144,6 +145,7 @@ FAMILY = Family(
             steps=(
                 each(
                     method.require_one_answer,
+                    version=2,
                     prepare=method.others,
                     expected=Expected(kept=lambda settings: settings.pairs),
                 ),
@@ -160,11 +162,10 @@ FAMILY = Family(
             item=DocumentConflict,
             steps=(
                 expand(
-                    method.weigh_answers,
-                    prompts=[prompts.WEIGH_ANSWERS],
+                    method.require_contradiction,
                     prepare=method.others,
-                    slots=method.conflicting,
-                    expected=Expected(slots=lambda settings: CONFLICTING),
+                    slots=method.answered_otherwise,
+                    expected=Expected(slots=lambda settings: ANSWERED_OTHERWISE),
                 ),
             ),
             people=rubric.conflict_people("sample"),

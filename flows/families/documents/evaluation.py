@@ -162,6 +162,8 @@ EVALUATION = Evaluation(
         "Replies are compared by their words: a right answer that is worded otherwise counts as wrong.",
         "Where documents contradict each other (`documents-conflicts`), neither answer is the right one, and no score "
         "is taken over such questions and others together.",
+        "A reply that tells both sides of such a question without the words of the answers ('only the handbook allows "
+        "it', where they are yes and no) counts as telling of neither.",
     ),
     headline={
         "evidence": "with the passage before it: exact match and F1 of the words, as means",

@@ -19,7 +19,7 @@ from flows.families.documents.plan import Plan, Possible, by_turns, first_round,
 from flows.families.documents.settings import DocumentsSettings
 from flows.llm.model import InvalidAnswer
 from schemas.base import Record, content_hash, key_of
-from schemas.documents import ComparedQuestion, DocumentPair
+from schemas.documents import BESIDE, ComparedQuestion, DocumentPair
 from schemas.source import Passage
 
 P = TypeVar("P")
@@ -36,8 +36,8 @@ async def keep_wanted(
     """Keep the number wanted of the questions that do not ask the same, evenly over documents and by kinds' shares.
 
     While too few are left, ask for more, as far as there is something left to ask. Of two that ask the same, the one
-    whose key comes first stays. Questions with two answers come beside the number wanted, and all stay; one that asks
-    the same as such a question goes, whatever its answer.
+    whose key comes first stays. Questions whose answer is disputed come beside the number wanted, and all stay; one
+    that asks the same as such a question goes, whatever its answer.
     """
     settings, step = ctx.settings, ctx.step
     wanted = min(settings.pairs, step.limit or settings.pairs)
@@ -48,7 +48,7 @@ async def keep_wanted(
     while True:
         repeats = await asyncio.to_thread(_repeats, records, ctx)
         distinct = [question for question in records if question.id not in repeats]
-        kept = _chosen([question for question in distinct if question.other is None], wanted, ctx)
+        kept = _chosen([question for question in distinct if question.has_one_answer], wanted, ctx)
         ctx.progress(len(kept), wanted)
         if len(kept) == wanted or not asks_more:
             break
@@ -60,7 +60,7 @@ async def keep_wanted(
     for question in records:
         if (same := repeats.get(question.id)) is not None:
             ctx.drop(question, Drop("asks what another asks", evidence=same.question, related_id=same.id))
-        elif question.id in kept or question.other is not None:
+        elif question.id in kept or not question.has_one_answer:
             yield question
         else:
             ctx.drop(question, Drop("more than wanted", evidence=question.question))
@@ -164,12 +164,12 @@ def _repeats(
 ) -> Mapping[str, ComparedQuestion]:
     """By id, the questions that ask the same as another, which is kept: by their words, or by the embedder.
 
-    One with two answers comes before those with one: what asks the same has two answers as well.
+    One whose answer is disputed comes before the others: what asks the same is disputed as well.
     """
     by_id = {question.id: question for question in questions}
     first: dict[Hashable, ComparedQuestion] = {}
     repeats: dict[str, ComparedQuestion] = {}
-    for question in sorted(questions, key=lambda question: (question.other is None, question.key)):
+    for question in sorted(questions, key=lambda question: (question.has_one_answer, question.key)):
         same = next((first[name] for name in _names(question) if name in first), None)
         if same is not None:
             repeats[question.id] = same
@@ -180,7 +180,7 @@ def _repeats(
         vectors = np.asarray(ctx.step.embedder.embed([one.question for one in read]))
         survivors = deduplicate(
             [one.id for one in read], vectors,
-            arrivals=[ctx.step.arrival(one) if one.other is None else 0 for one in read],
+            arrivals=[ctx.step.arrival(one) if one.has_one_answer else 0 for one in read],
             cosine_above=ctx.settings.similar_above, rule="independent-set",
         )  # fmt: skip
         repeats |= {duplicate.id: by_id[duplicate.related_id] for duplicate in survivors.removed}
@@ -190,6 +190,7 @@ def _repeats(
 def _names(question: ComparedQuestion) -> Iterator[Hashable]:
     """Yield what a question that asks the same has in common: its words, or two passages with their answers."""
     yield " ".join(question.question.casefold().split())
-    if question.other is not None:
-        here = (question.passages, question.answer.casefold())
-        yield frozenset((here, ((question.other.passage,), question.other.answer.casefold())))
+    here = (question.passages, question.answer.casefold())
+    for other in question.others:
+        if other.weighed not in BESIDE:
+            yield frozenset((here, ((other.passage,), other.answer.casefold())))

@@ -1,9 +1,9 @@
 """Questions whose answers stand in documents: asked, checked against their passage and the other ones, and chosen.
 
 There is no paper. The order is: a question on a passage; whether people would ask it; whether a reader finds its answer
-there; whether it is known without it; whether another passage gives another answer; and which of the questions that are
-left to keep. Those with one answer are the pairs. Where another passage gives another one, and the two really
-contradict each other, there is a conflict.
+there; whether it is known without it; whether other passages give another answer, and contradict this one; and which of
+the questions that are left to keep. Those with one answer are the pairs. Each passage that really contradicts a
+question's own gives a conflict.
 """
 
 from collections import defaultdict
@@ -17,8 +17,10 @@ from flows.families.documents.plan import Plan, document_of
 from flows.families.documents.score import own_words
 from flows.families.documents.settings import DocumentsSettings
 from flows.language import language_of
+from flows.llm.model import InvalidAnswer
 from schemas.base import key_of
 from schemas.documents import (
+    BESIDE,
     DERIVED,
     ComparedQuestion,
     DocumentConflict,
@@ -30,6 +32,8 @@ from schemas.documents import (
 from schemas.source import Passage, Place
 
 KEPT_BY = "(families.documents.prescreen: [] keeps such questions)"
+NOT_TOLD_APART = "one answer has all words of the other"
+"""Why two answers make no conflict: no reply could be told to give one of them alone."""
 LEAST_WORDS = {"en": 25, "zh": 40}
 """Words of a passage, or characters in Chinese, below which it is a heading with little under it."""
 
@@ -159,15 +163,39 @@ class Nearest:
 
 
 async def compare_passages(pair: DocumentPair, ctx: Context[DocumentsSettings, Rivals]) -> ComparedQuestion:
-    """Note the answer of the nearest passage that gives another one, if any does."""
-    other = None
+    """Note the answers of the nearest passages that give another one, each with how the two stand to each other."""
+    others = []
     for passage in ctx.prepared.get(pair.key, ()):
         reply = await _read(pair, passage.text, passage.title, str(passage.place or ""), ctx)
         if reply is not None and not await _same(pair, reply, ctx):
-            other = OtherAnswer(answer=reply, passage=passage.key)
-            break
+            others.append(await _weigh(pair, passage, reply, ctx))
     return ComparedQuestion.model_validate(
-        {**dict(pair), "id": "", "other": other, "provenance": ctx.asked_of(pair.provenance)}
+        {**dict(pair), "id": "", "others": tuple(others), "provenance": ctx.asked_of(pair.provenance)}
+    )
+
+
+async def _weigh(pair: DocumentPair, passage: Passage, told: str, ctx: Context) -> OtherAnswer:
+    """Decide whether another passage that answers otherwise really contradicts the question's own."""
+    if not all(own_words(pair.answer, told, pair.language)):
+        return OtherAnswer(answer=told, passage=passage.key, weighed=None, why=NOT_TOLD_APART)
+    asked = prompts.ToWeigh(
+        question=pair.question,
+        kind=pair.kind,
+        language=pair.language,
+        first=prompts.Told(answer=pair.answer, passage=pair.evidence, title=pair.title, place=_place(pair)),
+        second=prompts.Told(answer=told, passage=passage.text, title=passage.title, place=str(passage.place or "")),
+    )
+    try:
+        weighed = await ctx.ask(prompts.WEIGH_ANSWERS, asked)
+    except InvalidAnswer as invalid:
+        return OtherAnswer(answer=told, passage=passage.key, weighed=None, why=invalid.reason)
+    contradicts = weighed.verdict == prompts.CONTRADICT
+    return OtherAnswer(
+        answer=weighed.answer if contradicts else told,
+        passage=passage.key,
+        weighed=weighed.verdict,
+        why=weighed.why,
+        evidence=weighed.evidence if contradicts else (),
     )
 
 
@@ -177,53 +205,44 @@ Passages = Mapping[str, Passage]
 
 def others(step: StepContext[DocumentsSettings, ComparedQuestion]) -> Passages:
     """Find the passages that give another answer to a question."""
-    wanted = {question.other.passage for question in step.inputs if question.other is not None}
+    wanted = {other.passage for question in step.inputs for other in question.others}
     return {passage.key: passage for passage in step.used("passages", Passage) if passage.key in wanted}
 
 
 async def require_one_answer(question: ComparedQuestion, ctx: Context[DocumentsSettings, Passages]) -> DocumentPair:
-    """Drop a question to which another passage gives another answer. The drop names both places."""
-    if question.other is not None:
-        passage = ctx.prepared[question.other.passage]
+    """Drop a question that another passage answers otherwise, unless both answers hold. The drop names the places."""
+    if not question.has_one_answer:
+        disputing = [other for other in question.others if other.weighed not in BESIDE]
+        passages = [ctx.prepared[other.passage] for other in disputing]
         here = str(question.places[0]) if question.places else question.title or "here"
-        there = str(passage.place) if passage.place else document_of(passage)
+        there = (str(passage.place) if passage.place else document_of(passage) for passage in passages)
+        told = (f"{place}: {other.answer}" for place, other in zip(there, disputing, strict=True))
         raise Drop(
             "another passage answers otherwise",
-            evidence=f"{question.question} {here}: {question.answer}; {there}: {question.other.answer}",
-            related_id=passage.id,
+            evidence=f"{question.question} {here}: {question.answer}; {'; '.join(told)}",
+            related_id=passages[0].id,
         )
     values = {name: getattr(question, name) for name in DocumentPair.model_fields}
     return DocumentPair.model_validate({**values, "id": "", "key": ctx.key, "provenance": ctx.provenance(question)})
 
 
-def conflicting(question: ComparedQuestion, prepared: Passages) -> Sequence[Slot]:
-    """Return a slot for a question with two answers, and none for one with a single answer."""
-    return [] if question.other is None else [{}]
+def answered_otherwise(question: ComparedQuestion, prepared: Passages) -> Sequence[Slot]:
+    """Return a slot for each passage that gives another answer to a question."""
+    return [{"with": other.passage} for other in question.others]
 
 
-async def weigh_answers(
+async def require_contradiction(
     question: ComparedQuestion, slot: Slot, ctx: Context[DocumentsSettings, Passages]
 ) -> DocumentConflict:
     """Drop two answers that do not really contradict each other, or that no reply could be told apart by."""
-    assert question.other is not None
-    passage, told = ctx.prepared[question.other.passage], question.other.answer
-    both = f"{question.question} {question.answer} / {told}"
-    if not all(own_words(question.answer, told, question.language)):
-        raise Drop("one answer has all words of the other", evidence=both)
-    place = str(passage.place or "")
-    asked = prompts.ToWeigh(
-        question=question.question,
-        kind=question.kind,
-        language=question.language,
-        first=prompts.Told(
-            answer=question.answer, passage=question.evidence, title=question.title, place=_place(question)
-        ),
-        second=prompts.Told(answer=told, passage=passage.text, title=passage.title, place=place),
-    )
-    weighed = await ctx.ask(prompts.WEIGH_ANSWERS, asked)
-    if weighed.verdict != prompts.CONTRADICT:
-        raise Drop(f"passages {weighed.verdict}", evidence=f"{both} {weighed.why}", related_id=passage.id)
-    spans = checks.spans_of([passage.text], weighed.evidence)
+    (other,) = (other for other in question.others if other.passage == slot["with"])
+    passage = ctx.prepared[other.passage]
+    if other.weighed != prompts.CONTRADICT:
+        both = f"{question.question} {question.answer} / {other.answer}"
+        if other.weighed is None:
+            raise Drop(other.why, evidence=both, related_id=passage.id)
+        raise Drop(f"passages {other.weighed}", evidence=f"{both} {other.why}", related_id=passage.id)
+    spans = checks.spans_of([passage.text], other.evidence)
     assert spans is not None  # the prompt's check
     return DocumentConflict(
         key=ctx.key,
@@ -233,7 +252,7 @@ async def weigh_answers(
         first_evidence=question.evidence,
         first_sentences=question.sentences,
         first_title=question.title,
-        second_answer=weighed.answer,
+        second_answer=other.answer,
         second_evidence=passage.text,
         second_sentences=tuple(spans),
         second_title=passage.title,

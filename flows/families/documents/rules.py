@@ -84,12 +84,12 @@ def same_answer(asked: ToCompare, rng: random.Random) -> Same:
 def weigh_answers(asked: ToWeigh, rng: random.Random) -> Weighed:
     """A contradiction where the rules would ask the question about both passages, for a number or date.
 
-    Two names, definitions or lists may both be right.
+    Of two names, definitions or lists they cannot tell, so the question is no pair, and there is no conflict.
     """
     known = _asked(asked.language, asked.second.passage, asked.second.title)
     found = next((one for one in known if is_named_form(asked.question, one.question)), None)
     if found is None or {asked.kind, found.kind} != {"number"}:
-        return Weighed(verdict="can both be right", why="the rules weigh numbers and dates alone")
+        return Weighed(verdict="do not both answer the question", why="the rules weigh numbers and dates alone")
     return Weighed(verdict=CONTRADICT, why="", answer=found.answer, evidence=(found.sentence,))
 
 
@@ -120,7 +120,7 @@ def answer_from_both(asked: ToAnswerFromBoth, rng: random.Random) -> Text:
     return Text(text=next((reply for reply in replies if reply != NOT_THERE), NOT_THERE))
 
 
-RULES_VERSION = 7
+RULES_VERSION = 8
 """Raised when an answer changes for the same inputs."""
 RULES: RuleSet = {
     "ask_pair": ask_pair,

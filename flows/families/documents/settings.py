@@ -40,7 +40,7 @@ class DocumentsSettings(FamilySettings):
         "most: `[]` keeps such questions",
     )
     rivals: Annotated[int, Field(strict=True, ge=0, le=20)] = Field(
-        3, description="Other passages, the nearest to the question, that must not give another answer"
+        3, description="Other passages, the nearest to the question, that must not contradict its answer"
     )
     similar_above: float = Field(
         0.9, gt=0, lt=1, description="Questions with a higher cosine ask the same; one of them is kept"

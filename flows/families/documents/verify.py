@@ -40,13 +40,14 @@ def verify_pairs(rows: Iterable[DocumentPair], ctx: VerifyContext) -> Iterator[F
 
 
 def verify_questions(rows: Iterable[ComparedQuestion], ctx: VerifyContext) -> Iterator[Fault]:
-    """Each is a pair that may have another answer, of a passage that is there and none of its own."""
+    """Each is a pair that may have other answers, each of a passage that is there and none of its own."""
     questions = list(rows)
     yield from verify_pairs(questions, ctx)
     passages = ctx.rows_by("passages", lambda passage: passage.key)
     for row in questions:
-        if row.other is not None and (row.other.passage not in passages or row.other.passage in row.passages):
-            yield Fault(id=row.id, problem="its other answer is of no other passage")
+        told = [other.passage for other in row.others]
+        if any(key not in passages or key in row.passages for key in told) or len(set(told)) < len(told):
+            yield Fault(id=row.id, problem="its other answers are not each of another passage")
 
 
 def verify_conflicts(rows: Iterable[DocumentConflict], ctx: VerifyContext) -> Iterator[Fault]:

@@ -16,9 +16,8 @@ def view(record: Record) -> View:
                 lines=(
                     Line("answer", (record.answer,), strong=True),
                     *(
-                        [Line("another passage answers", (record.other.answer,))]
-                        if isinstance(record, ComparedQuestion) and record.other is not None
-                        else []
+                        Line("another passage answers", (f"{other.answer} ({other.weighed or other.why})",))
+                        for other in (record.others if isinstance(record, ComparedQuestion) else ())
                     ),
                     *(Line("evidence", (span.text,)) for span in record.sentences),
                     *(Line(f"step {number}", (step,)) for number, step in enumerate(record.steps, 1)),

@@ -11,7 +11,7 @@ from flows.language.pointing import question_points_outside
 from flows.language.quotes import stretch_of
 from flows.llm.model import Invalid, Prompt, Text, require, require_plain_text
 from schemas.base import Frozen
-from schemas.documents import Kind
+from schemas.documents import Kind, Weighing
 
 HERE = Path(__file__).parent
 
@@ -162,15 +162,13 @@ class ToWeigh(Frozen):
     language: str
 
 
-CONTRADICT = "contradict each other"
+CONTRADICT: Weighing = "contradict each other"
 
 
 class Weighed(Frozen):
     """Whether the passages contradict each other, and where the second gives its answer."""
 
-    verdict: Literal[
-        "contradict each other", "speak of different things", "can both be right", "do not both answer the question"
-    ]
+    verdict: Weighing
     why: str
     answer: str = Field("", description="The second passage's, in its words; empty if they do not contradict")
     evidence: tuple[str, ...] = Field((), description="The sentences of the second passage that it rests on")
@@ -237,7 +235,7 @@ ANSWER_FROM_BOTH = Prompt(
     inputs=ToAnswerFromBoth,
     may_be_cut=True,
 )
-OF_A_PAIR = (ASK_PAIR, JUDGE_QUESTION, READ_ANSWER, RECALL_ANSWER, SAME_ANSWER)
-PROMPTS = (*OF_A_PAIR, WEIGH_ANSWERS, STATE, ANSWER, ANSWER_FROM_BOTH)
+OF_A_QUESTION = (ASK_PAIR, JUDGE_QUESTION, READ_ANSWER, RECALL_ANSWER, SAME_ANSWER, WEIGH_ANSWERS)
+PROMPTS = (*OF_A_QUESTION, STATE, ANSWER, ANSWER_FROM_BOTH)
 NOT_THERE, NOT_KNOWN = "NOT THERE", "NOT KNOWN"
 """The whole reply if the passage has no answer, and if nothing is known without it."""
