@@ -56,9 +56,9 @@ def test_a_row_has_the_date_in_the_column_that_is_named_and_no_name_of_it_has(tm
 
 
 def test_a_row_may_have_no_date(tmp_path: Path) -> None:
-    rows = [{"text": f"Snow {day}.", "day": day} for day in (None, "", " ", "2024/1/5")]
-    path = written(tmp_path / "a.jsonl", *rows)
-    assert [one.date for one in read(path, Statement, fields={"date": "day"})] == [None, None, None, "2024-01-05"]
+    rows = [{"text": f"Snow {day}.", "day": day} for day in (None, "", " ", "2024-01-05")]
+    path = written(tmp_path / "a.jsonl", *rows, {"text": "Snow."})
+    assert [one.date for one in read(path, Statement, fields={"date": "day"})] == [None] * 3 + ["2024-01-05", None]
 
 
 def test_csv_and_parquet_state_dates_too(tmp_path: Path) -> None:
@@ -82,7 +82,44 @@ def test_formats_that_know_their_fields_take_a_column_with_the_date_alone(tmp_pa
     assert "format squad takes no fields" in error(path, QASource, "squad", fields={"date": "asked"})
 
 
-@pytest.mark.parametrize("stated", ["31.01.2024", "2024", "2024-02-30", 20240131])
+@pytest.mark.parametrize("time", ["", " 9:30", "T10:00:00.5+01:00", "t10:00Z", " 10:00:00 UTC"])
+def test_a_day_is_written_in_one_way_with_or_without_a_time(tmp_path: Path, time: str) -> None:
+    path = written(tmp_path / "a.jsonl", {"text": "Snow.", "day": f" 2024-01-31{time} "})
+    assert [one.date for one in read(path, Statement, fields={"date": "day"})] == ["2024-01-31"]
+
+
+OUT_OF_RANGE = [
+    pyarrow.array([0, 10**15], pyarrow.timestamp("s")),
+    pyarrow.array([0, 10**15], pyarrow.timestamp("ms", tz="UTC")),
+    pyarrow.array([0, 2**30], pyarrow.int32()).cast(pyarrow.date32()),
+    pyarrow.array([0, 10**18], pyarrow.duration("s")),
+    pyarrow.array([[0], [10**15]], pyarrow.list_(pyarrow.timestamp("s"))),
+]
+
+
+@pytest.mark.parametrize("column", OUT_OF_RANGE, ids=[str(column.type) for column in OUT_OF_RANGE])
+def test_a_day_that_no_calendar_has_is_told_if_its_column_is_named(tmp_path: Path, column: Any) -> None:
+    path = tmp_path / "a.parquet"
+    table = {"text": ["Snow is white.", "Rain is wet."], "day": ["2024-01-31"] * 2, "seen": column}
+    pyarrow.parquet.write_table(pyarrow.table(table), path)
+    assert [one.date for one in read(path, Statement, "parquet", fields={"date": "day"})] == ["2024-01-31"] * 2
+    last = tmp_path / "b.parquet"
+    pyarrow.parquet.write_table(pyarrow.table(table)[1:], last)
+    told = error(last, Statement, "parquet", fields={"date": "seen"})
+    assert f'{last}: row 1: expected field "seen" to be a day, found OutOfRange ' in told
+    assert "outside the years 1 to 9999; write it as 2024-01-31" in told
+    assert 'expected field "seen" to be a string, found OutOfRange' in error(
+        last, Statement, "parquet", fields={"text": "seen"}
+    )
+
+
+NO_DAYS = [
+    "31.01.2024", "2024", "2024-02-30", 20240131, "20240131", "1710011234567", "2024123", "2024-01-31abc", "2024-1-31",
+    "2024/01/31", "2024-01-311",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("stated", NO_DAYS)
 def test_what_is_no_day_is_told_with_its_row_and_what_to_write(tmp_path: Path, stated: object) -> None:
     path = written(tmp_path / "a.jsonl", {"text": "Snow.", "day": "2024-01-31"}, {"text": "Rain.", "day": stated})
     told = error(path, Statement, fields={"date": "day"})

@@ -4,14 +4,14 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import orjson
 
-from data.sources.spec import NO_SUCH_FILE, Row, SourceError, SourceSpec
+from data.sources.spec import NO_SUCH_FILE, OutOfRange, Row, SourceError, SourceSpec
 from schemas.errors import first_line
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -155,8 +155,24 @@ def parquet_rows(path: str, columns: tuple[str, ...] | None = None) -> Iterator[
             wanted = None if columns is None else [name for name in file.schema_arrow.names if name in columns]
             number = 0
             for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
-                for values in batch.to_pylist():
+                for values in _python_rows(batch):
                     number += 1
                     yield Row(path, f"row {number}", values)
     except pyarrow.ArrowException as error:
         raise SourceError(f"{path}: expected Parquet, found {first_line(error)}; write the file again") from error
+
+
+def _python_rows(batch: Any) -> Sequence[Mapping[str, object]]:
+    """Return the rows of a record batch; a day or a time that Python cannot hold becomes `OutOfRange`."""
+    try:
+        return cast(list[dict[str, object]], batch.to_pylist())
+    except OverflowError:
+        columns = [[_python_value(value) for value in column] for column in batch.columns]
+        return [dict(zip(batch.schema.names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def _python_value(value: Any) -> object:
+    try:
+        return cast(object, value.as_py())
+    except OverflowError:
+        return OutOfRange(str(value.type))

@@ -46,7 +46,7 @@ def statements(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
     fields = _Fields(spec, STATEMENT_FIELDS, required=("text",))
     for row in fields.in_all(rows):
         text = row.text(fields.name("text"))
-        values = {"text": text.strip(), "topic": fields.optional(row, "topic"), **dated(spec, row)}
+        values = {"text": text.strip(), "topic": fields.optional(row, "topic"), **fields.dated(row)}
         yield Entry(fields.id(row), values, evidence=text)
 
 
@@ -59,7 +59,7 @@ def passages(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
     for row in fields.in_all(rows):
         text = fields.optional(row, "evidence") if fields.present(row, "question") else row.text(fields.name("text"))
         text = text or ""
-        values = {"text": text, "title": fields.title(row), **dated(spec, row)}
+        values = {"text": text, "title": fields.title(row), **fields.dated(row)}
         yield Entry(fields.id(row), values, evidence=shortened(text))
 
 
@@ -70,7 +70,7 @@ def questions(spec: SourceSpec, rows: Iterable[Row], allowed: Sequence[str] = QU
         question, answers = row.text(fields.name("question")), fields.texts(row, "answers")
         evidence = fields.optional(row, "evidence")
         values: dict[str, Any] = {"question": question.strip(), "answers": answers, "evidence": evidence}
-        values |= {"title": fields.title(row), **dated(spec, row)}
+        values |= {"title": fields.title(row), **fields.dated(row)}
         if "answer_starts" in allowed and fields.present(row, "answer_starts"):
             values["answer_starts"] = row.offsets(fields.name("answer_starts"), len(answers))
         far = fields.optional(row, "other_answer"), fields.optional(row, "other_evidence")
@@ -100,7 +100,7 @@ def dialogues(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
             "response": response,
             "distractors": distractors(row, fields.name),
             "note": fields.optional(row, "note") or "",
-            **dated(spec, row),
+            **fields.dated(row),
         }
         yield Entry(fields.id(row), values, evidence=shortened(response))
 
@@ -127,7 +127,7 @@ def assignments(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
             )
         text = row.text(fields.name(present[0])).strip()
         reference = (fields.optional(row, "reference") or "").strip()
-        values = {"given": present[0], "text": text, "reference": reference, **dated(spec, row)}
+        values = {"given": present[0], "text": text, "reference": reference, **fields.dated(row)}
         yield Entry(fields.id(row), values, evidence=shortened(text))
 
 
@@ -136,7 +136,7 @@ class _Fields:
 
     def __init__(self, spec: SourceSpec, allowed: Sequence[str], required: Sequence[str], instead: str = "") -> None:
         """A row that has the field `instead` needs none of the `required`."""
-        self._map = spec.fields or {}
+        self._spec, self._map = spec, spec.fields or {}
         self._allowed, self._required, self._instead = allowed, required, instead
         for name in self._map:
             if name not in allowed:
@@ -181,6 +181,10 @@ class _Fields:
 
     def id(self, row: Row) -> str:
         return row.label(self.name("id")) if self.present(row, "id") else row.place
+
+    def dated(self, row: Row) -> Mapping[str, str | None]:
+        """Return the date of a row as a field of its record; JSON lines may leave out what is null."""
+        return dated(self._spec, row) if self.name(DATE) in row.values else {}
 
     def texts(self, row: Row, ours: str) -> tuple[str, ...]:
         name = self.name(ours)

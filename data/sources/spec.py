@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SerializationInfo, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from data.sources.dates import iso_date
+from data.sources.dates import plain_day
 from schemas.base import Frozen, Record, content_hash
 from schemas.errors import WrongInput, nearest
 from schemas.rubric import Turn
@@ -138,6 +138,16 @@ def shortened(text: str) -> str:
 
 
 @dataclass(frozen=True)
+class OutOfRange:
+    """A value that is a day or a time in a file, and can be none in Python."""
+
+    type: str
+
+    def __repr__(self) -> str:
+        return f"{self.type} outside the years 1 to 9999"
+
+
+@dataclass(frozen=True)
 class Row:
     """One row of a source, with its place for errors; the place is empty if the row is the whole file."""
 
@@ -181,12 +191,12 @@ class Row:
         return str(value)
 
     def day(self, name: str) -> str | None:
-        """Return the day with which the field `name` begins, as `2024-01-31`; None if it is null or blank."""
+        """Return the day in the field `name`, as `2024-01-31`; None if it is null or blank."""
         value = self.value(name)
         if value is None or (isinstance(value, str) and not value.strip()):
             return None
         stated = value.isoformat() if isinstance(value, datetime.date) else value
-        if isinstance(stated, str) and (day := iso_date(stated)) is not None:
+        if isinstance(stated, str) and (day := plain_day(stated)) is not None:
             return day
         raise self.error(
             f'expected field "{name}" to be a day, found {type(value).__name__} {shortened(repr(value))}',
