@@ -332,7 +332,9 @@ def test_a_preview_proposes_what_tells_no_model_from_another_and_a_verdict_retir
     build(folder)
     number = released(folder, "1777593600", monkeypatch)
     gone = [one for one in history(folder, number) if one["retired"] == number and one["config"] == "documents-pairs"]
-    assert [(one["key"], one["reason"]) for one in gone] == [(json.loads(line)["key"], "rejected by people")]
+    assert [(one["key"], one["reason"]) for one in gone] == [
+        (json.loads(line)["key"], "retired: tells no model from another")
+    ]
 
 
 def test_a_release_is_dated_as_reproducible_builds_are(monkeypatch: pytest.MonkeyPatch) -> None:
