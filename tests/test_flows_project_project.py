@@ -122,6 +122,24 @@ def test_a_file_of_verdicts_that_no_part_reads_is_told(tmp_path: Path) -> None:
     assert told == f"{folder / 'uraq-item.jsonl'}: {problem}"
 
 
+def test_a_verdict_by_hand_counts_wherever_it_stands_and_of_others_the_last(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    first, last, by_hand, corrected = (
+        {"key": "k", "view_hash": "h", "rubric": "r", "decision": "accept", "comment": comment, "at": at}
+        for comment, at in (("first", "2026-11-02"), ("last", "2026-11-03"), ("by hand", ""), ("corrected", ""))
+    )
+    for lines, counts in (
+        ([first, last], "last"),
+        ([last, first], "first"),
+        ([by_hand, first, last], "by hand"),
+        ([first, by_hand, last], "by hand"),
+        ([first, last, by_hand], "by hand"),
+        ([by_hand, first, corrected, last], "corrected"),
+    ):
+        path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        assert {key: one.comment for key, one in read_verdicts(path).items()} == {"k": counts}
+
+
 def test_of_verdicts_those_that_cannot_count_are_told_with_file_and_line_and_the_others_count(tmp_path: Path) -> None:
     project = Project(write_config(tmp_path, families={"uraq": URAQ}), tmp_path / "out")
     path = project.out / "verdicts" / "uraq-items.jsonl"

@@ -348,7 +348,7 @@ def _with_paths(built: Any, now: Any) -> Any:
 
 
 def read_verdicts(path: Path) -> Mapping[str, Verdict]:
-    """Return the verdicts of a file by key, the last one for each; none if there is no file.
+    """Return the verdicts of a file by key, the last one for each, or the last by hand; none if there is no file.
 
     Raises `WrongInput` with all lines that are no verdicts.
     """
@@ -360,7 +360,10 @@ def read_verdicts(path: Path) -> Mapping[str, Verdict]:
 def verdicts_in(
     path: Path, refusal: Callable[[Verdict], str | None] = lambda verdict: None
 ) -> tuple[Mapping[str, Verdict], Sequence[str]]:
-    """Return the verdicts of a file by key, and what is wrong with each line that is none or is refused."""
+    """Return the verdicts of a file by key, and what is wrong with each line that is none or is refused.
+
+    One that was written by hand, and so has no time, counts in place of what people decided, wherever it stands.
+    """
     verdicts: dict[str, Verdict] = {}
     problems: list[str] = []
     for row in json_lines_and_errors(str(path)) if path.exists() else ():
@@ -373,7 +376,8 @@ def verdicts_in(
             problem: str | None = first_problem(error, "the verdict")
         else:
             problem = refusal(verdict)
-            if problem is None:
+            by_hand = verdict.key in verdicts and not verdicts[verdict.key].at
+            if problem is None and not (verdict.at and by_hand):
                 verdicts[verdict.key] = verdict
         if problem is not None:
             problems.append(str(row.error(problem, "correct the verdict")))
