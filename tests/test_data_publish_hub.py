@@ -411,7 +411,7 @@ def test_a_card_that_is_no_yaml(hub: HubServer, one: Path) -> None:
 
 
 def test_a_folder_that_is_no_release(hub: HubServer, one: Path, tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match=r"none: has no manifest\.json, so this is not a released version"):
+    with pytest.raises(WrongInput, match=r"none: no such folder; name that of a released version"):
         first(tmp_path / "none")
     (one / "CHANGELOG.md").unlink()
     assert refused(Failed, lambda: first(one)) == (
