@@ -45,6 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 LONGEST = (
+    "test_faults",
     "test_flows_rebuild_flow",
     "test_flows_serve_deployments",
     "test_documentation",

@@ -141,6 +141,7 @@ class HubServer:
     orgs: Mapping[str, str] = field(default_factory=dict)
     """The organisations of the account, each with its role there, as `whoami` tells them."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    port: int = 0
 
     def __post_init__(self) -> None:
         self.repos: dict[str, Repo] = {}
@@ -156,7 +157,7 @@ class HubServer:
         class Handler(_Handler):
             hub = stand_in
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 

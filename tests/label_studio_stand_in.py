@@ -69,7 +69,7 @@ class Refusal(Exception):
 class StandIn:
     """The server. It answers while `serve` runs, in the thread that called it: nothing of it is in a fork's way."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.content = Content()
         self.asked: list[str] = []
         """Each request since `begin`, its numbers as `N`."""
@@ -85,7 +85,7 @@ class StandIn:
         """The requests since `begin` that failed."""
         self._at, self._fault, self._pid, self._failed, self._down = 0, "", 0, False, 0
         self._known: set[str] = set()
-        self._server = _Server(self, _Handler)
+        self._server = _Server(self, _Handler, port)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def close(self) -> None:
@@ -340,8 +340,8 @@ class _Server(HTTPServer):
 
     request_queue_size = 100
 
-    def __init__(self, behind: StandIn, handler: type[BaseHTTPRequestHandler]) -> None:
-        super().__init__(("127.0.0.1", 0), handler)
+    def __init__(self, behind: StandIn, handler: type[BaseHTTPRequestHandler], port: int) -> None:
+        super().__init__(("127.0.0.1", port), handler)
         self.behind = behind
 
     def handle_error(self, request: Any, client_address: Any) -> None:

@@ -9,7 +9,10 @@ import pytest
 from tests.builds import ROOT
 from tests.faults.interposed import Operation
 
-SHARES = {"build": 0.005, "evaluate": 0.01, "release": 0.005, "next release": 0.005}
+SHARES = {
+    "build": 0.003, "next build": 0.002, "evaluate": 0.004, "release": 0.002, "next release": 0.002, "publish": 0.001,
+    "push": 0.05, "pull": 0.03,
+}  # fmt: skip
 """Of each command's scenarios."""
 
 
@@ -23,9 +26,8 @@ def test_whatever_fails_the_next_run_ends_as_if_nothing_had(scene: str) -> None:
     counts = re.match(r".*: (\d+) operations, (\d+) scenarios, (\d+) of them run", done.stdout)
     assert counts is not None, done.stdout
     operations, scenarios, run = map(int, counts.groups())
-    assert operations > 300
-    assert scenarios > 5 * operations
-    assert run == round(scenarios * SHARES[scene])
+    assert scenarios > 3 * operations
+    assert run == round(scenarios * SHARES[scene]) > 4
 
 
 def test_an_operation_meets_the_faults_that_it_can() -> None:

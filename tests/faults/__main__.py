@@ -71,10 +71,10 @@ def run_scene(scene: Any, home: Path, options: argparse.Namespace) -> int:
         f"{scene.name}: {operations} operations, {scenarios} scenarios, {len(results)} of them run in "
         f"{time.monotonic() - began:.0f} s"
     )
-    for kind in interposed.OF_WRITES:
+    for kind in interposed.KINDS:
         of_kind = [result for result in results if result["kind"] == kind]
         counts = ", ".join(f"{sum(name in result for result in of_kind)} {name}" for name in WRONG)
-        print(f"  {kind:8}{len(of_kind):6} run: {counts}")
+        print(f"  {kind:22}{len(of_kind):6} run: {counts}")
     wrong = [(name, result) for result in results for name in WRONG if name in result]
     for name, result in wrong:
         print(f"  {name}: {result['fault']}: {result[name]}")

@@ -1,6 +1,7 @@
 """Commands in forks of one process that has imported what they import, with or without a fault."""
 
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -11,10 +12,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from flows import cli
+from tests.faults.left import TEMPORARY
 from tests.fork_server import _end
 
-DIED = 137
-"""The status of a process that the library had die."""
+DIED = (137, -signal.SIGKILL)
+"""The status of a process that the library had die, or a server killed."""
 SECONDS = 120
 """A command that takes longer hangs."""
 LOOKS_EVERY_S = 0.002
@@ -61,7 +63,7 @@ class Child:
         os.setsid()
         os.dup2(os.open(self._shown, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 1)
         os.dup2(os.open(self._said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 2)
-        temporary = folder / "temporary"
+        temporary = folder / TEMPORARY
         temporary.mkdir(exist_ok=True)
         tempfile.tempdir = str(temporary)
         os.environ["COLUMNS"] = "200"
@@ -88,7 +90,7 @@ class Child:
         until = time.monotonic() + SECONDS
         while not (ended := os.waitpid(self.pid, os.WNOHANG))[0]:
             if time.monotonic() > until:
-                os.killpg(self.pid, 9)
+                os.killpg(self.pid, signal.SIGKILL)
                 ended = os.waitpid(self.pid, 0)
                 break
             time.sleep(LOOKS_EVERY_S)

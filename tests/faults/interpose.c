@@ -6,12 +6,15 @@
  *   FAULTS_KIND   enospc, eio: it fails once with this error; full: it and all after it fail with ENOSPC;
  *                 before, after: the process dies before or after it; torn: it dies after half of a write;
  *                 short: a write that says it wrote half, which POSIX allows
+ *   FAULTS_SYNCED a folder outside of it that gets, at each fsync, what is on the disk from then on: the content of a
+ *                 file as f-INODE, the names in a folder as d-INODE, each with its kind and inode
  *   FAULTS_LOG    a file outside of the folder that gets a line for each operation: its number, name, bytes and path
  *
  * SQLite, Arrow and Python's own files call these functions through the C library's table of symbols; what the C
  * library calls itself (stdio) is not seen, and nothing here writes by it.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +37,7 @@ static size_t root_length;
 static long at;
 static enum kind kind;
 static int log_file = -1;
+static char synced[PATH_MAX / 2];
 static long number;
 static int armed; /* 0 not looked, 1 yes */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -54,6 +58,7 @@ static int look(void) {
     at = text ? atol(text) : 0;
     snprintf(root, sizeof root, "%s", place);
     root_length = strlen(root);
+    if ((text = getenv("FAULTS_SYNCED"))) snprintf(synced, sizeof synced, "%s", text);
     if ((text = getenv("FAULTS_LOG")))
       log_file = syscall(SYS_openat, AT_FDCWD, text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     armed = 1;
@@ -264,5 +269,44 @@ int truncate(const char *path, off_t size) { ON_PATH("truncate", path, (int)sysc
 int truncate64(const char *path, off64_t size) { return truncate(path, size); }
 int ftruncate(int file, off_t size) { ON_FILE("truncate", file, (int)syscall(SYS_ftruncate, file, size), 1); }
 int ftruncate64(int file, off64_t size) { return ftruncate(file, size); }
-int fsync(int file) { ON_FILE("fsync", file, (int)syscall(SYS_fsync, file), 0); }
-int fdatasync(int file) { ON_FILE("fsync", file, (int)syscall(SYS_fdatasync, file), 0); }
+/* Note what is on the disk once a file or a folder has been brought there. */
+static void note_synced(int file) {
+  struct stat of;
+  char name[PATH_MAX], part[PATH_MAX + 8], line[PATH_MAX + 64];
+  if (!synced[0] || fstat(file, &of)) return;
+  snprintf(name, sizeof name, "%s/%c-%lu", synced, S_ISDIR(of.st_mode) ? 'd' : 'f', (unsigned long)of.st_ino);
+  snprintf(part, sizeof part, "%s.part", name);
+  int to = syscall(SYS_openat, AT_FDCWD, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (to < 0) return;
+  snprintf(line, sizeof line, "/proc/self/fd/%d", file);
+  if (S_ISDIR(of.st_mode)) {
+    DIR *folder = opendir(line);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+      struct stat its;
+      if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
+      if (fstatat(dirfd(folder), entry->d_name, &its, AT_SYMLINK_NOFOLLOW)) continue;
+      int length = snprintf(line, sizeof line, "%c %lu %s\n", S_ISDIR(its.st_mode) ? 'd' : 'f',
+                            (unsigned long)its.st_ino, entry->d_name);
+      syscall(SYS_write, to, line, (size_t)length);
+    }
+    if (folder) closedir(folder);
+  } else {
+    int from = syscall(SYS_openat, AT_FDCWD, line, O_RDONLY | O_CLOEXEC, 0);
+    ssize_t read_now;
+    while (from >= 0 && (read_now = syscall(SYS_read, from, line, sizeof line)) > 0)
+      syscall(SYS_write, to, line, (size_t)read_now);
+    if (from >= 0) syscall(SYS_close, from);
+  }
+  syscall(SYS_close, to);
+  syscall(SYS_rename, part, name);
+}
+
+static int syncs(int file, long call) {
+  int result = (int)syscall(call, file);
+  char room[PATH_MAX];
+  if (!result && look() && of_file(file, room)) note_synced(file);
+  return result;
+}
+int fsync(int file) { ON_FILE("fsync", file, syncs(file, SYS_fsync), 0); }
+int fdatasync(int file) { ON_FILE("fsync", file, syncs(file, SYS_fdatasync), 0); }

@@ -12,13 +12,20 @@ from data.checksum import checksum
 SOURCE = Path(__file__).with_name("interpose.c")
 EVERYWHERE = ("eio", "enospc", "full", "before", "after")
 OF_WRITES = (*EVERYWHERE, "torn", "short")
+POWER = "power"
+OF_NAMES = (*EVERYWHERE, "power", "power, names ahead", "power, contents ahead")
+"""The power goes after it: see `power.py`."""
+OF_REQUESTS = ("refused", "lost", "killed before", "killed after")
+"""Status 500; done, but the connection ends without an answer; whoever asked is killed."""
+REQUEST = "request"
+KINDS = tuple(dict.fromkeys((*OF_WRITES, *OF_NAMES, *OF_REQUESTS)))
 FREES = ("unlink", "rmdir", "truncate")
 """Operations that a full disk does not hinder."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One that changed a file."""
+    """One that changed a file, or a request to a server."""
 
     number: int
     name: str
@@ -28,9 +35,13 @@ class Operation:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The faults that it can meet."""
+        if self.name == REQUEST:
+            return OF_REQUESTS
         if self.name == "write":
             return OF_WRITES if self.bytes > 1 else EVERYWHERE
-        return ("eio", "before", "after") if self.name in FREES else EVERYWHERE
+        if self.name in FREES:
+            return ("eio", "before", "after")
+        return OF_NAMES if self.name in ("rename", "link") else EVERYWHERE
 
 
 def library(cache: Path) -> Path:
@@ -46,9 +57,10 @@ def library(cache: Path) -> Path:
     return made
 
 
-def told(root: Path, log: Path, at: int = 0, kind: str = "") -> Mapping[str, str]:
+def told(root: Path, log: Path, at: int = 0, kind: str = "", synced: Path | None = None) -> Mapping[str, str]:
     """The environment of a process in which operation number `at` below `root` meets the fault; 0: none does."""
-    return {"FAULTS_ROOT": str(root), "FAULTS_LOG": str(log), "FAULTS_AT": str(at), "FAULTS_KIND": kind}
+    told = {"FAULTS_ROOT": str(root), "FAULTS_LOG": str(log), "FAULTS_AT": str(at), "FAULTS_KIND": kind}
+    return told if synced is None else {**told, "FAULTS_KIND": "after", "FAULTS_SYNCED": str(synced)}
 
 
 def operations(log: Path) -> Iterator[Operation]:

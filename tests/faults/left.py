@@ -16,6 +16,8 @@ USAGE = re.compile(rb'"calls": ?(\d+),\s*"cached": ?(\d+)[^}]*')
 """Of a prompt: what an earlier run paid for, this one read from the cache."""
 SHOWS_USAGE = ("report.html",)
 STAGE_LOCK = "stage-"
+TEMPORARY = "temporary"
+"""Stands for the system's folder of temporary files, which the system empties."""
 NOT_COMPARED = (".lock", ".sqlite", *SHOWS_USAGE)
 LOGS = ("-wal", "-shm")
 """Of databases: they are there while one is open, and stay until the next run if it was not closed."""
@@ -26,7 +28,7 @@ def told(folder: Path) -> Mapping[str, str]:
     return {
         NOTE.sub("", MARK.sub("", path.relative_to(folder).as_posix())): _checksum(path)
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and ".tmp" not in path.name and not path.name.endswith(LOGS)
+        if path.is_file() and TEMPORARY not in path.parts and ".tmp" not in path.name and not path.name.endswith(LOGS)
     }
 
 
@@ -42,7 +44,7 @@ def _checksum(path: Path) -> str:
 def left_over(folder: Path) -> Iterator[str]:
     """Yield the files that no later command reads."""
     for path in sorted(folder.rglob("*")):
-        if ".tmp" in path.name or path.name.startswith(STAGE_LOCK) or path.parent.name == "temporary":
+        if (".tmp" in path.name and TEMPORARY not in path.parts) or path.name.startswith(STAGE_LOCK):
             yield path.relative_to(folder).as_posix()
     for manifest in sorted(folder.rglob("*/manifest.json")):
         content = json.loads(manifest.read_bytes())

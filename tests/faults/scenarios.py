@@ -3,6 +3,8 @@
 import contextlib
 import importlib
 import json
+import math
+import os
 import random
 import shutil
 import socket
@@ -13,7 +15,8 @@ from typing import Any
 
 from tests.faults import interposed, left
 from tests.faults.forks import DIED, Child, Ended, in_fork
-from tests.faults.interposed import Operation
+from tests.faults.interposed import REQUEST, Operation
+from tests.faults.power import disk_of, lose_power
 from tests.faults.scenes import Scene
 
 WRONG = ("divergent", "lost", "twice", "left over", "unclear")
@@ -37,9 +40,15 @@ class Fault:
         return f"{self.kind} at {self.operation.number}: {self.operation.name} {self.operation.path}"
 
     @property
-    def loses_answers(self) -> bool:
-        """Whether the answer that comes when it happens may be lost: nothing keeps it in a death, or on a full disk."""
-        return self.kind in ("before", "after", "torn", "full")
+    def is_of_power(self) -> bool:
+        return self.kind.startswith(interposed.POWER)
+
+    @property
+    def loses(self) -> float:
+        """How many answers may be lost: what comes in a death or on a full disk; all since the last fsync."""
+        if self.kind in ("eio", "enospc", "short", "refused"):
+            return 0
+        return math.inf if self.is_of_power else 1
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,7 @@ class Result:
     left_over: Sequence[str]
     server: Mapping[str, Any]
     twice: Mapping[str, int]
+    asked: Sequence[str]
 
 
 class Place:
@@ -59,10 +69,12 @@ class Place:
     def __init__(self, scene: Scene, folder: Path) -> None:
         self._scene, self._folder = scene, folder
         self._template, self._work, self._log = folder / "template", folder / "work", folder / "operations"
+        self._synced = folder / "synced"
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = free.getsockname()[1]
         self._work.mkdir(parents=True)
+        os.environ |= {name: value.format(port=self._port) for name, value in scene.environment.items()}
         in_fork(lambda: scene.prepare(self._work, self._port), folder / "prepared")
         self._work.rename(self._template)
 
@@ -73,8 +85,10 @@ class Place:
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
         unlike = [path for path, found in first["files"].items() if again["files"].get(path) != found]
-        assert first == again, f"two undisturbed runs differ in {unlike}, or in what the server has"
-        return list(interposed.operations(self._log)), again
+        assert not unlike, f"two undisturbed runs differ in {unlike}"
+        assert first["server"] == again["server"], "two undisturbed runs differ in what the server has"
+        asked = [Operation(number, REQUEST, 0, name) for number, name in enumerate(again["asked"], 1)]
+        return [*interposed.operations(self._log), *asked], again
 
     def _whole(self) -> Mapping[str, Any]:
         kept = self._folder / "whole"
@@ -82,7 +96,7 @@ class Place:
         def run() -> None:
             result = self._run(None)
             assert result.ended[0].status == 0, result.ended[0].said
-            kept.write_text(json.dumps({"server": result.server, "files": result.files}))
+            kept.write_text(json.dumps({"server": result.server, "files": result.files, "asked": result.asked}))
 
         in_fork(run, self._folder / "said")
         whole: Mapping[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
@@ -103,21 +117,31 @@ class Place:
     def _run(self, *faults: Fault | None) -> Result:
         """Run the command once for each fault (None: without one) on a copy of what was there before."""
         shutil.rmtree(self._work, ignore_errors=True)
-        shutil.copytree(self._template, self._work)
+        shutil.copytree(self._template, self._work, symlinks=True)
         self._log.unlink(missing_ok=True)
+        first = faults[0]
+        fails = first is not None and first.operation.name == REQUEST
+        at = (first.operation.number, first.kind) if first is not None and not fails else ()
+        loses_power = first is not None and first.is_of_power
+        shutil.rmtree(self._synced, ignore_errors=True)
+        self._synced.mkdir()
+        before = disk_of(self._work) if loses_power else None
+        synced = self._synced if loses_power else None
+        environments = [interposed.told(self._work, self._log, *at, synced=synced), *({} for _ in faults[1:])]
         children = [
-            Child(
-                self._scene.command, self._work, self._folder / f"said-{number}",
-                interposed.told(self._work, self._log, fault.operation.number, fault.kind) if fault is not None
-                else {} if number else interposed.told(self._work, self._log),
-                None if number or fault is not None else self._folder / MODULES,
-            )
-            for number, fault in enumerate(faults)
+            Child(self._scene.command, self._work, self._folder / f"said-{number}", environment,
+                  self._folder / MODULES if len(faults) == 1 else None)
+            for number, environment in enumerate(environments)
         ]  # fmt: skip
         with self._scene.serve(self._folder, self._port) as server:
-            ended = [child.run() for child in children]
-            found, twice = server.told(), server.twice()
-        return Result(ended, left.told(self._work), [*left.left_over(self._work)], found, twice)
+            if first is not None and fails:
+                server.fail(first.operation.number, first.kind, children[0].pid)
+            ended = [children[0].run()]
+            if before is not None and first is not None:
+                lose_power(self._work, before, self._synced, first.kind)
+            ended += [child.run() for child in children[1:]]
+            found, twice, asked = server.told(), server.twice(), server.arrived()
+        return Result(ended, left.told(self._work), [*left.left_over(self._work)], found, twice, asked)
 
 
 def wrong_with(fault: Fault, result: Result, whole: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -131,13 +155,13 @@ def wrong_with(fault: Fault, result: Result, whole: Mapping[str, Any]) -> Iterat
     unlike += ["what the server has"] if result.server != whole["server"] else []
     if unlike:
         yield "divergent", ", ".join(unlike)
-    if result.twice and not (fault.loses_answers and list(result.twice.values()) == [2]):  # one is in flight at once
+    if sum(count - 1 for count in result.twice.values()) > fault.loses:
         yield "twice", ", ".join(f"{name} ×{count}" for name, count in result.twice.items())
     if result.left_over:
         yield "left over", ", ".join(result.left_over)
     lines = first.said.splitlines()
     is_line = len(lines) == 1 and lines[0].startswith(LINE) and UNEXPECTED not in lines[0]
-    is_clear = not lines if first.status in (0, DIED) else is_line and first.status in (FAILED, WRONG_INPUT)
+    is_clear = not lines if first.status in (0, *DIED) else is_line and first.status in (FAILED, WRONG_INPUT)
     if not is_clear:
         yield "unclear", _shown(first)
 

@@ -3,13 +3,15 @@
 import asyncio
 import contextlib
 import json
-from collections import Counter
+import pickle
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from flows import cli
+from flows.annotate.server import KEY
 from flows.construct.progress import ProgressListener
 from flows.project.project import Project
 from flows.release.outcome import release_built
@@ -17,23 +19,17 @@ from flows.run.damage import healing, stages_of
 from flows.run.finished import report_if_new, write_build
 from flows.run.in_process import runner_here
 from tests.builds import scribed, served
-from tests.chat_server import ChatServer, Messages
+from tests.chat_server import Messages
 from tests.faults.forks import run
+from tests.faults.servers import Chat, Hub, LabelStudio, NoServer, Server
+from tests.label_studio_stand_in import TOKEN
 from tests.rebuilds import ANOTHER, FACTS, dataset, facts
 
-MODEL = "loopback"
+MODEL, REPO = "loopback", "acme/facts-qa"
 FEW = 5
 """Statements of a dataset: enough that one is kept and one is dropped at each step that drops."""
-
-
-class Server(Protocol):
-    """What a command speaks to."""
-
-    def told(self) -> Mapping[str, Any]:
-        """What must be the same in the end."""
-
-    def twice(self) -> Mapping[str, int]:
-        """What was paid for, published or handed out more than once, and how often."""
+ANSWERS, CONTENT = "answers.json", "content"
+PEOPLE = {"a1": "anna@example.org", "a2": "ben@example.org"}
 
 
 @dataclass(frozen=True)
@@ -45,11 +41,17 @@ class Scene:
     prepare: Callable[[Path, int], None]
     """Write what is there before it into a folder; its server will be at this port."""
     serve: Callable[[Path, int], contextlib.AbstractContextManager[Server]]
+    """The server at this port, of a folder beside that of the command."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """`{port}` is that of its server."""
+
+
+# ---- commands without Prefect, whose server is another program with files of its own ----
 
 
 @cli.app.command(hidden=True)
 def build_here(config: Path) -> None:
-    """Build as `touchstone run` does, without Prefect: its server is another program with files of its own."""
+    """Build as `touchstone run` does."""
 
     def work(project: Project) -> Project:
         project.store.probe()
@@ -62,48 +64,24 @@ def build_here(config: Path) -> None:
 
 @cli.app.command(hidden=True)
 def release_here(hub: str | None = None) -> None:
-    """Release as `touchstone release --allow-unreviewed` does, without Prefect."""
+    """Release as `touchstone release --allow-unreviewed` does."""
     release_built("out", None, hub, allow_unreviewed=True)
 
 
-class NoServer:
-    """For commands that speak to nobody."""
-
-    def told(self) -> Mapping[str, Any]:
-        return {}
-
-    def twice(self) -> Mapping[str, int]:
-        return {}
+# ---- servers ----
 
 
 @contextlib.contextmanager
 def nobody(folder: Path, port: int) -> Iterator[Server]:
+    """No server."""
     yield NoServer()
-
-
-class Chat:
-    """A model behind the line."""
-
-    def __init__(self, server: ChatServer) -> None:
-        self._server = server
-
-    def told(self) -> Mapping[str, Any]:
-        return {"asked": sorted({request.hash for request in self._server.answered})}
-
-    def twice(self) -> Mapping[str, int]:
-        counts = Counter(request.hash for request in self._server.answered)
-        return {name: count for name, count in counts.items() if count > 1}
-
-
-ANSWERS = "answers.json"
 
 
 @contextlib.contextmanager
 def builder(folder: Path, port: int) -> Iterator[Server]:
     """A model that answers as the rules do."""
-    table = json.loads((folder / ANSWERS).read_text(encoding="utf-8"))
-    with ChatServer(answer=served(table), model=MODEL, port=port) as server:
-        yield Chat(server)
+    with Chat(served(json.loads((folder / ANSWERS).read_text(encoding="utf-8"))), MODEL, port) as server:
+        yield server
 
 
 @contextlib.contextmanager
@@ -114,47 +92,111 @@ def evaluated(folder: Path, port: int) -> Iterator[Server]:
         words = messages[-1]["content"].split()
         return words[len(words) // 2]
 
-    with ChatServer(answer=answer, model=MODEL, port=port) as server:
-        yield Chat(server)
+    with Chat(answer, MODEL, port) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def hub(folder: Path, port: int) -> Iterator[Server]:
+    """The Hub, with no dataset yet."""
+    with Hub(port=port) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def label_studio(folder: Path, port: int) -> Iterator[LabelStudio]:
+    """Label Studio, with what was left there."""
+    server = LabelStudio(port)
+    if (folder / CONTENT).exists():
+        server.content = pickle.loads((folder / CONTENT).read_bytes())
+    thread = threading.Thread(target=server.serve_for_ever, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.close()
+
+
+# ---- what is there before ----
+
+
+def few(folder: Path, *more: str, without: int = 0, **config: Any) -> None:
+    """A dataset of a few statements."""
+    dataset(folder, store="store", **config)
+    (folder / "facts.jsonl").write_bytes(facts(*more, without=len(FACTS) - FEW + without))
 
 
 def endpoint(port: int) -> dict[str, Any]:
+    """A model at this port, asked one question at a time."""
     return {"provider": "endpoint", "name": MODEL, "base_url": f"http://127.0.0.1:{port}/v1", "concurrency": 1}
-
-
-def few(folder: Path, *more: str, without: int = 0, **config: Any) -> Path:
-    """A dataset of a few statements."""
-    path = dataset(folder, store="store", **config)
-    (folder / "facts.jsonl").write_bytes(facts(*more, without=len(FACTS) - FEW + without))
-    return path
 
 
 def sources(folder: Path, port: int) -> None:
     """A configuration whose builder is a server, and what the rules would answer in its place."""
     rules = folder.parent / "rules"
-    table = asyncio.run(scribed(few(rules), rules / "out"))
+    few(rules)
+    table = asyncio.run(scribed(rules / "config.yaml", rules / "out"))
     (folder.parent / ANSWERS).write_text(json.dumps(table), encoding="utf-8")
     few(folder, model=endpoint(port))
 
 
 def built(folder: Path, port: int) -> None:
-    """A build of the rules, with a model to be evaluated."""
-    few(folder, models={MODEL: endpoint(port)})
+    """A build of the rules, with a model to be evaluated and people."""
+    few(folder, **config(port))
     run(folder, "build-here", "config.yaml")
+
+
+def changed(folder: Path, port: int) -> None:
+    """A build whose source has changed since."""
+    built(folder, port)
+    few(folder, ANOTHER, without=1, **config(port))
 
 
 def released(folder: Path, port: int) -> None:
     """A build that was released, and has changed since."""
     built(folder, port)
-    run(folder, *RELEASE)
-    few(folder, ANOTHER, without=1, models={MODEL: endpoint(port)})
+    run(folder, "release-here")
+    few(folder, ANOTHER, without=1, **config(port))
     run(folder, "build-here", "config.yaml")
 
 
+def config(port: int) -> dict[str, Any]:
+    """Who evaluates and who judges."""
+    return {
+        "models": {MODEL: endpoint(port)}, "annotation": {"url": f"http://127.0.0.1:{port}", "people": PEOPLE},
+    }  # fmt: skip
+
+
+def invited(folder: Path, port: int) -> None:
+    """A build, and people with accounts."""
+    built(folder, port)
+    with label_studio(folder.parent, port) as server:
+        for email in PEOPLE.values():
+            server.sign_up(email)
+        (folder.parent / CONTENT).write_bytes(pickle.dumps(server.content))
+
+
+def judged(folder: Path, port: int) -> None:
+    """Tasks that people have done in part."""
+    invited(folder, port)
+    with label_studio(folder.parent, port) as server:
+        run(folder, "annotate", "push")
+        server.work(PEOPLE)
+        (folder.parent / CONTENT).write_bytes(pickle.dumps(server.content))
+
+
 RELEASE = ("release-here",)
+ON_HUB = {"HF_ENDPOINT": "http://127.0.0.1:{port}", "HF_TOKEN": "hf_test", "HF_HUB_DISABLE_XET": "1"}
+WITH_KEY = {KEY: TOKEN}
 SCENES: Sequence[Scene] = (
     Scene("build", ("build-here", "config.yaml"), sources, builder),
+    Scene("next build", ("build-here", "config.yaml"), changed, nobody),
     Scene("evaluate", ("evaluate", "uraq", "--model", MODEL), built, evaluated),
     Scene("release", RELEASE, built, nobody),
     Scene("next release", RELEASE, released, nobody),
+    Scene("publish", (*RELEASE, "--hub", REPO), built, hub, ON_HUB),
+    Scene("push", ("annotate", "push"), invited, label_studio, WITH_KEY),
+    Scene("pull", ("annotate", "pull"), judged, label_studio, WITH_KEY),
 )
