@@ -11,8 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from flows import cli
-from flows.annotate.server import KEY
+from flows.annotate.progress import progress
+from flows.annotate.pull import pull
+from flows.annotate.push import push
+from flows.annotate.report import write_annotation
+from flows.annotate.server import KEY, connect_configured
 from flows.construct.progress import ProgressListener
+from flows.project.locks import one_writer
+from flows.project.output_files import open_for_people
 from flows.project.project import Project
 from flows.release.outcome import release_built
 from flows.run.damage import healing, stages_of
@@ -66,6 +72,24 @@ def build_here(config: Path) -> None:
 def release_here(hub: str | None = None) -> None:
     """Release as `touchstone release --allow-unreviewed` does."""
     release_built("out", None, hub, allow_unreviewed=True)
+
+
+@cli.app.command(hidden=True)
+def push_here() -> None:
+    """Push as `touchstone annotate push` does."""
+    project = open_for_people(Path("out"))
+    with one_writer(project.state, print), connect_configured(project) as client:
+        push(project, client)
+
+
+@cli.app.command(hidden=True)
+def pull_here() -> None:
+    """Pull as `touchstone annotate pull` does."""
+    project = open_for_people(Path("out"))
+    with one_writer(project.state, print), connect_configured(project) as client:
+        collected = pull(project, client)
+        lines = progress(project, client, collected)
+    write_annotation(project, collected, lines)
 
 
 # ---- servers ----
@@ -182,7 +206,7 @@ def judged(folder: Path, port: int) -> None:
     """Tasks that people have done in part."""
     invited(folder, port)
     with label_studio(folder.parent, port) as server:
-        run(folder, "annotate", "push")
+        run(folder, "push-here")
         server.work(PEOPLE)
         (folder.parent / CONTENT).write_bytes(pickle.dumps(server.content))
 
@@ -197,6 +221,6 @@ SCENES: Sequence[Scene] = (
     Scene("release", RELEASE, built, nobody),
     Scene("next release", RELEASE, released, nobody),
     Scene("publish", (*RELEASE, "--hub", REPO), built, hub, ON_HUB),
-    Scene("push", ("annotate", "push"), invited, label_studio, WITH_KEY),
-    Scene("pull", ("annotate", "pull"), judged, label_studio, WITH_KEY),
+    Scene("push", ("push-here",), invited, label_studio, WITH_KEY),
+    Scene("pull", ("pull-here",), judged, label_studio, WITH_KEY),
 )
