@@ -151,7 +151,7 @@ def _held(temporary: Path) -> Iterator[tuple[Path, IO[bytes]]]:
                 with own.open("xb") as unshared:
                     yield own, unshared
                 return
-            if not _is_at(temporary, file):  # who held it has just given it its name
+            if not is_at(temporary, file.fileno()):  # who held it has just given it its name
                 continue
             file.truncate(0)
             yield temporary, file
@@ -169,8 +169,9 @@ def _opened(temporary: Path) -> IO[bytes]:
     return os.fdopen(number, "wb")
 
 
-def _is_at(path: Path, file: IO[bytes]) -> bool:
+def is_at(path: Path, file: int) -> bool:
+    """Return whether a path still leads to an open file, given by its number."""
     try:
-        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+        return os.path.samestat(path.stat(), os.fstat(file))
     except FileNotFoundError:
         return False

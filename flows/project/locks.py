@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from data.whole_file import is_at
 from schemas.base import content_hash
 from schemas.errors import Failed
 
@@ -106,7 +107,7 @@ def one_stage(state: Path, fingerprint: str, waits: Callable[[str], None]) -> It
                 waits(lock.read() or "another process")
                 time.sleep(LOOK_EVERY_S)
                 continue
-            if not _is_at(path, lock.fileno()):  # the last holder has just removed the file: nobody else sees this one
+            if not is_at(path, lock.fileno()):  # the last holder has just removed the file: nobody else sees this one
                 continue
             lock.truncate(0)
             lock.write(f"process {os.getpid()} on {socket.gethostname()}")
@@ -116,10 +117,3 @@ def one_stage(state: Path, fingerprint: str, waits: Callable[[str], None]) -> It
             finally:
                 path.unlink(missing_ok=True)
             return
-
-
-def _is_at(path: Path, file: int) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(file))
-    except FileNotFoundError:
-        return False

@@ -44,9 +44,11 @@ def rebuild_finished(
         try:
             check_rebuild(project, hub or settings.release.repo, to or out / RELEASES)
             note_draw(out, config, settings.store, refresh.draw)
+            if asks_people(project):
+                return None
             with building(project.state):
                 remove_damaged(project.build, project.state, stages_of(project.build), listener.noted)
-            built = None if asks_people(project) else finished_build(project, listener)
+            built = finished_build(project, listener)
         finally:
             project.close()
         if built is None:

@@ -1,4 +1,4 @@
-"""DamageError stages: a build removes them and makes them again. What they asked of models is in the cache."""
+"""Damaged stages: a build removes them and makes them again. What they asked of models is in the cache."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -116,12 +116,12 @@ static void dies_after(enum kind what) {
   if (what == AFTER || what == TORN) syscall(SYS_exit_group, 137);
 }
 
-/* An operation on a path: what it is called, the path, the type of its result and the call. Removing succeeds on a full
-   disk, and so does shortening a file. */
-#define ON_PATH(name, path, call, frees)                            \
+/* An operation: what it is called, how its path is found, the call, and whether it frees space: removing succeeds on a
+   full disk, and so does shortening a file. */
+#define OPERATION(name, find, call, frees)                          \
   char room[PATH_MAX];                                              \
   const char *place;                                                \
-  if (!look() || !(place = under(path, room))) return call;         \
+  if (!look() || !(place = find)) return call;                      \
   enum kind what = counted(name, place, 0);                         \
   if (!((frees) && (what == FULL || what == ENOSPC_ONCE)) && fails(what)) return -1; \
   __typeof__(call) result = call;                                   \
@@ -130,17 +130,8 @@ static void dies_after(enum kind what) {
   errno = error;                                                    \
   return result
 
-#define ON_FILE(name, file, call, frees)                            \
-  char room[PATH_MAX];                                              \
-  const char *place;                                                \
-  if (!look() || !(place = of_file(file, room))) return call;       \
-  enum kind what = counted(name, place, 0);                         \
-  if (!((frees) && (what == FULL || what == ENOSPC_ONCE)) && fails(what)) return -1; \
-  __typeof__(call) result = call;                                   \
-  int error = errno;                                                \
-  dies_after(what);                                                 \
-  errno = error;                                                    \
-  return result
+#define ON_PATH(name, path, call, frees) OPERATION(name, under(path, room), call, frees)
+#define ON_FILE(name, file, call, frees) OPERATION(name, of_file(file, room), call, frees)
 
 #define WRITE(name, file, size, whole, half)                        \
   char room[PATH_MAX];                                              \
