@@ -285,17 +285,17 @@ def test_a_disk_that_fills_leaves_every_file_whole(
     before = files(project)
     row = bench.queue("toy-words", "a1")[0]
     bench.hand_in(row, "a1", {"decision": "no"})
-    real: Callable[..., Any] = Path.open
+    real: Callable[..., int] = os.open
 
-    def full(self: Path, mode: str = "r", *rest: Any, **more: Any) -> Any:
-        if file in str(self) and mode == "wb":
+    def full(path: Any, flags: int, *rest: Any, **more: Any) -> int:
+        if file in str(path) and flags & os.O_CREAT:
             raise OSError(number, os.strerror(number))
-        return real(self, mode, *rest, **more)
+        return real(path, flags, *rest, **more)
 
     queue = projects_of(client, "toys")["toys/toy-words@1/a1"].id
     mark(project.state, queue)
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", full)
+        patch.setattr(os, "open", full)
         with pytest.raises(Failed, match=f"{file}: cannot be written"):
             pull(project, client)
     assert marked(project.state) == {queue}, "it is still to be pulled"
