@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.checksum import checksum
+from flows.llm.loading import WEIGHTS, loading_errors, why_not_loaded
 from schemas.errors import Failed, WrongInput
 
 FloatMatrix = NDArray[np.float32]
@@ -260,12 +261,16 @@ def _load(model: str, device: str, *, local: bool) -> _Loaded:
     try:
         with _quiet_loading():
             network: Any = SentenceTransformer(
-                model, device=device, local_files_only=local, model_kwargs={"dtype": torch.float32}
+                model,
+                device=device,
+                local_files_only=local,
+                trust_remote_code=False,
+                model_kwargs={"dtype": torch.float32, **WEIGHTS},
             )
-    except (OSError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0]
+    except loading_errors() as error:
         raise Failed(
-            f"{model}: cannot be loaded as a sentence-transformers model ({reason}); check the name or path"
+            f"{model}: cannot be loaded as a sentence-transformers model ({why_not_loaded(error)}); check the name or "
+            "path"
         ) from error
     window = network.max_seq_length
     if window is None or not getattr(network.tokenizer, "is_fast", False):

@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 
-from flows.llm.loading import quiet
+from flows.llm.loading import WEIGHTS, loading_errors, quiet, why_not_loaded
 from schemas.errors import WrongInput
 
 if TYPE_CHECKING:
@@ -150,27 +150,22 @@ def _label(model: str, labels: dict[int, str]) -> int:
 
 
 def _load(model: str, device: str | None, hub_wait: float) -> Any:
-    from huggingface_hub.errors import StrictDataclassError  # an invalid configuration
-    from safetensors import SafetensorError
-
-    unusable = (OSError, ValueError, TypeError, RuntimeError, ImportError, SafetensorError, StrictDataclassError)
     try:
         return _loaded_from(model, device, local=True)
-    except unusable as error:
+    except loading_errors() as error:
         if Path(model).exists() or not _HUB_NAME.fullmatch(model):
             raise _unusable(model, error) from error
     _await_hub(model, hub_wait)
     try:
         return _loaded_from(model, device, local=False)
-    except unusable as error:
+    except loading_errors() as error:
         raise _unusable(model, error) from error
 
 
 def _unusable(model: str, error: Exception) -> EntailmentModelUnusableError:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    reason = " ".join(lines[:2]) or type(error).__name__
     return EntailmentModelUnusableError(
-        f"{model}: cannot be loaded as a cross-encoder ({reason}); check the name or path, or score without entailment"
+        f"{model}: cannot be loaded as a cross-encoder ({why_not_loaded(error)}); check the name or path, or score "
+        "without entailment"
     )
 
 
@@ -186,7 +181,8 @@ def _loaded_from(model: str, device: str | None, *, local: bool) -> Any:
             model,
             device=device or ("cuda" if torch.cuda.is_available() else "cpu"),
             local_files_only=local,
-            model_kwargs={"dtype": torch.float32},
+            trust_remote_code=False,
+            model_kwargs={"dtype": torch.float32, **WEIGHTS},
         ).eval()
     if any("newly initialized" in warning for warning in warnings):
         raise ValueError("weights are missing from it")

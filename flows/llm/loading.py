@@ -1,4 +1,7 @@
-"""Models of transformers, loaded without their loggers and progress bars, and the keys and values that they keep."""
+"""Models of transformers, loaded without their loggers and progress bars, and the keys and values that they keep.
+
+No program that comes with a model runs: weights are in safetensors, and code beside them is refused without asking.
+"""
 
 import copy
 import logging
@@ -6,17 +9,23 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from pickle import PickleError
+from typing import Any, Final
 
 from flows.llm.model import ModelSetupError
 from schemas.errors import first_line
+
+WEIGHTS: Final = {"use_safetensors": True}
+"""What `from_pretrained` is told of weights: in any other file, a program could be among them."""
 
 
 def load_tokenizer(name: str) -> Any:
     """The tokenizer of a model in a folder, or on the Hub. Raises `ModelSetupError`."""
     from transformers import AutoTokenizer
 
-    return _loaded(name, lambda local: AutoTokenizer.from_pretrained(name, local_files_only=local))
+    return _loaded(
+        name, lambda local: AutoTokenizer.from_pretrained(name, local_files_only=local, trust_remote_code=False)
+    )
 
 
 def load_model(name: str, dtype: str, device: str | None) -> Any:
@@ -27,7 +36,7 @@ def load_model(name: str, dtype: str, device: str | None) -> Any:
     model, loading = _loaded(
         name,
         lambda local: AutoModelForCausalLM.from_pretrained(
-            name, local_files_only=local, dtype=dtype, output_loading_info=True
+            name, local_files_only=local, dtype=dtype, output_loading_info=True, trust_remote_code=False, **WEIGHTS
         ),
     )
     if missing := sorted(loading["missing_keys"]):
@@ -41,21 +50,45 @@ def load_model(name: str, dtype: str, device: str | None) -> Any:
 
 def _loaded(name: str, load: Callable[[bool], Any]) -> Any:
     """The result of `load(local)`: from local files, or else from the Hub too."""
-    from safetensors import SafetensorError
-
     is_on_hub = not Path(name).exists() and re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name)
     failed: Exception | None = None
     for local in (True, False) if is_on_hub else (True,):
         try:
             with quiet():
                 return load(local)
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError, SafetensorError) as error:
+        except loading_errors() as error:
             failed = error
     assert failed is not None
     raise ModelSetupError(
-        f"model {name}: cannot be loaded as a causal language model ({first_line(failed)}); name a folder that holds "
-        "one, or a name on the Hugging Face Hub"
+        f"model {name}: cannot be loaded as a causal language model ({why_not_loaded(failed)}); name a folder that "
+        "holds one, or a name on the Hugging Face Hub"
     ) from failed
+
+
+def loading_errors() -> tuple[type[Exception], ...]:
+    """What the libraries raise for a model that is damaged, of another kind, or not there."""
+    from huggingface_hub.errors import StrictDataclassError  # an invalid configuration
+    from safetensors import SafetensorError
+
+    unusable = (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError, PickleError)
+    return (*unusable, SafetensorError, StrictDataclassError)
+
+
+def why_not_loaded(error: Exception) -> str:
+    """In a line why a model was not loaded; if for a program that may be in its files, with what to do."""
+    said = str(error)
+    if "custom code" in said or "trust_remote_code" in said:
+        return "it comes with code of its own, which is never run; name a model that transformers knows by itself"
+    if isinstance(error, PickleError):
+        return "weights of a part of it are in a file that may hold a program; save them anew with safetensors"
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    reason = " ".join(lines[:2]) or type(error).__name__
+    if "named model.safetensors" in reason:
+        return (
+            f"{reason.partition('. Please')[0].rstrip('.')}: weights in other files, which may hold a program, are not "
+            "loaded; if you trust them, transformers' `from_pretrained` and then `save_pretrained` convert them"
+        )
+    return reason
 
 
 @contextmanager

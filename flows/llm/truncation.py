@@ -41,7 +41,7 @@ class PretrainedTokenizer:
         from transformers import AutoTokenizer
 
         try:
-            self._tokenizer = AutoTokenizer.from_pretrained(name)
+            self._tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
         except (OSError, ValueError) as error:
             raise WrongInput(
                 f"{name}: no tokenizer could be loaded ({first_line(error)}); name a folder or a Hub "

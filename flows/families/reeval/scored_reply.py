@@ -38,8 +38,10 @@ def cross_encoder(name: str) -> Judge:
     except ImportError as error:
         raise CannotScore(f"--entailment: {error.name} is missing: pip install torch transformers") from error
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        model = AutoModelForSequenceClassification.from_pretrained(name, dtype=torch.float32).eval()
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        model = AutoModelForSequenceClassification.from_pretrained(
+            name, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
+        ).eval()
     except (OSError, ValueError, ImportError) as error:
         raise CannotScore(f"--entailment: {name} cannot be loaded ({str(error).partition(chr(10))[0]})") from error
     labels = [place for place, label in model.config.id2label.items() if str(label).casefold() == "entailment"]
