@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from flows.llm.model import (
     Invalid,
     Prompt,
-    PromptTemplateError,
     Text,
     first_json_object,
     require_plain_text,
     with_templates,
 )
+from flows.llm.template import PromptTemplateError
 from schemas.base import Frozen
 
 
@@ -98,6 +98,40 @@ def test_a_fault_that_shows_only_in_rendering_names_the_file_too(tmp_path: Path)
     prompt = prompt_of(tmp_path, "{% block user %}{{ topic.colour }}{% endblock %}")
     with pytest.raises(PromptTemplateError, match=r"ask\.j2: .*colour"):
         prompt.messages(Asked(topic="tea"))
+
+
+UNSAFE = "access to attribute '{}' of '{}' object is unsafe."
+ENDLESS = "powers, and texts or lists times a number, are not offered"
+ATTACKS = [
+    ("{{ ''.__class__.__mro__ }}", UNSAFE.format("__class__", "str")),
+    ("{{ topic.__class__.__base__.__subclasses__() }}", UNSAFE.format("__class__", "str")),
+    ("{{ '{0.__class__}'.format(topic) }}", UNSAFE.format("__class__", "str")),
+    ("{{ self.__init__.__globals__ }}", UNSAFE.format("__init__", "TemplateReference")),
+    ("{{ cycler.__init__.__globals__.os.system('x') }}", UNSAFE.format("__init__", "type")),
+    ("{% set names = [topic] %}{{ names.append(topic) }}", UNSAFE.format("append", "list")),
+    ("{% for n in range(1000000000) %}{{ n }}{% endfor %}", "Range too big."),
+    ("{{ 9 ** 9 ** 9 ** 9 }}", ENDLESS),
+    ("{{ topic * 1000000000000 }}", ENDLESS),
+    ("{{ [0] * 1000000000000 }}", ENDLESS),
+    ("{{ 1 / 0 }}", "division by zero"),
+    ("{{ topic + 1 }}", "can only concatenate str"),
+    ("{{ topic[0:1:0] }}", "slice step cannot be zero"),
+]
+
+
+@pytest.mark.parametrize(("attack", "said"), ATTACKS)
+def test_a_template_reaches_nothing_but_its_values(tmp_path: Path, attack: str, said: str) -> None:
+    prompt = prompt_of(tmp_path, f"{{% block user %}}\n{attack}{{% endblock %}}")
+    prompt.check_template()
+    with pytest.raises(PromptTemplateError) as raised:
+        prompt.messages(Asked(topic="tea"))
+    assert str(raised.value).startswith(f"{tmp_path / 'ask.j2'}: line 2: {said}")
+    assert "\n" not in str(raised.value)
+
+
+def test_numbers_are_multiplied_in_a_template(tmp_path: Path) -> None:
+    prompt = prompt_of(tmp_path, "{% block user %}{{ 2 * 3 }} {{ 'tea' ~ topic }}{% endblock %}")
+    assert prompt.messages(Asked(topic="pot"))[0]["content"] == "6 teapot"
 
 
 JSON = st.recursive(

@@ -10,12 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypedDict
 
-import jinja2
-import jinja2.meta
 import orjson
 from pydantic import BaseModel, ValidationError
 from typing_extensions import TypeVar
 
+from flows.llm.template import PromptTemplateError, Template
 from schemas.base import Frozen, content_hash, odd_character, texts_in, visible
 from schemas.errors import Failed, Stopped, WrongInput
 from schemas.manifest import added
@@ -152,10 +151,6 @@ class ModelSetupError(WrongInput):
     """A model, a prompt or a price is set up wrongly: one line that names what to change."""
 
 
-class PromptTemplateError(ModelSetupError):
-    """A prompt's template does not parse, or uses a variable that its prompt does not have."""
-
-
 class BudgetSpent(Stopped):
     """The money ceiling is reached: the run stops cleanly and can be resumed."""
 
@@ -204,48 +199,24 @@ class Prompt(Generic[Out_co]):
         return None if self.output is Text else self.output.model_json_schema()
 
     @cached_property
-    def _template(self) -> jinja2.Template:
-        try:
-            return _environment().from_string(self.source)
-        except jinja2.TemplateSyntaxError as error:
-            raise PromptTemplateError(f"{self.file}: line {error.lineno}: {error.message}") from error
+    def _template(self) -> Template:
+        return Template(self.file, self.source)
 
     def messages(self, inputs: BaseModel) -> list[Message]:
         """The chat messages for `inputs`; raises `PromptTemplateError`."""
-        fields = {name: getattr(inputs, name) for name in type(inputs).model_fields}
-        blocks, context = self._template.blocks, self._template.new_context(fields)
-        rendered: list[Message] = []
-        try:
-            for role in ("system", "user"):
-                if role == "user" and isinstance(inputs, InDialogue):
-                    rendered += ({"role": turn.role, "content": turn.text} for turn in inputs.dialogue)
-                if role in blocks:
-                    text = "".join(blocks[role](context)).strip()
-                    rendered.append({"role": role, "content": text})
-        except jinja2.TemplateError as error:
-            raise PromptTemplateError(f"{self.file}: {error}") from error
-        return rendered
+        texts = self._template.rendered({name: getattr(inputs, name) for name in type(inputs).model_fields})
+        said = inputs.dialogue if isinstance(inputs, InDialogue) else ()
+        turns = [(turn.role, turn.text) for turn in said]
+        before, after = ([(role, texts[role])] if role in texts else [] for role in ("system", "user"))
+        return [{"role": role, "content": text} for role, text in (*before, *turns, *after)]
 
     def check_template(self) -> None:
         """Raise `PromptTemplateError` if the template cannot be rendered for this prompt's inputs."""
-        environment = _environment()
         try:
-            blocks, tree = self._template.blocks, environment.parse(self.source)
+            template = self._template
         except UnicodeDecodeError as error:
             raise PromptTemplateError(f"{self.file}: not UTF-8 text ({error})") from error
-        if any(True for _ in jinja2.meta.find_referenced_templates(tree)):
-            # Only this file's text is in the fingerprint.
-            raise PromptTemplateError(f"{self.file}: include, import and extends are not offered; copy the text in")
-        if "user" not in blocks:
-            raise PromptTemplateError(f"{self.file}: no user block; write {{% block user %}} ... {{% endblock %}}")
-        if self.inputs is not None:
-            offered = set(self.inputs.model_fields)
-            unknown = jinja2.meta.find_undeclared_variables(tree) - offered - set(environment.globals)
-            if unknown:
-                raise PromptTemplateError(
-                    f"{self.file}: unknown variable {', '.join(sorted(unknown))}; "
-                    f"this prompt offers {', '.join(sorted(offered))}"
-                )
+        template.check(None if self.inputs is None else self.inputs.model_fields.keys())
 
     def parse(self, inputs: BaseModel, answer: str, *, cut_off: bool = False) -> Out_co:
         """The answer as `output`, past every check; raises `Invalid`. A text records whether it was `cut_off`."""
@@ -266,15 +237,6 @@ class Prompt(Generic[Out_co]):
         for check in self.checks:
             check(inputs, output)
         return output
-
-
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 - plain text
-    )
 
 
 def with_templates(prompt: Prompt[Out], folder: Path, family: str) -> Prompt[Out]:

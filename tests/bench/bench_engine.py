@@ -189,7 +189,7 @@ GROUPS = (
     ("idle", ("'poll' of 'select",)),
     ("cache", ("flows/llm/cache.py", "sqlite3.")),
     ("hashing", ("_hashlib", "hashlib")),
-    ("rendering", ("jinja2", "<template>", "model.py")),
+    ("rendering", ("jinja2", "<template>", "llm/template.py")),
     ("validation", ("pydantic", "SchemaValidator")),
     ("limiter and budget", ("flows/llm/limits.py", "aiolimiter", "prices.py")),
     ("endpoint", ("flows/llm/", "orjson")),
