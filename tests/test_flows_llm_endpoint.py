@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from flows.llm.cache import CompletionCache
+from flows.llm.cache import Completion, CompletionCache
 from flows.llm.chat_format import read_reply, strict_schema
 from flows.llm.connection import ApiKeyError, without_parts
 from flows.llm.endpoint import Endpoint
@@ -37,6 +37,7 @@ from flows.llm.model import (
 )
 from flows.llm.prices import FlatPrice, Prices, UnknownPrice
 from schemas.base import Frozen
+from schemas.manifest import added
 from tests.chat_server import ChatServer, Faults, Messages, Refusal, Reply
 
 KEY = "sk-very-secret-0123456789"
@@ -143,6 +144,32 @@ async def test_money_for_a_shared_answer_is_counted_once(tmp_path: Path, square:
     assert (paid.calls, paid.cached, paid.cost_usd, paid.cached_cost_usd) == (2, 2, pytest.approx(0.03), 0.0)
     assert (again.calls, again.cached, again.cost_usd, again.cached_cost_usd) == (0, 4, 0.0, pytest.approx(0.03))
     assert again.cached_input_tokens == 40
+
+
+async def test_money_is_counted_once_where_the_same_is_asked_while_its_answer_is_kept(
+    tmp_path: Path, square: Prompt[Square]
+) -> None:
+    asked: list[asyncio.Task[Square]] = []
+    usage = EachOnce()
+
+    class Cache(CompletionCache):
+        def put(self, key: str, completion: Completion) -> None:
+            super().put(key, completion)
+            asked.append(
+                asyncio.get_running_loop().create_task(endpoint.complete(square, Asked(number=1), usage=usage))
+            )
+
+    with (
+        ChatServer(answer=lambda messages: Reply(squares(messages), usage=(10, 5))) as server,
+        closing(Cache(f"sqlite:///{tmp_path}/cache.db")) as cache,
+    ):
+        settings = EndpointSettings(name="gpt-4o-mini", base_url=server.url)
+        async with aclosing(Endpoint(settings, cache, prices=PRICES)) as endpoint:
+            await endpoint.complete(square, Asked(number=1), usage=usage)
+            await asyncio.gather(*asked)
+        assert len(server.requests) == 1
+    assert (usage.calls, usage.cached) == (1, 1)
+    assert added(usage.cost_usd, usage.cached_cost_usd) == pytest.approx(0.015)
 
 
 async def test_a_cookie_of_the_server_comes_back_with_the_next_request(tmp_path: Path, words: Prompt[Text]) -> None:

@@ -130,9 +130,9 @@ class PaidCompletions:
         usage.calls += 1
         usage.input_tokens += completion.input_tokens
         usage.output_tokens += completion.output_tokens
-        self._charge(usage, completion.cost_usd)
-        if completion.cost_usd:
-            usage.is_first(key)
+        # One that came while this answer was being kept has it from the cache, and has counted its money.
+        is_counted = bool(completion.cost_usd) and not usage.is_first(key)
+        self._charge(usage, 0.0 if is_counted else completion.cost_usd)
         return completion
 
     def _charge(self, usage: Usage, usd: float) -> None:
