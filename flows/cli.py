@@ -19,6 +19,7 @@ from flows.release.command import diff, doctor, release, verify
 from flows.results.command import results
 from flows.run.command import batches, explain, run, show
 from flows.serve.command import serve
+from schemas.base import shortened, visible
 from schemas.errors import Conflicts, Failed, WrongInput
 
 INTERRUPTED = 130
@@ -95,7 +96,8 @@ def main() -> None:
     if signals:  # whatever a library turned them, or a server stopped with this process, into
         message, status = STOPPED, INTERRUPTED
     if debug and caught is not None:
-        traceback.print_exception(caught)
+        trace = "".join(traceback.format_exception(caught)).splitlines()
+        typer.echo("\n".join(map(visible, trace)), err=True)
     _print_error(message, caught)
     if status == INTERRUPTED and not debug:
         # Nobody needs what libraries print while a stopped process shuts down.
@@ -107,4 +109,4 @@ def _print_error(message: str, error: BaseException | None) -> None:
     """Print a line, or a line for each of several problems."""
     lines = error.problems if isinstance(error, WrongInput | Conflicts) and message == str(error) else (message,)
     for line in lines:
-        typer.echo(f"touchstone: {' '.join(line.split())}", err=True)
+        typer.echo(f"touchstone: {shortened(visible(' '.join(line.split())))}", err=True)

@@ -54,6 +54,18 @@ def visible(text: str) -> str:
     )
 
 
+MOST_READ = 1000
+"""Characters of a line that somebody reads."""
+
+
+def shortened(text: str) -> str:
+    """Return a line that a person reads; of a longer one its two ends, and how long it is: its end has the advice."""
+    if len(text) <= MOST_READ:
+        return text
+    most = MOST_READ // 2
+    return f"{text[:most]}... ({len(text):,} characters) ...{text[-most:]}"
+
+
 def counted(number: int, one: str, many: str = "") -> str:
     """Return a number with its noun: `1 row`, `1,200 rows`; `many` is the plural if it takes more than an s."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"

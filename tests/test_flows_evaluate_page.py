@@ -22,7 +22,7 @@ from tests.profiled import able, build, model, right_answers, work_in
 from tests.test_flows_cli import Outcome
 
 URAQ = {"uraq": {"statements": 40, "context_counts": [1, 5]}}
-ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m\u202eturned"
 TODAY = datetime.date(2026, 11, 27)
 
 
@@ -110,6 +110,8 @@ def test_the_page_shows_figures_failures_earlier_models_and_files_and_they_say_t
     assert failed.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 10
     assert "<script" not in page
     assert "<img" not in page
+    assert not {"\x1b", "\u202e"} & set(page)
+    assert "\\x1b[31m\\u202eturned" in failed
     assert "script-src" not in page
     assert "default-src 'none'" in page
 

@@ -16,6 +16,7 @@ from markupsafe import escape
 from annotation.label_studio.task_data import NEWS, in_short
 from annotation.review import AGREED, NO
 from annotation.wording import say
+from schemas.base import visible
 from schemas.rubric import ENGLISH, Choice, Marked, Rubric, Shown, Task, Written
 
 QUESTION = "question-to-engineer"
@@ -285,8 +286,10 @@ def _object(shown: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text that Label Studio shows as it is: it takes a word after a dollar sign for a name in the data."""
-    return re.sub(r"\$(?=[\w\[{.])", "$\u2060", text)
+    """Return text that Label Studio shows as it is: it takes a word after a dollar sign for a name in the data, and XML
+    has no controls.
+    """
+    return re.sub(r"\$(?=[\w\[{.])", "$\u2060", "\n".join(map(visible, text.split("\n"))))
 
 
 def hidden_boxes(rubric: Rubric, answers: Mapping[str, str]) -> frozenset[str]:

@@ -52,7 +52,7 @@ def start_server(path: Path | None, port: int | None, *, show_password: bool) ->
             open_study(folder, study)
         _make_accounts_and_projects(config, running, folder)
     state = "is already running" if running.before else "is running"
-    console.print(f"[green]✓[/] Label Studio {state} at [bold]{running.url}[/]", soft_wrap=True)
+    console.print(f"[green]✓[/] Label Studio {state} at [bold]{escape(running.url)}[/]", soft_wrap=True)
     if running.moved_from is not None:
         console.print(f"  [yellow]another program has port {running.moved_from} now: old bookmarks no longer work[/]")
     _print_logins(console, config, running, folder, show_password=show_password or console.is_terminal)
@@ -64,7 +64,7 @@ def start_server(path: Path | None, port: int | None, *, show_password: bool) ->
             "use it[/]"
         )
     config_path = f" {path}" if path else ""
-    console.print(f"  `touchstone label-studio down{config_path}` stops it", soft_wrap=True)
+    console.print(f"  `touchstone label-studio down{config_path}` stops it", soft_wrap=True, markup=False)
 
 
 def stop_server(path: Path | None) -> None:
@@ -116,11 +116,11 @@ def _print_logins(
 ) -> None:
     where = f"in {folder / OWNER_FILE}"
     password = f"{running.owner.password}  (also {where})" if show_password else where
-    console.print(f"  owner   {running.owner.email}, password {escape(password)}", soft_wrap=True)
+    console.print(f"  owner   {escape(running.owner.email)}, password {escape(password)}", soft_wrap=True)
     people = [f"{code} (lead)" if code == config.annotation.lead else code for code in config.annotation.people]
     if people:
         console.print(
-            f"  people  {', '.join(people)}: their logins are in {escape(str(folder / PEOPLE_FILE))}",
+            f"  people  {escape(', '.join(people))}: their logins are in {escape(str(folder / PEOPLE_FILE))}",
             soft_wrap=True,
         )
         console.print(

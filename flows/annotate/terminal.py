@@ -42,7 +42,7 @@ def push_tasks(out: Path | None) -> None:
     from flows.annotate.flow import run_push
 
     with console.status("pushing ..."):
-        pushed = run_push(project.out, partial(console.print, soft_wrap=True))
+        pushed = run_push(project.out, partial(console.print, soft_wrap=True, markup=False))
     if pushed.queues:
         _print_queues(console, pushed.queues)
     else:
@@ -62,7 +62,7 @@ def _print_queues(console: Console, queues: Sequence[PushedQueue]) -> None:
     for queue in queues:
         form, _, by = queue.queue.partition("/")[2].rpartition("/")
         numbers = (queue.wanted, queue.imported + queue.revived, queue.kept + queue.updated, queue.retired)
-        table.add_row(form, by, *map(str, numbers), queue.url)
+        table.add_row(*map(escape, (form, by, *map(str, numbers), queue.url)))
     console.print(table)
 
 
@@ -80,18 +80,22 @@ def pull_work(out: Path | None) -> None:
     from flows.annotate.flow import run_pull
 
     with console.status("pulling ..."):
-        collected, lines = run_pull(project.out, partial(console.print, soft_wrap=True))
+        collected, lines = run_pull(project.out, partial(console.print, soft_wrap=True, markup=False))
     for work in collected:
         if work.settlement.outcomes or work.excluded or work.questions or report.notes_of(work):
             _print_collected(console, work)
     _print_progress(console, collected, lines)
-    console.print(f"{project.out / PEOPLE_REPORT}: all of it on a page, agreement with intervals", soft_wrap=True)
+    console.print(
+        f"{project.out / PEOPLE_REPORT}: all of it on a page, agreement with intervals", soft_wrap=True, markup=False
+    )
     written = [project.out / name for name in ("annotations", "verdicts") if (project.out / name).is_dir()]
     at = f"--out {shlex.quote(str(project.out))}"
     console.print(
-        f"[dim]{', '.join(map(str, written))}; "
+        f"{', '.join(map(str, written))}; "
         f"`touchstone run {shlex.quote(str(project.config_path))} {at}` applies the verdicts, "
-        f"`touchstone annotate push {at}` pushes the tasks that follow[/]",
+        f"`touchstone annotate push {at}` pushes the tasks that follow",
+        style="dim",
+        markup=False,
         soft_wrap=True,
     )
 
@@ -99,7 +103,7 @@ def pull_work(out: Path | None) -> None:
 def _print_collected(console: Console, collected: Collected) -> None:
     """Print a rubric's tasks by state, its verdicts, what does not count, and the questions."""
     states, verdicts = report.state_counts(collected), report.verdict_counts(collected)
-    console.print(f"[bold]{collected.rubric}[/]: tasks {states}; verdicts: {verdicts}", soft_wrap=True)
+    console.print(f"[bold]{escape(collected.rubric)}[/]: tasks {states}; verdicts: {verdicts}", soft_wrap=True)
     for note in report.notes_of(collected):
         console.print(f"  [yellow]{escape(note)}[/]", soft_wrap=True)
     for reason, number, people in report.excluded_counts(collected):
@@ -144,7 +148,7 @@ def _print_progress(console: Console, collected: Sequence[Collected], lines: Seq
         before = None
         for row in rows:
             form, before = row["form"] if row["form"] != before else "", row["form"]
-            table.add_row(str(form), *(escape(str(row[name])) for name in columns if name != "form"))
+            table.add_row(escape(str(form)), *(escape(str(row[name])) for name in columns if name != "form"))
         console.print(table)
         for text in (
             *report.reliability_lines(work),

@@ -83,14 +83,14 @@ def ask_about_rows(
     stopped: BudgetSpent | Unanswered | None = None
     begun = time.monotonic()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(label)
+        task = progress.add_task(escape(label))
         log = LogInterval(console)
 
         def show(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total)
             if log.due():
                 asked = usage.calls + usage.cached
-                console.print(f"  {label}: {done:,} of {total:,} rows, {counted(asked, 'call')}")
+                console.print(f"  {escape(label)}: {done:,} of {total:,} rows, {counted(asked, 'call')}")
 
         try:
             write(rows, path, show, usage)
@@ -107,7 +107,7 @@ def ask_about_rows(
         signature = signature_of(project, family, asked_for, asked, datetime.date.today())
     messages = [
         f"{len(rows):,} of {counted(rows.built, 'row')} asked about",
-        f"{path}: {calls_in_words(usage)}, money: {money(usage)}",
+        f"{escape(str(path))}: {calls_in_words(usage)}, money: {money(usage)}",
         *map(escape, notes),
     ]
     return Asked(rows, path, before, spent, messages, stopped, signature)
@@ -137,7 +137,7 @@ def served_by(answers: object) -> Callable[[], tuple[str, ...]]:
 def load(console: Console, model: LikelihoodModel | None) -> None:
     """Load the model now if it is a local one."""
     if isinstance(model, LocalModel):
-        with console.status(f"loading {model.name}"):
+        with console.status(f"loading {escape(model.name)}"):
             model.load()
 
 

@@ -316,9 +316,12 @@ def show_tables(
     for note in shown.notes:
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
     grids = f", and {len(result.grids)} heatmaps" if result.grids else ""
-    console.print(f"{page}: the figures with their intervals, examples, all tables with curves{grids}", soft_wrap=True)
+    console.print(
+        f"{escape(str(page))}: the figures with their intervals, examples, all tables with curves{grids}",
+        soft_wrap=True,
+    )
     for file in files:
-        console.print(f"{file}", soft_wrap=True)
+        console.print(str(file), soft_wrap=True, markup=False)
 
 
 def _print_table(console: Console, result: ScoreTables, name: str, frame: pd.DataFrame) -> None:
@@ -328,7 +331,7 @@ def _print_table(console: Console, result: ScoreTables, name: str, frame: pd.Dat
     shown = in_words(frame.head(LINES_SHOWN), partial(_terminal_cell, unit=unit))
     table.add_column(escape(result.lines(name)), overflow="fold", ratio=1)
     for column in shown.columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(escape(column), overflow="fold")
     for row, *cells in shown.itertuples():
         table.add_row(escape(str(row)), *cells)
     console.print(table)

@@ -143,7 +143,7 @@ def score_predictions(
 ) -> None:
     """Score a file of predictions; print the `messages`, then its tables and those of `more`, and its figures."""
     page = page_of(path, output)
-    with console.status(f"scoring {path}"):
+    with console.status(f"scoring {escape(str(path))}"):
         scored = scores_of(project, family, rows, path, dates_of_rows(project), partial=partial)
         chosen = failed_values(family.evaluation.measures, scored.result.values)
         examples = failures(family, rows, scored.places, read_predictions(path, family), chosen)
@@ -213,7 +213,7 @@ def score_rows(name: str, rows: Path, output: Path) -> None:
         raise WrongInput(f"{rows}: has no rows; a row has id, prediction, answers, keywords and lang")
     with whole_file(output) as file:
         file.writelines(json.dumps({"id": id_, "score": score}) + "\n" for id_, score in scored.items())
-    make_console().print(f"{output}: {len(scored)} scores", soft_wrap=True)
+    make_console().print(f"{output}: {len(scored)} scores", soft_wrap=True, markup=False)
 
 
 class Counted(NamedTuple):

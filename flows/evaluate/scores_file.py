@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from schemas.prediction import TableCell
 from schemas.sealed import Sealed
 
 ENDING = ".scores.json"
+FORMULA = re.compile(r"(?![+-]?[0-9.]+$)[=+\-@＝＋－＠\t\r]")
+"""The beginning of what a spreadsheet computes, if it is no plain number."""
 
 
 class Spent(Frozen):
@@ -116,9 +119,14 @@ def earlier_lines(path: Path, signature: Signature, units: Mapping[str, Unit]) -
 
 
 def write_cells(path: Path, cells: Sequence[TableCell]) -> None:
-    """Write the cells of all tables as CSV."""
+    """Write the cells of all tables as CSV, for spreadsheets: no text of theirs is a formula."""
     text = io.StringIO(newline="")
     table = csv.writer(text)
     table.writerow(TableCell.model_fields)
-    table.writerows(cell.model_dump().values() for cell in cells)
+    table.writerows(map(_no_formula, cell.model_dump().values()) for cell in cells)
     write_whole(path, text.getvalue().encode())
+
+
+def _no_formula(value: str | float | None) -> str | float | None:
+    """Return a value that a spreadsheet shows as it is: behind an apostrophe, nothing is computed."""
+    return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value

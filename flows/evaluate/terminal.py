@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress
 
 from flows.construct.engine import Family
@@ -53,7 +54,7 @@ def evaluate_family(
     console = make_console()
     project = open_build(out, console)
     for line in only_rows(project, since, source_after):
-        console.print(line, soft_wrap=True)
+        console.print(line, soft_wrap=True, markup=False)
     family = project.family(name)
     weighs = weighing_model(project, family, model)
     if attention and not (family.evaluation.chunks is not None and isinstance(weighs, LocalModel)):
@@ -108,7 +109,7 @@ def _show_dialogues(
     """Hold dialogues with the model and have them rated; show their tables."""
     try:
         if reads is not None:
-            with console.status(f"loading {reads.name}"):
+            with console.status(f"loading {escape(reads.name)}"):
                 reads.load()
         held = hold_dialogues(console, project, family, model, limit)
         with console.status("scoring"):
@@ -117,7 +118,7 @@ def _show_dialogues(
             measures, result = with_source_time(family.evaluation.measures, result, dates)
         cases = family.evaluation.held.cases
         if reads is not None and cases is not None:
-            with console.status(f"{reads.name} reads dialogues"):
+            with console.status(f"{escape(reads.name)} reads dialogues"):
                 result = result.joined(turn_tables(reads, cases(held.context)))
     finally:
         project.close()
@@ -204,7 +205,7 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
     try:
         load(console, weighs)
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-            task = progress.add_task(f"{name} by author → {model}")
+            task = progress.add_task(f"{name} by author → {escape(model)}")
 
             def show(done: int, total: int) -> None:
                 progress.update(task, completed=done, total=total)

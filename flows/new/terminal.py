@@ -44,8 +44,7 @@ def new_in_terminal(paths: Sequence[Path], model_name: str | None, base_url: str
     if path.exists() or path.is_symlink():
         raise WrongInput(f"{path}: is here already, and is not overwritten; move it away, or work in another folder")
     model = _model(model_name, base_url)
-    console = make_console()
-    console = Console(file=console.file, width=min(console.width, WIDTH), highlight=False, soft_wrap=False)
+    console = make_console(WIDTH)
     material, unused = look(paths)
     for some in material:
         _print_material(console, some)

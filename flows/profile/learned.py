@@ -186,7 +186,7 @@ def compare_with(
     older = open_release(old, project.config_path, folder, console, only=wanted, store=out / STORE)
     if ceiling is not None:
         older.spend_at_most(max(ceiling - project.spent_usd, 0))
-    console.print(f"the old draws of {version}", soft_wrap=True)
+    console.print(f"the old draws of {version}", soft_wrap=True, markup=False)
     try:
         before, stopped = profile_families(console, older, models, None, only=answered.keys())
     finally:

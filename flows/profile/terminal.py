@@ -80,7 +80,7 @@ def profile_models(
         print_learned(console, learned)
     for note in (*notes, *replaced):
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
-    console.print(f"\n{page}: the page\n{figures}: all figures", soft_wrap=True)
+    console.print(f"\n{page}: the page\n{figures}: all figures", soft_wrap=True, markup=False)
     if stopped is not None:
         raise project.over_budget() from stopped
     if lacking := "; ".join(_lacking(results, learned)):

@@ -3,10 +3,12 @@
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
 
 from flows.llm.model import Usage
 from schemas.base import visible
@@ -36,7 +38,22 @@ class LogInterval:
 
 
 class SteadyConsole(Console):
-    """A console that falls silent when its reader has gone (`| head`), so that the work is still finished."""
+    """The one way of text to the terminal, where no character of it has an effect.
+
+    What would control the terminal, or hide or turn what follows, is written out as in Python: `\\x1b`, `\\u202e`. Our
+    markup is text as well: `escape` what others wrote. The console falls silent when its reader has gone (`| head`), so
+    that the work is still finished.
+    """
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Lay out a text: what is written out takes its room."""
+        return super().render_str(as_lines(text), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Lay out anything else, such as a Markdown text."""
+        for segment in super().render(renderable, options):
+            is_plain = segment.control or segment.text.isprintable() or segment.text == "\n"
+            yield segment if is_plain else Segment(as_lines(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
         """Print no more."""
@@ -44,10 +61,16 @@ class SteadyConsole(Console):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def make_console() -> Console:
-    """Return the terminal's console; for output to a file, a console wide enough for the tables."""
-    console = SteadyConsole(highlight=False)
-    return console if console.is_terminal else SteadyConsole(highlight=False, width=WIDTH_OF_FILES)
+def make_console(at_most: int | None = None) -> Console:
+    """Return the terminal's console; for output to a file, a console wide enough for the tables.
+
+    `at_most`: its width in characters.
+    """
+    console = SteadyConsole(highlight=False, emoji=False)
+    width = console.width if console.is_terminal else WIDTH_OF_FILES
+    if console.is_terminal and at_most is None:
+        return console
+    return SteadyConsole(highlight=False, emoji=False, width=width if at_most is None else min(width, at_most))
 
 
 def money(usage: Usage | UsageOfPrompt) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from packaging.version import Version
 from pydantic import BaseModel
+from rich.markup import escape
 
 from flows.families import family_names, load_family
 from flows.llm.endpoint_settings import EndpointSettings
@@ -72,7 +73,9 @@ def run_doctor(problems: int = 0, config: Path | None = None) -> None:
     def report(good: bool, what: str, advice: str = "") -> None:
         nonlocal problems
         problems += not good
-        console.print(f"{'[green]✓' if good else '[red]✗'}[/] {what}" + ("" if good else f"; {advice}"), soft_wrap=True)
+        console.print(
+            f"{'[green]✓' if good else '[red]✗'}[/] " + escape(what if good else f"{what}; {advice}"), soft_wrap=True
+        )
 
     report(sys.version_info >= (3, 11), f"Python {sys.version.split()[0]}", "install Python 3.11 or later")
     for library in ("prefect", "openai", "sentence-transformers", "faiss-cpu", "datasets", "pandas"):
@@ -97,7 +100,9 @@ def run_doctor(problems: int = 0, config: Path | None = None) -> None:
         report(here is not None, f"{url} answers, for {models}" if here is not None else f"{url}: {why}", advice)
         for model in dict.fromkeys(wanted):
             if here and model not in here:
-                console.print(f"- it does not list {model}; it has {', '.join(here[:LISTED])}", soft_wrap=True)
+                console.print(
+                    f"- it does not list {model}; it has {', '.join(here[:LISTED])}", soft_wrap=True, markup=False
+                )
     servers = [server for server in local_servers() if server[1] not in named]
     for name, url, model in servers:
         report(True, f"{name} answers: model: {{provider: endpoint, name: {model}, base_url: {url}}}")

@@ -159,7 +159,7 @@ def open_build(out: Path | None, console: Console, *, stages: bool = True, peopl
                     f"`touchstone run {project.config_path} --out {project.out}` makes them again"
                 )
     if out is None:
-        console.print(f"[dim]build: {project.out}[/]")
+        console.print(f"build: {project.out}", style="dim", markup=False)
     return project
 
 

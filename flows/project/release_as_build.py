@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 from rich.console import Console
+from rich.markup import escape
 
 from data.checksum import checksum
 from data.publish.folder import HISTORY, Release
@@ -67,7 +68,7 @@ def open_release(
             out.is_dir() and any(path.name not in (STORE, NOTE, HISTORY) for path in out.iterdir())
         ):
             raise WrongInput(f"{out}: holds something else than {version}; name another by --to")
-        with console.status(f"reading {version}"):
+        with console.status(f"reading {escape(version)}"):
             if (folder / HISTORY).is_file():
                 out.mkdir(parents=True, exist_ok=True)
                 write_whole(out / HISTORY, (folder / HISTORY).read_bytes())

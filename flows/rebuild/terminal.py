@@ -40,7 +40,7 @@ def rebuild_in_terminal(config: Path, out: Path, to: Path | None, hub: str | Non
     console = make_console()
     started = time.monotonic()
     settings = load_config(config)
-    console.print(f"[bold]{settings.name}[/] · {config} → {out}")
+    console.print(f"[bold]{escape(settings.name)}[/] · {escape(f'{config} → {out}')}")
     if not refresh:  # moving a pin twice would hide that it moved
         with Terminal(console) as listener:
             finished = rebuild_finished(config, out, to, hub, listener)
@@ -73,14 +73,14 @@ def _print_rebuilt(console: Console, done: Rebuilt) -> None:
     for line in done.told:
         console.print(f"- {escape(line)}", soft_wrap=True)
     if done.released is not None:
-        console.print(f"  {done.released.folder}", soft_wrap=True)
+        console.print(f"  {done.released.folder}", soft_wrap=True, markup=False)
 
 
 def _print_drift(console: Console, differing: Sequence[Drift], since: str) -> None:
     if not differing:
-        console.print(f"rows: none differs from {since}, before verdicts on them")
+        console.print(f"rows: none differs from {since}, before verdicts on them", markup=False)
     for part_drift in differing:
-        console.print(f"rows since {since}: {part_drift}, before verdicts on them", soft_wrap=True)
+        console.print(f"rows since {since}: {part_drift}, before verdicts on them", soft_wrap=True, markup=False)
 
 
 def print_preview(config: Path, out: Path, to: Path | None, hub: str | None, *, refresh: bool) -> None:
@@ -116,7 +116,7 @@ def print_preview(config: Path, out: Path, to: Path | None, hub: str | None, *, 
         for tasks in outlook.tasks:
             basis = f"median of {tasks.measured:,}" if tasks.measured else "assumed"
             minutes = f"{tasks.minutes:.1f} ({basis})"
-            table.add_row(tasks.rubric, f"{tasks.new:,}", f"{tasks.waiting:,}", minutes, f"{tasks.hours:.1f}")
+            table.add_row(escape(tasks.rubric), f"{tasks.new:,}", f"{tasks.waiting:,}", minutes, f"{tasks.hours:.1f}")
         console.print(table)
     if not outlook.stages:
         console.print("money: none, no model would be asked")
@@ -160,7 +160,7 @@ def _print_version(console: Console, release: Prepared) -> None:
         console.print(f"release: {escape(line)}", soft_wrap=True)
     for name, reasons in release.held_back.items():
         for reason, count in reasons.items():
-            console.print(f"release: {name}: {count:,} held back: {reason}", soft_wrap=True)
+            console.print(f"release: {name}: {count:,} held back: {reason}", soft_wrap=True, markup=False)
 
 
 def _print_stages(console: Console, outlook: "Preview") -> None:
@@ -179,7 +179,7 @@ def collect_garbage(out: Path | None, keep: int, *, dry_run: bool) -> None:
     """Remove stages that are not needed, and print the space that this frees."""
     console = make_console()
     project = open_built(out)
-    console.print(f"[dim]store: {project.config.store}[/]", soft_wrap=True)
+    console.print(f"store: {project.config.store}", style="dim", soft_wrap=True, markup=False)
     outs = {project.out} | ({Path(LAST.read_text(encoding="utf-8"))} if LAST.is_file() else set())
     store: Store = project.store
     with no_build(project.state):

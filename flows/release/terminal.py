@@ -61,7 +61,7 @@ def release_build(
     for scores in manifest.baselines:
         kind = "private rows" if scores.private else "rows"
         asked = f"{scores.rows:,} of {scores.of:,} {kind} of {scores.family}"
-        console.print(f"- the card has the scores of {escape(scores.model)} on {asked}", soft_wrap=True)
+        console.print(f"- the card has the scores of {escape(scores.model)} on {escape(asked)}", soft_wrap=True)
     where = escape(str(done.folder))
     if done.as_before:
         console.print(f"- {AS_BEFORE}", soft_wrap=True)
@@ -73,11 +73,11 @@ def release_build(
     if done.is_new:
         assert done.difference is not None
         place = "the first version" if done.difference.before is None else f"after {done.difference.before}"
-        console.print(f"[green]✓[/] version [bold]{done.version}[/], {place}: {where}", soft_wrap=True)
+        console.print(f"[green]✓[/] version [bold]{escape(done.version)}[/], {escape(place)}: {where}", soft_wrap=True)
         if done.difference.before is not None:
             console.print(f"  {escape(summary(done.difference))}", highlight=False, soft_wrap=True)
     else:
-        console.print(f"- nothing differs from version {done.version}: {where}", soft_wrap=True)
+        console.print(f"- nothing differs from version {escape(done.version)}: {where}", soft_wrap=True)
     if drawn := sum(config.held_out - config.of_private_sources for config in manifest.configs):
         kept = escape(str(done.folder.parent / PRIVATE / done.version))
         console.print(f"- {counted(drawn, 'private row')} in {kept}: keep this folder, and {SECRET}", soft_wrap=True)
@@ -93,8 +93,10 @@ def _print_configs(console: Console, manifest: ReleaseManifest) -> None:
     """Print how many rows of each configuration are released, and held back, and how those may be released."""
     table = Table("configuration", "rows", "reviewed", "held back", "licence", box=SIMPLE_HEAD, **LEFT)
     for config in manifest.configs:
-        back = "\n".join(f"{count:,} {reason}" for reason, count in config.held_back.items()) or "-"
-        table.add_row(config.name, f"{config.rows:,}", f"{config.reviewed:,}", back, escape(config.licence) or "-")
+        back = "\n".join(f"{count:,} {escape(reason)}" for reason, count in config.held_back.items()) or "-"
+        table.add_row(
+            escape(config.name), f"{config.rows:,}", f"{config.reviewed:,}", back, escape(config.licence) or "-"
+        )
     console.print(table)
     held_back = {reason for config in manifest.configs for reason in config.held_back}
     if held_back & {UNREVIEWED, CHANGED}:
@@ -148,11 +150,11 @@ def verify_release(folder: Path) -> None:
     for name, parts in unproved(release).items():
         console.print(
             f"- {escape(name)}: files and records are intact; what its rows claim cannot be proved here: "
-            f"{', '.join(parts)} are in the private share",
+            f"{escape(', '.join(parts))} are in the private share",
             soft_wrap=True,
         )
     counts = f"{counted(len(manifest.files), 'file')}, {counted(rows, 'row')}, 0 faults"
-    console.print(f"[green]✓[/] {escape(manifest.name)} {manifest.version}: {counts}", soft_wrap=True)
+    console.print(f"[green]✓[/] {escape(f'{manifest.name} {manifest.version}')}: {counts}", soft_wrap=True)
 
 
 def _verify_private(console: Console, version: "PrivateRows") -> None:
@@ -165,7 +167,7 @@ def _verify_private(console: Console, version: "PrivateRows") -> None:
         console.print(f"- {escape(line)}", soft_wrap=True)
     private = sum(config.held_out for config in manifest.configs)
     count = counted(private, "private row")
-    console.print(f"[green]✓[/] {escape(manifest.name)} {manifest.version}: {count}, 0 faults", soft_wrap=True)
+    console.print(f"[green]✓[/] {escape(f'{manifest.name} {manifest.version}')}: {count}, 0 faults", soft_wrap=True)
 
 
 def _print_faults(

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from flows.llm.batch_api import BatchApi, BatchState, LostBatchError
@@ -54,7 +55,7 @@ def list_batches(config: Path) -> None:
     for record, look in zip(records, looks, strict=True):
         note = record.note
         sent = f"{note.made.astimezone():%Y-%m-%d %H:%M}"
-        table.add_row(_name(note), note.model, sent, f"{note.requests:,}", look.back, look.status)
+        table.add_row(*map(escape, (_name(note), note.model, sent, f"{note.requests:,}", look.back, look.status)))
     console.print(table)
     console.print("the command that sent a batch collects it: run it again", soft_wrap=True)
     if problems := dict.fromkeys(look.problem for look in looks if look.problem):
@@ -86,12 +87,14 @@ async def _cancel(console: Console, prices: Prices, records: Sequence[BatchRecor
             record.remove()
             console.print(
                 f"{_name(record.note)}: its server has no answers of it; its requests will be sent again{paid}",
+                markup=False,
                 soft_wrap=True,
             )
         else:
             console.print(
                 f"{state.batch_id}: {state.status}, {state.back:,} of {counted(record.note.requests, 'request')} "
                 "answered; the next run takes what is answered, and sends the rest again",
+                markup=False,
                 soft_wrap=True,
             )
 

@@ -54,7 +54,7 @@ def show_sample(name: str, count: int, seed: int, out: Path | None) -> None:
     for place, record in enumerate(accepted_rows(project, family.name, part) if places else ()):
         if place in places:
             shown += 1
-            console.print(Rule(f"{shown} of {len(places)} · {record.id}", style="dim"))
+            console.print(Rule(f"{shown} of {len(places)} · {escape(record.id)}", style="dim"))
             console.print(Markdown(as_lines(family.view_of(record).in_markdown())))
     if not places:
         reasons: Counter[str] = Counter()
@@ -62,7 +62,7 @@ def show_sample(name: str, count: int, seed: int, out: Path | None) -> None:
             reasons.update(step)
         why = max(sorted(reasons), key=reasons.__getitem__, default="")
         most = f"; dropped: {reasons[why]:,} for {why} (`touchstone explain`, {project.out}/report.html)" if why else ""
-        console.print(f"{family.name}-{part.name}: no accepted records{most}", soft_wrap=True)
+        console.print(f"{family.name}-{part.name}: no accepted records{most}", soft_wrap=True, markup=False)
 
 
 def explain_record(name: str, out: Path | None) -> None:
@@ -79,7 +79,7 @@ def explain_record(name: str, out: Path | None) -> None:
             else:
                 _explain_kept(console, project, family, ref, record, told=place > 0)
         for ref, number in made_of[id_].items():
-            console.print(f"made of {id_}: {counted(number, 'record')} in {ref}", highlight=False)
+            console.print(f"made of {id_}: {counted(number, 'record')} in {ref}", markup=False)
 
 
 Passed = Mapping[str, Sequence[tuple[Family, StageRef, Record | Dropped]]]
@@ -111,7 +111,9 @@ def _explain_kept(
     manifest = project.build.manifest(ref)
     assert manifest is not None
     console.print(Rule(f"{ref} · kept", style="green", align="left"))
-    console.print(f"id {record.id} · key {record.key} · stage {manifest.fingerprint} (version {manifest.version})")
+    console.print(
+        f"id {record.id} · key {record.key} · stage {manifest.fingerprint} (version {manifest.version})", markup=False
+    )
     verdict = project.build.verdicts(ref.family, ref.part).get(record.key) if ref.step == PEOPLE else None
     if verdict is not None and _applied(verdict, record):
         _explain_verdict(console, verdict)
@@ -144,7 +146,7 @@ def _explain_kept(
 def _explain_dropped(console: Console, project: Project, ref: StageRef, dropped: Dropped, *, told: bool) -> None:
     """Print why a stage dropped a record, and what it was unless that was `told`."""
     console.print(Rule(f"{ref} · dropped", style="red", align="left"))
-    console.print(f"id {dropped.item_id} · key {dropped.key}")
+    console.print(f"id {dropped.item_id} · key {dropped.key}", markup=False)
     measured = "" if dropped.value is None else f" ({round(dropped.value, 3):.10g})"
     console.print(f"reason: {dropped.reason}{measured}", markup=False)
     verdict = project.build.verdicts(ref.family, ref.part).get(dropped.key) if ref.step == PEOPLE else None
@@ -219,7 +221,7 @@ def _verify_parts(project: Project, name: str, sources: Path | None, console: Co
     total = 0
     for fault_of_file in _file_faults(project, name):
         total += 1
-        console.print(f"[red]✗[/] {fault_of_file}", soft_wrap=True)
+        console.print(f"[red]✗[/] {escape(fault_of_file)}", soft_wrap=True)
     for family, part in project.build.parts():
         if family.name != name:
             continue

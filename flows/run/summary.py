@@ -100,12 +100,14 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
         for file in part.files:
             if file.path.startswith("accepted/") and part.planned:
                 rows = f"{counted(file.rows, 'row')}"
-                console.print(f"  {project.out / file.path}  ({rows})", soft_wrap=True)
+                console.print(f"  {escape(str(project.out / file.path))}  ({rows})", soft_wrap=True)
     if any(part.waiting for part in manifest.parts):
         console.print("  [dim]rows that wait for people are in these files too, with `reviewed: false`[/]")
-    console.print(f"  {report}  (open it in a browser)", soft_wrap=True)
+    console.print(f"  {escape(str(report))}  (open it in a browser)", soft_wrap=True)
     console.print(
-        f"  {project.out / 'manifest.json'}, {project.out / 'sifted'}/, {project.out / 'dropped'}/", soft_wrap=True
+        f"  {project.out / 'manifest.json'}, {project.out / 'sifted'}/, {project.out / 'dropped'}/",
+        markup=False,
+        soft_wrap=True,
     )
     kept = [part for part in manifest.parts if part.sifted]
     console.print("\n[bold]Next[/]")
@@ -140,23 +142,25 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
         started = "" if is_sample else f" {config}"
         start = f"touchstone label-studio up{started} && " if project.config.annotation.url == LOCAL else ""
         console.print("  people read it, and write what is theirs to write, in forms that this opens:")
-        console.print(f"    {start}touchstone annotate push --out {shlex.quote(str(project.out))}", soft_wrap=True)
+        console.print(
+            f"    {start}touchstone annotate push --out {shlex.quote(str(project.out))}", soft_wrap=True, markup=False
+        )
 
 
 def _advise_a_model(console: Console, project: Project, config: str, is_sample: bool) -> None:
     """Print how to build with a model instead of the rules: with one that answers here, if one does."""
     console.print("  a model writes more, and better, than the rules: put it in place of theirs")
     if is_sample:
-        console.print(f"    cp {sample_path()} {config}", soft_wrap=True)
+        console.print(f"    cp {sample_path()} {config}", soft_wrap=True, markup=False)
     servers = [
         (name, f"{{provider: endpoint, name: {model}, base_url: {url}}}") for name, url, model in local_servers()
     ]
     for name, settings in servers:
-        console.print(f"    [cyan]model: {settings}[/]  # {name} answers here", soft_wrap=True)
+        console.print(f"    [cyan]model: {escape(settings)}[/]  # {name} answers here", soft_wrap=True)
     if not servers:
         console.print(f"    [cyan]model: {HOSTED}[/]", soft_wrap=True)
         console.print("    [cyan]budget_usd: 5[/]")
-    console.print(f"    touchstone run {config} --out pilot --limit 5", soft_wrap=True)
+    console.print(f"    touchstone run {config} --out pilot --limit 5", soft_wrap=True, markup=False)
 
 
 def _advise_evaluations(console: Console, project: Project, kept: Sequence[PartManifest], config: str) -> None:
@@ -175,14 +179,14 @@ def _advise_evaluations(console: Console, project: Project, kept: Sequence[PartM
         if dialogues is not None and kept_parts.issuperset(dialogues.parts):
             _advise(console, project, f"score {name}", "tables of the dialogues that were built")
         if dialogues is not None and (advice := advice_on_rules(project, family)):
-            console.print(f"  {name} is not for a model to be evaluated on yet: {advice}", soft_wrap=True)
+            console.print(f"  {name} is not for a model to be evaluated on yet: {advice}", soft_wrap=True, markup=False)
             continue
         evaluated.append(name)
     models = [name for name, model in project.config.models.items() if not isinstance(model, RulesSettings)]
     if not isinstance(project.config.model_for("default"), RulesSettings):
         models = ["default"]
     if evaluated and not models and project.config_path != sample_path():
-        console.print(f"  to ask a model about these rows, name it beside the rules, in {config}:")
+        console.print(f"  to ask a model about these rows, name it beside the rules, in {escape(config)}:")
         console.print(f"    [cyan]models: {{mine: {HOSTED}}}[/]", soft_wrap=True)
         models = ["mine"]
     for name in evaluated if models else ():
@@ -222,7 +226,7 @@ def print_estimate(result: Estimate, console: Console | None = None, basis: str 
         money = "?" if line.cost_usd is None else f"${line.cost_usd:.2f}" if line.cost_usd else "-"
         cached = [line.cached] if was_asked else []
         counts = (line.calls, *cached, line.input_tokens, line.output_tokens)
-        table.add_row(line.step, records, *(f"{count:,}" for count in counts), money)
+        table.add_row(escape(line.step), records, *(f"{count:,}" for count in counts), money)
     console.print(table)
     if was_asked:
         total = result.lines[-1]
@@ -232,7 +236,7 @@ def print_estimate(result: Estimate, console: Console | None = None, basis: str 
             soft_wrap=True,
         )
     for note in result.notes:
-        console.print(f"[yellow]{note}[/]")
+        console.print(f"[yellow]{escape(note)}[/]")
 
 
 def usage_by_prompt(parts: Iterable[PartManifest]) -> dict[str, UsageOfPrompt]:

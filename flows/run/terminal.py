@@ -39,8 +39,10 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     _check_folder(out)
     before = last_manifest(out)
     if limit is not None and before is not None and before.limit is None:
-        console.print(f"[yellow]the pilot takes the place of the whole build in {out}; --out names another folder[/]")
-    console.print(f"[bold]{project.config.name}[/] · {config} → {out}{_pilot(limit)}")
+        console.print(
+            f"[yellow]the pilot takes the place of the whole build in {escape(str(out))}; --out names another folder[/]"
+        )
+    console.print(f"[bold]{escape(project.config.name)}[/] · {escape(f'{config} → {out}')}{_pilot(limit)}")
     with building(project.state):
         tell = partial(console.print, markup=False, soft_wrap=True)
         remove_damaged(project.build, project.state, stages_of(project.build), tell)
@@ -182,7 +184,7 @@ class Terminal(ProgressListener):
     def blocked(self, ref: StageRef, by: str) -> None:
         """Print which run the stage waits for."""
         with self._lock:
-            self.console.print(f"  {ref!s:<40} [yellow]waits for {by}, which makes it now[/]", soft_wrap=True)
+            self.console.print(f"  {ref!s:<40} [yellow]waits for {escape(by)}, which makes it now[/]", soft_wrap=True)
 
     def waited(self) -> None:
         """In a log, print the progress of each running stage from time to time."""

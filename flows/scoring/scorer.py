@@ -313,6 +313,11 @@ def command_line(description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def printable(value: object) -> str:
+    """A value on one line, with characters that would control a terminal written out: `\\x1b`."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+
+
 def show(scores: Scores, output: str | None, in_per_cent: Callable[[str], bool] = lambda table: False) -> None:
     """Print every value, tab-separated, and write them to `output`.
 
@@ -323,10 +328,10 @@ def show(scores: Scores, output: str | None, in_per_cent: Callable[[str], bool] 
         for row, column, value, n in rows:
             cells.append({"table": table, "row": row, "column": str(column), "value": value, "n": n})
             shown = f"{100 * value:.2f}" if value is not None and in_per_cent(table) else value
-            lines.append("\t".join(map(str, (table, row, column, shown, n))))
+            lines.append("\t".join(map(printable, (table, row, column, shown, n))))
     sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
     for note in (*scores.account.notes(), *scores.notes):
-        print(note, file=sys.stderr)
+        print(printable(note), file=sys.stderr)
     if output:
         Path(output).write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
@@ -336,5 +341,5 @@ def run(main: Callable[[], None]) -> None:
     try:
         main()
     except (CannotScore, OSError) as error:
-        print(error, file=sys.stderr)
+        print(printable(error), file=sys.stderr)
         raise SystemExit(2) from None

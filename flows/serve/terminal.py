@@ -71,7 +71,7 @@ def _serve(path: Path, out: Path, port: int) -> None:
             processes = [*local, stack.enter_context(worker)]
             stack.callback(_ignore_signals)
             _wait_for_schedule(config, deployed["rebuild"], folder, processes)
-        console.print(f"[green]✓[/] {escape(config.name)} is served: {', '.join(deploy.flows_of(path, out))}")
+        console.print(f"[green]✓[/] {escape(config.name)} is served: {escape(', '.join(deploy.flows_of(path, out)))}")
         console.print(f"  at        {escape(_shown(api).removesuffix('/api'))}", soft_wrap=True)
         _print_schedule(console, config, deployed["rebuild"])
         posted = f"is posted to the address in {NOTICE}" if notice else f"is not reported: {NOTICE} can name an address"
