@@ -6,10 +6,17 @@ DEV_STAMP := .venv/.installed-dev
 # The usual PyTorch for Linux brings gigabytes of CUDA, which are of use with an NVIDIA GPU alone.
 TORCH ?= $(if $(and $(filter Linux,$(shell uname -s)),$(if $(shell command -v nvidia-smi),,none)),cpu,default)
 
+# constraints.txt is the lock, for what is installed and for what builds it (pip reads the second name from 25.3 on). It holds
+# versions without hashes: pip refuses hashes beside an editable package, and PyTorch's CPU build is not PyPI's file.
+PIP := env PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(BIN)/pip --disable-pip-version-check
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --annotation-style line
+# `make lock UPGRADE=` keeps what still fits; UPGRADE="--upgrade-package NAME" refreshes one package.
+UPGRADE ?= --upgrade
+
 # Each process has one core. Compiled modules are kept, even where a container's environment says otherwise.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: run test fast slow lint forms bench soak faults clean
+.PHONY: run test fast slow lint lock forms bench soak faults clean
 
 run: $(STAMP)
 	$(BIN)/touchstone run
@@ -20,6 +27,12 @@ lint: $(DEV_STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Refreshes the versions that everything above, the image and a local Label Studio are installed in.
+lock: $(BIN)/uv
+	$(COMPILE) $(UPGRADE) --all-extras pyproject.toml --output-file constraints.txt >/dev/null
+	$(BIN)/python -c "from annotation.label_studio.install import PACKAGES; print(*PACKAGES, sep='\n')" \
+		| $(COMPILE) $(UPGRADE) - --output-file annotation/label_studio/constraints.txt >/dev/null
 
 # What a developer runs all day.
 fast: $(DEV_STAMP)
@@ -66,15 +79,18 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 ifeq ($(TORCH),cpu)
 	@echo "No NVIDIA GPU: installing PyTorch's CPU build. For the other one: make clean, then make run TORCH=default"
-	$(BIN)/pip install --disable-pip-version-check --no-deps --retries 1 --timeout 15 -c constraints.txt \
+	$(PIP) install --no-deps --retries 1 --timeout 15 \
 		--extra-index-url https://download.pytorch.org/whl/cpu torch
 endif
 	@echo "Installing about 190 packages, 2.6 GB on the disk: two minutes, or ten if the network is slow"
-	$(BIN)/pip install --disable-pip-version-check -c constraints.txt -e .
+	$(PIP) install -e .
 	touch $@
 
+$(BIN)/uv:
+	$(MAKE) $(STAMP)
+
 $(DEV_STAMP): $(STAMP)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,dask,office,s3]"
+	$(PIP) install --quiet -e ".[dev,dask,office,s3]"
 	touch $@
 
 clean:

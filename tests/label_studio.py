@@ -12,7 +12,7 @@ from pathlib import Path
 from annotation.label_studio import server
 from annotation.label_studio.accounts import PEOPLE_FILE
 from annotation.label_studio.client import Client, connect
-from annotation.label_studio.install import MARK, PACKAGES, install
+from annotation.label_studio.install import MARK, install, mark
 from annotation.label_studio.strangers import JOINED, STANDING, STUDY
 
 
@@ -29,7 +29,7 @@ class Served:
 def make_seed(cache: Path) -> Path:
     """The state folder that tests copy: an installation, and a database with nothing but its owner (a minute, once)."""
     cache = cache.resolve()
-    seed = cache / f"label-studio-{hashlib.sha256('-'.join(PACKAGES).encode()).hexdigest()[:8]}"
+    seed = cache / f"label-studio-{hashlib.sha256(mark().encode()).hexdigest()[:8]}"
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "seed.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # workers that come together make one
@@ -40,7 +40,7 @@ def make_seed(cache: Path) -> Path:
             ready.touch()
         else:
             with (seed / "install.lock").open("a") as out:
-                install(seed, out, lambda line: None)  # quick, unless Python itself has changed
+                install(seed, out, lambda line: None)  # quick, unless its Python is gone
     return seed
 
 

@@ -25,7 +25,7 @@ import pytest
 from annotation.label_studio import server
 from annotation.label_studio.accounts import accounts, make_owner, read_owner, write_private
 from annotation.label_studio.client import Unanswered, connect
-from annotation.label_studio.install import MARK, _mark, install, last_line
+from annotation.label_studio.install import MARK, install, last_line, mark
 from schemas.errors import Failed, WrongInput
 from tests.builds import ROOT, TOUCHSTONE, killed, touchstone, wait_for, write_config
 from tests.fork_server import Forked
@@ -359,7 +359,7 @@ def stand_in(folder: Path, script: str) -> None:
     (programs / "python").symlink_to(sys.executable)
     (programs / "label-studio").write_text(f"#!/bin/sh\n{script}\n")
     (programs / "label-studio").chmod(0o755)
-    (folder / "env" / MARK).write_text(_mark())
+    (folder / "env" / MARK).write_text(mark())
 
 
 def test_a_server_that_ends_at_once_is_one_line_with_its_last_words(tmp_path: Path) -> None:

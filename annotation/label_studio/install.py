@@ -1,5 +1,6 @@
 """Install the pinned Label Studio into its own environment, since it pins packages that the pipeline needs newer."""
 
+import hashlib
 import json
 import os
 import platform
@@ -16,6 +17,8 @@ from annotation.label_studio.accounts import write_private
 from schemas.errors import Failed
 
 PACKAGES = ("label-studio==1.23.2", "label-studio-sdk==2.1.2")
+CONSTRAINTS = Path(__file__).with_name("constraints.txt")
+"""The version of everything that these packages require; `make lock` refreshes it."""
 INSTALL_S = 1800.0
 """How long an installation may take, in seconds. It takes 10 s with uv, 84 s with pip, longer on a slow connection."""
 SPACE = 1_500_000_000
@@ -39,13 +42,14 @@ def install(folder: Path, lock: IO[str], tell: Callable[[str], None]) -> Path:
             "on another disk"
         )
     python = str(env / "bin" / "python")
+    wanted = ["-c", str(CONSTRAINTS), *PACKAGES]
     by_uv = [
         [find_uv_bin(), "venv", "--python", sys.executable, str(env)],
-        [find_uv_bin(), "pip", "install", "--python", python, *PACKAGES],
+        [find_uv_bin(), "pip", "install", "--python", python, "--build-constraints", str(CONSTRAINTS), *wanted],
     ]
     by_pip = [
         [sys.executable, "-m", "venv", str(env)],
-        [python, "-m", "pip", "install", "--disable-pip-version-check", *PACKAGES],
+        [python, "-m", "pip", "install", "--disable-pip-version-check", *wanted],
     ]
     with log.open("w", encoding="utf-8") as out:
         # uv does not read pip's settings: if an index is set only there, pip finds it.
@@ -54,7 +58,7 @@ def install(folder: Path, lock: IO[str], tell: Callable[[str], None]) -> Path:
         shutil.rmtree(env, ignore_errors=True)
         raise Failed(f"Label Studio could not be installed: {last_line(log)}; see {log}, then run again")
     # Last, so that an installation that was killed does not count as complete.
-    write_private(env / MARK, _mark())
+    write_private(env / MARK, mark())
     return env / "bin"
 
 
@@ -89,12 +93,14 @@ def _run(commands: list[list[str]], env: Path, out: IO[str], lock: IO[str]) -> b
 
 
 def _is_installed(env: Path) -> bool:
-    """Return whether the environment is complete, has these versions, and its Python still exists."""
+    """Return whether the environment is complete, has the versions of the lock, and its Python still exists."""
     try:
-        return (env / MARK).read_text(encoding="utf-8") == _mark() and (env / "bin" / "python").exists()
+        return (env / MARK).read_text(encoding="utf-8") == mark() and (env / "bin" / "python").exists()
     except OSError:
         return False
 
 
-def _mark() -> str:
-    return json.dumps({"packages": PACKAGES, "python": platform.python_version()})
+def mark() -> str:
+    """Return what a complete environment is marked with: it is installed anew when any of this changes."""
+    versions = hashlib.sha256(CONSTRAINTS.read_bytes()).hexdigest()
+    return json.dumps({"packages": PACKAGES, "versions": versions, "python": platform.python_version()})
