@@ -16,7 +16,7 @@ UPGRADE ?= --upgrade
 # Each process has one core. Compiled modules are kept, even where a container's environment says otherwise.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: run test fast slow lint lock forms bench soak faults clean
+.PHONY: run test fast slow lint lock sbom audit forms bench soak faults clean
 
 run: $(STAMP)
 	$(BIN)/touchstone run
@@ -33,6 +33,16 @@ lock: $(BIN)/uv
 	$(COMPILE) $(UPGRADE) --all-extras pyproject.toml --output-file constraints.txt >/dev/null
 	$(BIN)/python -c "from annotation.label_studio.install import PACKAGES; print(*PACKAGES, sep='\n')" \
 		| $(COMPILE) $(UPGRADE) - --output-file annotation/label_studio/constraints.txt >/dev/null
+
+# The bill of materials: each installed package with version, licence and what it requires. Same packages, same bytes.
+SBOM ?= sbom.json
+sbom: $(DEV_STAMP)
+	$(BIN)/cyclonedx-py environment --output-reproducible --no-validate --gather-license-texts --pyproject pyproject.toml \
+		--mc-type application --output-file $(SBOM) $(BIN)/python
+
+# Whether vulnerabilities of these versions are known: 0 none, 1 those printed, 2 not checked.
+audit: $(DEV_STAMP)
+	PYTHON=$(BIN)/python tests/audit
 
 # What a developer runs all day.
 fast: $(DEV_STAMP)
