@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from flows.prefect_server.embedded import API, EmbeddedServer
+from flows.prefect_server.embedded import API, KEY, EmbeddedServer
 from tests.builds import ROOT, cache_folder
 from tests.fork_server import Forks
 from tests.inspect_program import make_inspect
@@ -126,9 +126,9 @@ def prefect_api(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
         with_database(tmp_path_factory.mktemp("prefect"), request.getfixturevalue("prefect_database"))
     )
     server.wait()
-    os.environ[API] = server.api
+    os.environ[API], os.environ[KEY] = server.api, server.login
     yield server.api
-    del os.environ[API]
+    del os.environ[API], os.environ[KEY]
     server.stop()
 
 

@@ -1,5 +1,6 @@
 """A real Prefect server on loopback, and what it knows."""
 
+import base64
 import fcntl
 import os
 import shutil
@@ -13,6 +14,7 @@ from typing import Any
 
 import httpx
 
+from flows.prefect_server.embedded import KEY
 from tests.builds import TOUCHSTONE, wait_for
 
 PREFECT = TOUCHSTONE.parent / "prefect"
@@ -71,7 +73,16 @@ def served(home: Path) -> Iterator[str]:
         process.wait(30)
 
 
-CLIENT = httpx.Client(timeout=10, verify=False)
+class OfTheTests(httpx.Auth):
+    """The login in the address, or that of the server that all tests share."""
+
+    def auth_flow(self, request: httpx.Request) -> Iterator[httpx.Request]:
+        if login := request.url.userinfo or os.environb.get(KEY.encode()):
+            request.headers["Authorization"] = f"Basic {base64.b64encode(login).decode()}"
+        yield request
+
+
+CLIENT = httpx.Client(timeout=10, verify=False, auth=OfTheTests())
 """One for all requests: to make another takes ten times as long as an answer."""
 
 

@@ -48,7 +48,7 @@ OF_THE_SERVER = "annotation/label_studio/page/"
 LONGEST_MODULE, LONGEST_FUNCTION = 400, 60
 """Lines."""
 FLOORS = (
-    {"flows.language", "schemas"},
+    {"flows.language", "flows.loopback", "schemas"},
     {"annotation", "data", "flows.llm", "flows.prefect_server", "flows.scoring"},
     {"flows.construct"},
     {"flows.families", "flows.report"},

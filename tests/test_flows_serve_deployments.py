@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from annotation.label_studio.install import PACKAGES
+from flows.loopback.login import kept_login, login_file
 from flows.project.settings import load_config
 from schemas.errors import WrongInput
 from tests.builds import TOUCHSTONE, begun, bytes_of, touchstone, wait_for, write_config
@@ -127,9 +128,10 @@ def rebuilds(api: str, name: str) -> list[dict[str, Any]]:
     return listed(api, "flow_runs", sort="EXPECTED_START_TIME_DESC", deployments=deployment, flows=flow)
 
 
-def address(said: str) -> str:
-    """Where the server that serve started answers."""
-    return next(line.split()[1] for line in said.splitlines() if line.split()[:1] == ["at"]) + "/api"
+def address(said: str, folder: Path) -> str:
+    """Where the server that serve started answers, with the login that it asks for."""
+    plain = next(line.split()[1] for line in said.splitlines() if line.split()[:1] == ["at"]) + "/api"
+    return plain.replace("://", f"://{kept_login(folder / '.touchstone')}@")
 
 
 def groups(folder: Path) -> list[int]:
@@ -158,7 +160,14 @@ def test_a_scheduled_rebuild_happens_on_a_server_that_serve_starts_and_ends(tmp_
     with serving(config, fork=False, PLANTED_KEY=KEY, PREFECT_API_URL="") as (process, said):
         assert "small one is served: build, push, collect, release, rebuild" in said()
         assert "UTC  (* * * * *)" in said()
-        api = address(said())
+        api, login = address(said(), tmp_path), kept_login(tmp_path / ".touchstone")
+        assert f"password  the line in {login_file(config.parent / '.touchstone')}" in said()
+        stranger = httpx.Client(base_url=f"http://{api.partition('@')[2]}/")
+        assert stranger.post("deployments/filter", json={}).status_code == 401
+        assert stranger.get("health", headers={"Host": "evil.example"}).status_code == 403
+        password = login.partition(":")[2]
+        commands = subprocess.run(["ps", "-ww", "-A", "-o", "command="], capture_output=True, text=True, check=True)
+        assert password not in commands.stdout
         assert {deployment["name"] for deployment in listed(api, "deployments")} == {"small-one"}
         assert {flow["name"] for flow in listed(api, "flows")} == DEPLOYED
         rebuild = read(api, "deployments/name/rebuild/small-one")
@@ -182,6 +191,8 @@ def test_a_scheduled_rebuild_happens_on_a_server_that_serve_starts_and_ends(tmp_
     assert all(map(is_gone, started))
     assert groups(tmp_path) == []
     assert files_with(KEY, tmp_path) == []
+    assert files_with(password, tmp_path) == [login_file(tmp_path / ".touchstone")]
+    assert (tmp_path / ".touchstone" / "serve").stat().st_mode & 0o077 == 0
     again = touchstone("run", config, "--out", "again", folder=tmp_path)
     assert again.returncode == 0, again.stderr
     assert bytes_of(tmp_path / "out") == bytes_of(tmp_path / "again")
@@ -263,8 +274,8 @@ def test_a_rebuild_ends_with_serve_and_the_next_start_makes_up_for_it_once(
     for number in (signal.SIGKILL, signal.SIGTERM):
         with serving(config, fork=False, PREFECT_API_URL="") as (process, said):
             if number == signal.SIGKILL:
-                start(address(said()), "rebuild/cut", fork=False)
-            wait_for(lambda said=said: builds(address(said())), 120)  # type: ignore[misc]
+                start(address(said(), tmp_path), "rebuild/cut", fork=False)
+            wait_for(lambda said=said: builds(address(said(), tmp_path)), 120)  # type: ignore[misc]
             started = groups(tmp_path)
             process.send_signal(number)
             process.wait(60)
@@ -273,12 +284,12 @@ def test_a_rebuild_ends_with_serve_and_the_next_start_makes_up_for_it_once(
     with serving(config, fork=False, PREFECT_API_URL="") as (_, said):
         assert said().count("was cut off: it runs now") == 1
         assert "next      rebuild at" in said()
-        api = address(said())
+        api = address(said(), tmp_path)
         wait_for(lambda: served(api) == ["COMPLETED", "CRASHED", "CRASHED"], 300, every=0.5)
         assert not any(run["state_type"] == "RUNNING" for run in flow_runs(api))
     with serving(config, fork=False, PREFECT_API_URL="") as (_, said):
         assert "it runs now" not in said()
-        assert served(address(said())) == ["COMPLETED", "CRASHED", "CRASHED"]
+        assert served(address(said(), tmp_path)) == ["COMPLETED", "CRASHED", "CRASHED"]
 
 
 @pytest.mark.slow
@@ -366,12 +377,17 @@ def test_prefect_deploy_takes_the_file_at_the_root(server: str, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_serve_says_in_a_line_what_is_wrong(tmp_path: Path) -> None:
+def test_serve_says_in_a_line_what_is_wrong(tmp_path: Path, prefect_api: str) -> None:
     config = write_config(tmp_path, families={"uraq": URAQ})
     nobody = touchstone("serve", config, folder=tmp_path, PREFECT_API_URL="http://u:pass-word@127.0.0.1:9/api")
     assert nobody.returncode == 1
     assert nobody.stderr.startswith("touchstone: PREFECT_API_URL: no Prefect server answers at http://127.0.0.1:9/api")
     assert "pass-word" not in nobody.stderr + nobody.stdout
+    wrong = touchstone("serve", config, folder=tmp_path, PREFECT_API_URL=prefect_api, PREFECT_API_AUTH_STRING="a:wrong")
+    assert (wrong.returncode, "refuses the login; set PREFECT_API_AUTH_STRING" in wrong.stderr) == (2, True)
+    assert len(wrong.stderr.splitlines()) == 1
+    unlogged = touchstone("run", config, "--out", "out", folder=tmp_path, PREFECT_API_AUTH_STRING="a:wrong")
+    assert (unlogged.returncode, unlogged.stderr) == (2, wrong.stderr)
     notice = touchstone("serve", config, folder=tmp_path, TOUCHSTONE_NOTICE_URL="chat.example.org/hidden")
     assert (notice.returncode, "hidden" in notice.stderr) == (2, False)
 
@@ -401,7 +417,7 @@ def test_containers_hold_no_secret_and_listen_here_alone() -> None:
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
         for name, value in service["environment"].items():
             variable = re.fullmatch(r"\$\{([A-Z_]+):[?-]\}", value)
-            assert variable or not re.search("PASSWORD|KEY|TOKEN|NOTICE|SECRET", name), name
+            assert variable or not re.search("PASSWORD|KEY|TOKEN|NOTICE|SECRET|AUTH", name), name
             named |= {variable[1]} if variable else set()
     lines = [line for line in (ROOT / ".env.example").read_text().splitlines() if not line.startswith("#")]
     assert {line.removesuffix("=") for line in lines} == named

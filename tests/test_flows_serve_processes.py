@@ -5,6 +5,7 @@ import socket
 
 import pytest
 
+from flows.loopback.guard import HOST
 from flows.serve import processes
 from flows.serve.processes import reserved_port
 from schemas.errors import Failed
@@ -12,7 +13,7 @@ from schemas.errors import Failed
 
 def free_port() -> int:
     with socket.socket() as listener:
-        listener.bind((processes.HOST, 0))
+        listener.bind((HOST, 0))
         return int(listener.getsockname()[1])
 
 
@@ -23,14 +24,14 @@ def test_servers_that_start_at_the_same_moment_get_ports_of_their_own(monkeypatc
         assert ports[0] == processes.PORT
         assert len(set(ports)) == 5
         with socket.socket() as server:  # it is free for the server itself
-            server.bind((processes.HOST, ports[0]))
+            server.bind((HOST, ports[0]))
     with reserved_port() as again:
         assert again == processes.PORT
 
 
 def test_a_port_on_which_something_listens_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as other:
-        other.bind((processes.HOST, 0))
+        other.bind((HOST, 0))
         other.listen()
         monkeypatch.setattr(processes, "PORT", other.getsockname()[1])
         with reserved_port() as port:

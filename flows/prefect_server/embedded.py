@@ -16,10 +16,14 @@ import urllib.request
 from pathlib import Path
 from typing import ClassVar
 
+from flows.loopback.guard import HOST
+from flows.loopback.login import new_login
 from schemas.errors import Failed
 
 API = "PREFECT_API_URL"
-HOST = "127.0.0.1"
+KEY, SERVER_KEY = "PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"
+"""The login that a client sends, and the one that a server asks for. Other users of the machine cannot see a process's
+environment, as they can its command line."""
 LOG = "server.log"
 STARTS_WITHIN_S = 180
 """A new database takes 13 s, and longer on a busy machine."""
@@ -27,7 +31,7 @@ ENDS_WITHIN_S = 5
 """Seconds that a server has to end by itself."""
 ANSWERS_WITHIN_S = 5
 LOOKS_EVERY_S = 0.05
-APP = "prefect.server.api.server:create_app"
+APP = "flows.prefect_server.app:guarded_app"
 SETTINGS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
 """The settings of Prefect's temporary servers: no pages, and no services that a schedule needs."""
 
@@ -48,15 +52,16 @@ class EmbeddedServer:
 
     def __init__(self, home: Path) -> None:
         self.home = home
+        self.login = new_login()
         home.mkdir(parents=True, exist_ok=True)
         with socket.socket() as listener, (home / LOG).open("wb") as log:
             listener.bind((HOST, 0))
             listener.listen()
             self.api = f"http://{HOST}:{listener.getsockname()[1]}/api"
             self._process = subprocess.Popen(  # noqa: S603 - a fixed program
-                [sys.executable, "-P", "-m", "uvicorn", "--app-dir", str(home), "--factory", APP, "--fd",
-                 str(listener.fileno()), "--log-level", "error", "--lifespan", "on"],
-                env={**os.environ, "PREFECT_HOME": str(home), **SETTINGS}, pass_fds=[listener.fileno()],
+                server_command(home, "error", "--fd", str(listener.fileno())),
+                env={**os.environ, "PREFECT_HOME": str(home), **SETTINGS, SERVER_KEY: self.login},
+                pass_fds=[listener.fileno()],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                 # Ctrl-C and `timeout` stop the whole process group, but a stopped flow must still reach the server.
                 start_new_session=True,
@@ -100,6 +105,14 @@ class EmbeddedServer:
         return "its log cannot be read"
 
 
+def server_command(folder: Path, log_level: str, *where: str) -> list[str]:
+    """Return the command of a guarded Prefect server; uvicorn would look for modules in `folder` first."""
+    return [
+        sys.executable, "-P", "-m", "touchstone", "uvicorn", "--app-dir", str(folder), "--factory", APP,
+        "--log-level", log_level, "--lifespan", "on", *where,
+    ]  # fmt: skip
+
+
 def is_healthy(api: str) -> bool:
     """True if the server at this address answers."""
     try:
@@ -110,9 +123,9 @@ def is_healthy(api: str) -> bool:
 
 
 def begin(home: Path) -> None:
-    """Start a server that works in the folder, unless the user names one.
+    """Start a server that works in the folder, unless the user names one. Only this process has its login.
 
-    Call it before Prefect is imported, which reads the server's address then. Raises `Failed`.
+    Call it before Prefect is imported, which reads the server's address and the login then. Raises `Failed`.
     """
     if os.environ.get(API):
         return
@@ -120,7 +133,7 @@ def begin(home: Path) -> None:
         server = EmbeddedServer.begun = EmbeddedServer(home)
     except OSError as error:
         raise Failed(f"{home}: no Prefect server can be started there ({error}); make it writable") from error
-    os.environ[API] = server.api
+    os.environ[API], os.environ[KEY] = server.api, server.login
 
 
 def begin_prefect(state: Path) -> None:

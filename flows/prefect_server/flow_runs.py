@@ -14,10 +14,11 @@ from prefect import get_client, tags
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateType, FlowRunFilterTags
 from prefect.client.schemas.objects import StateType
 from prefect.client.schemas.sorting import FlowRunSort
+from prefect.exceptions import PrefectHTTPStatusError
 from prefect.states import Crashed
 
-from flows.prefect_server.embedded import EmbeddedServer
-from schemas.errors import Failed
+from flows.prefect_server.embedded import API, KEY, EmbeddedServer
+from schemas.errors import Failed, WrongInput
 
 RUN_TAG = "touchstone"
 LEFT_OVER_AT_ONCE = 200
@@ -26,12 +27,16 @@ LEFT_OVER_AT_ONCE = 200
 
 @contextmanager
 def engine() -> Iterator[None]:
-    """Run flows inside this context; it first marks left-over flow runs as crashed. Raises `Failed`."""
+    """Run flows inside this context; it first marks left-over flow runs as crashed.
+
+    Raises `Failed` if the server does not answer, `WrongInput` if it refuses the login.
+    """
     server = EmbeddedServer.begun
     if server is not None:
         server.wait()
     try:
-        mark_crashed()
+        with login_accepted():
+            mark_crashed()
     except httpx.TransportError as error:
         raise Failed(
             f"the Prefect server does not answer ({type(error).__name__}); run again, when this machine, or the server "
@@ -43,6 +48,20 @@ def engine() -> Iterator[None]:
     finally:
         if server is not None:
             shrink(server.home / "prefect.db")
+
+
+@contextmanager
+def login_accepted() -> Iterator[None]:
+    """Raise `WrongInput` if the server refuses the login inside this context."""
+    try:
+        yield
+    except PrefectHTTPStatusError as error:
+        if error.response.status_code != httpx.codes.UNAUTHORIZED:
+            raise
+        raise WrongInput(
+            f"{API}: the Prefect server there refuses the login; set {KEY} to it (that of a `touchstone serve` is the "
+            "line in its .touchstone/keys/login)"
+        ) from error
 
 
 def shrink(database: Path) -> None:

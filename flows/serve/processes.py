@@ -12,10 +12,19 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from flows.prefect_server.embedded import HOST, PRIVATE, STARTS_WITHIN_S, is_healthy
+from flows.loopback.guard import HOST, origins
+from flows.prefect_server.embedded import (
+    API,
+    KEY,
+    PRIVATE,
+    SERVER_KEY,
+    STARTS_WITHIN_S,
+    is_healthy,
+    server_command,
+)
 from flows.project.locks import locked
 from schemas.errors import Failed
 
@@ -34,16 +43,25 @@ GUARDED = (
 """Runs a program that leads its group, with the guard. A pipe works on every POSIX system and for whatever the program
 starts; Linux's parent-death signal reaches only the direct child."""
 NOTE = "processes.json"
+FINAL = {"PREFECT__SERVER_FINAL": "1"}
+"""As `prefect server start` runs it: the only server of its process."""
 
 
-def environment(folder: Path, api: str) -> Mapping[str, str]:
-    """Return the environment of Prefect's programs: this process's own, which has the keys of models, and settings."""
-    return {**PRIVATE, **os.environ, "PREFECT_HOME": str(folder.resolve()), "PREFECT_API_URL": api}
+def environment(folder: Path, api: str, login: str | None) -> Mapping[str, str]:
+    """Return the environment of Prefect's programs: this process's own, which has the keys of models, and settings.
+
+    `login` is that of a server of the project's own.
+    """
+    with_login = {} if login is None else {KEY: login}
+    return {**PRIVATE, **os.environ, "PREFECT_HOME": str(folder.resolve()), API: api, **with_login}
 
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
     """Hold the folder's lock, and end what a killed process left running there. Raises `Failed`."""
+    # Its database is there too, with the key to what it encrypts.
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)  # that of an earlier version is open
     with locked(folder / "serve.lock", "this dataset is served from here already; stop that one first"):
         for group in _noted(folder).values():
             if _is_prefect(group):
@@ -54,8 +72,10 @@ def alone(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def server(folder: Path, port: int, variables: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run a Prefect server for this machine alone. Raises `Failed`."""
-    with _program(folder, "server", variables, "server", "start", "--host", HOST, "--port", str(port)) as process:
+    """Run a Prefect server for this machine and whoever has the login alone. Raises `Failed`."""
+    command = server_command(folder, "warning", "--host", HOST, "--port", str(port))
+    own = {SERVER_KEY: variables[KEY], "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(origins(port)), **FINAL}
+    with _program(folder, "server", {**variables, **own}, command) as process:
         until = time.monotonic() + STARTS_WITHIN_S
         while not is_healthy(f"http://{HOST}:{port}/api"):
             check(folder, process)
@@ -68,8 +88,11 @@ def server(folder: Path, port: int, variables: Mapping[str, str]) -> Iterator["s
 @contextlib.contextmanager
 def worker(folder: Path, pool: str, name: str, variables: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a process worker on a pool."""
-    arguments = ("worker", "start", "--pool", pool, "--name", name, "--type", "process", "--install-policy", "never")
-    with _program(folder, "worker", variables, *arguments) as process:
+    command = [
+        sys.executable, "-P", "-m", "touchstone", "prefect", "worker", "start", "--pool", pool, "--name", name,
+        "--type", "process", "--install-policy", "never",
+    ]  # fmt: skip
+    with _program(folder, "worker", variables, command) as process:
         yield process
 
 
@@ -126,11 +149,11 @@ def _free_port(wanted: int) -> int:
 
 @contextlib.contextmanager
 def _program(
-    folder: Path, name: str, variables: Mapping[str, str], *arguments: str
+    folder: Path, name: str, variables: Mapping[str, str], command: Sequence[str]
 ) -> Iterator["subprocess.Popen[bytes]"]:
     with (folder / f"{name}.log").open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 - a fixed program
-            ["/bin/sh", "-c", GUARDED, name, sys.executable, "-P", "-m", "touchstone", "prefect", *arguments],
+            ["/bin/sh", "-c", GUARDED, name, *command],
             env=dict(variables),
             stdin=subprocess.PIPE,
             stdout=log,

@@ -16,7 +16,9 @@ import httpx
 from rich.console import Console
 from rich.markup import escape
 
-from flows.prefect_server.embedded import API, HOST, quieten_prefect
+from flows.loopback.guard import HOST
+from flows.loopback.login import kept_login, login_file
+from flows.prefect_server.embedded import API, KEY, quieten_prefect
 from flows.project.console import make_console
 from flows.project.settings import Config, default_config, load_config
 from flows.serve import processes as serve
@@ -44,8 +46,9 @@ def _serve(path: Path, out: Path, port: int) -> None:
     named = os.environ.get(API)
     api = named or f"http://{HOST}:{port}/api"
     folder = config.state / "serve"
-    environment = serve.environment(folder, api)
-    os.environ[API] = api  # read when Prefect is imported
+    login = None if named else kept_login(config.state)
+    environment = serve.environment(folder, api, login)
+    os.environ.update({name: environment[name] for name in (API, KEY) if name in environment})  # read at an import
     quieten_prefect(config.state)
     from flows.serve import deployments as deploy
     from flows.serve.missed import forget_due, make_up, missed_rebuild
@@ -72,7 +75,7 @@ def _serve(path: Path, out: Path, port: int) -> None:
             stack.callback(_ignore_signals)
             _wait_for_schedule(config, deployed["rebuild"], folder, processes)
         console.print(f"[green]✓[/] {escape(config.name)} is served: {escape(', '.join(deploy.flows_of(path, out)))}")
-        console.print(f"  at        {escape(_shown(api).removesuffix('/api'))}", soft_wrap=True)
+        _print_pages(console, api, login, login_file(config.state))
         _print_schedule(console, config, deployed["rebuild"])
         posted = f"is posted to the address in {NOTICE}" if notice else f"is not reported: {NOTICE} can name an address"
         console.print(f"  a failure {posted}")
@@ -88,6 +91,14 @@ def _serve(path: Path, out: Path, port: int) -> None:
                 reported |= _report_ended(console, config, deployed, reported)
         console.print("stopping ...")
     console.print("[green]✓[/] stopped; `touchstone serve` goes on from here")
+
+
+def _print_pages(console: Console, api: str, login: str | None, file: Path) -> None:
+    """Print where Prefect's pages are, and how to log in there; where output may be kept, the login is not shown."""
+    console.print(f"  at        {escape(_shown(api).removesuffix('/api'))}", soft_wrap=True)
+    if login is not None:
+        shown = f"{login}  (also in {file})" if console.is_terminal else f"the line in {file}"
+        console.print(f"  password  {escape(shown)}", soft_wrap=True)
 
 
 def _notice_url() -> str | None:

@@ -1,0 +1,1 @@
+"""What the servers of this machine that Touchstone starts have in common: a guard, and a login."""
