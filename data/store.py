@@ -5,7 +5,6 @@ A file appears whole or not at all.
 
 import contextlib
 import os
-import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from data.whole_file import explaining, whole_bytes
 from schemas.errors import Failed, WrongInput
+from schemas.secrets import without_secrets
 
 OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl"})
 """Protocols whose uploads are atomic: files need no temporary name."""
@@ -161,6 +161,5 @@ class Store:
 
 
 def _message(error: Exception) -> str:
-    """Return a library's message on one line, without the password that a URL in it may hold."""
-    message = " ".join(str(error).split())[:LONGEST_MESSAGE].rstrip(".") or type(error).__name__
-    return re.sub(r"//[^/@\s]*@", "//", message)
+    """Return a library's message on one line; half of a secret, cut off, would not be found any more."""
+    return without_secrets(" ".join(str(error).split()))[:LONGEST_MESSAGE].rstrip(".") or type(error).__name__

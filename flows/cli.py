@@ -21,6 +21,7 @@ from flows.run.command import batches, explain, run, show
 from flows.serve.command import serve
 from schemas.base import shortened, visible
 from schemas.errors import Conflicts, Failed, WrongInput
+from schemas.secrets import hide_in_logs, without_secrets
 
 INTERRUPTED = 130
 STOPPED = "stopped; run the same command again to go on from here"
@@ -60,6 +61,7 @@ def options(
 
 def main() -> None:
     """Run the command; exit 0 done, 1 failed, 2 wrong input."""
+    hide_in_logs()
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"] or ["--help"]
     # Schedulers and containers stop a process with SIGTERM; it is handled like Ctrl-C.
@@ -96,7 +98,7 @@ def main() -> None:
     if signals:  # whatever a library turned them, or a server stopped with this process, into
         message, status = STOPPED, INTERRUPTED
     if debug and caught is not None:
-        trace = "".join(traceback.format_exception(caught)).splitlines()
+        trace = without_secrets("".join(traceback.format_exception(caught))).splitlines()
         typer.echo("\n".join(map(visible, trace)), err=True)
     _print_error(message, caught)
     if status == INTERRUPTED and not debug:
@@ -109,4 +111,4 @@ def _print_error(message: str, error: BaseException | None) -> None:
     """Print a line, or a line for each of several problems."""
     lines = error.problems if isinstance(error, WrongInput | Conflicts) and message == str(error) else (message,)
     for line in lines:
-        typer.echo(f"touchstone: {shortened(visible(' '.join(line.split())))}", err=True)
+        typer.echo(f"touchstone: {shortened(visible(without_secrets(' '.join(line.split()))))}", err=True)

@@ -84,7 +84,7 @@ Line = Annotated[str, AfterValidator(_one_line)]
 class Frozen(BaseModel):
     """A value that cannot be changed, and has no fields but its own."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 class SourceRef(Frozen):

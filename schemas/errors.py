@@ -1,12 +1,22 @@
-"""The two ways in which a command can fail. Each problem is one line for a person: what, where, what to do."""
+"""The two ways in which a command can fail. Each problem is one line for a person: what, where, what to do.
+
+The line holds no secret, whatever it quotes: it is printed, logged, and kept by Prefect.
+"""
 
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 
 from pydantic import ValidationError
 
+from schemas.secrets import without_secrets
 
-class WrongInput(Exception):  # noqa: N818 - names what is wrong
+
+class _WithoutSecrets(Exception):  # noqa: N818 - the base of what is told to people
+    def __init__(self, *told: object) -> None:
+        super().__init__(*(without_secrets(line) if isinstance(line, str) else line for line in told))
+
+
+class WrongInput(_WithoutSecrets):
     """The user's input is wrong: a file, a row, a key, a setting. Exit code 2."""
 
     @property
@@ -27,7 +37,7 @@ class WrongInputs(WrongInput):
         return "\n".join(self.problems)
 
 
-class Failed(Exception):  # noqa: N818 - names what happened
+class Failed(_WithoutSecrets):
     """The work could not be done: a full disk, a network, a damaged file, a ceiling reached. Exit code 1."""
 
 

@@ -19,6 +19,7 @@ from pydantic import Field
 
 from schemas.base import Frozen
 from schemas.errors import Failed, WrongInput
+from schemas.secrets import without_secrets
 
 if TYPE_CHECKING:
     from label_studio_sdk import LabelStudio
@@ -380,9 +381,7 @@ def _errors_named(url: str, what: str) -> Iterator[None]:
 
 def _refusal(url: str, what: str, status: int, message: str) -> Exception:
     if status == HTTPStatus.UNAUTHORIZED:
-        return KeyRefused(
-            f"{url}: does not accept the key ({message}); make an access token on your account page there"
-        )
+        return KeyRefused(f"{url}: does not accept the key ({message}); make an access token on your account page")
     if status == HTTPStatus.FORBIDDEN:
         return KeyRefused(f"{url}: may not {what} with this key ({message}); give the key of an account that may")
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -396,5 +395,5 @@ def _message(body: object) -> str:
         body = body.get("validation_errors") or body.get("detail") or body
     if isinstance(body, str) and "<html" in body.lower():
         return "a web page; the address is not the server's own"
-    words = " ".join(str(body).split())
+    words = without_secrets(" ".join(str(body).split()))
     return words if len(words) <= SHOWN_CHARACTERS else f"{words[:SHOWN_CHARACTERS]} ..."

@@ -198,7 +198,8 @@ def _download(url: str, to: Path, etag_before: str | None) -> str:
                 return _UNCHANGED
             if error.code not in PASSING or wait is None:
                 raise SourceError(
-                    f"{shown}: the server answers {error.code} ({error.reason}); check the URL"
+                    f"{shown}: the server answers {error.code} ({http.client.responses.get(error.code, 'unknown')}); "
+                    "check the URL"
                 ) from error
         except (OSError, http.client.HTTPException) as error:
             if wait is None:

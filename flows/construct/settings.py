@@ -22,7 +22,7 @@ class Undeclared(Failed):
 class FamilySettings(BaseModel):
     """The base of a family's block in the configuration."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     parts: tuple[str, ...] | None = Field(
         None, min_length=1, description="Parts to build, with the parts that they are made from; all by default"

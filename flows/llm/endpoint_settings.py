@@ -2,15 +2,16 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from flows.llm.chat_format import MOST_TOKENS
 from flows.llm.truncation import FEWEST_TOKENS
 from schemas.base import Frozen, Line
+from schemas.secrets import names_secret, without_tokens
 
 Structured = Literal["auto", "json_schema", "json_object", "text"]
 LONGEST_LABEL = 63  # RFC 1035, section 2.3.4
@@ -31,8 +32,6 @@ OURS = ("model", "messages", "max_tokens", "max_completion_tokens", "response_fo
 
 class EndpointSettings(Frozen):
     """`models.<role>` of the configuration, for a server of the OpenAI chat protocol."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     provider: Literal["endpoint"] = "endpoint"
     name: Line = Field(min_length=1, description="The model's name as the server knows it")
@@ -94,6 +93,8 @@ class EndpointSettings(Frozen):
                 raise ValueError(
                     f"{name} is set elsewhere: temperature, max_tokens and structured are settings of their own"
                 )
+            if (secret := next(filter(names_secret, (name, *_names_in(value))), None)) is not None:
+                raise ValueError(f"{secret}: a key goes into the environment, and api_key_env names the variable")
             if not name.isidentifier():
                 raise ValueError(f"{name!r} is no parameter's name")
             try:
@@ -105,7 +106,8 @@ class EndpointSettings(Frozen):
     @field_validator("api_key_env")
     @classmethod
     def _is_name(cls, value: str | None) -> str | None:
-        if value is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+        is_name = value is None or re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value)
+        if not is_name or (value is not None and without_tokens(value) != value):
             raise ValueError("expected the name of an environment variable, such as OPENAI_API_KEY; not the key")
         return value
 
@@ -132,6 +134,14 @@ class EndpointSettings(Frozen):
     def identity(self) -> Mapping[str, object]:
         """The model, its server, and the settings that its answers depend on, whether or not the server takes them."""
         return {**self.server, **self.model_dump(mode="json", include=ANSWERED_BY, exclude_defaults=True)}
+
+
+def _names_in(value: object) -> Iterator[str]:
+    """Yield the names in a parameter's value, however deep."""
+    if isinstance(value, Mapping):
+        yield from map(str, value)
+    for inner in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from _names_in(inner)
 
 
 def is_batched(model: object) -> bool:

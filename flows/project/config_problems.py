@@ -12,6 +12,7 @@ from flows.construct.engine import Family
 from flows.construct.part_sources import sources_read
 from flows.construct.settings import FamilySettings
 from schemas.errors import WrongInput, alike, in_short, nearest
+from schemas.secrets import is_secret
 
 SECRETIVE = frozenset({"model", "models", "base_url", "api_key_env", "cache", "store", "annotation"})
 """Keys whose value, or a mistake for it, can hold a password or a pasted key. It is never repeated."""
@@ -23,6 +24,10 @@ EXPECTED = {
 }
 """Pydantic's problem -> what was expected, without the names of Python's types."""
 NO_NUMBER = "expected a number, found true or false, as YAML reads yes, no, on and off"
+KEYS_ELSEWHERE = (
+    "keys and passwords go into the environment, not into this file: into the variable that a model's api_key_env "
+    "names, HF_TOKEN, LABEL_STUDIO_API_KEY and the like"
+)
 NUMBERS = frozenset(("int_type", "float_type", "greater_than", "greater_than_equal", "less_than", "less_than_equal"))
 """Pydantic's problems with numbers."""
 
@@ -49,7 +54,7 @@ def _place(problem: Any, raw: Any) -> tuple[Any, ...]:
     """Return the keys that lead to a problem, without the names that pydantic gives to the shapes of a value."""
     place = []
     for part in problem["loc"]:
-        if (isinstance(raw, dict) and part in raw) or (isinstance(raw, list) and isinstance(part, int)):
+        if part in raw if isinstance(raw, dict) else isinstance(raw, list) and part in range(len(raw)):
             raw = raw[part]
             place.append(part)
     return (*place, problem["loc"][-1]) if problem["type"] == "missing" else tuple(place)
@@ -69,6 +74,9 @@ def _worded(problem: Any, place: tuple[Any, ...], known: Sequence[str]) -> str:
         return f"{path}: unknown key; {nearest(str(place[-1]), known)}"
     if problem["type"] == "missing":
         return f"{path}: is missing; it is required"
+    if problem["type"] == "union_tag_invalid":  # pydantic's words repeat the value
+        tag, tags = problem["ctx"]["discriminator"].strip("'"), problem["ctx"]["expected_tags"]
+        return f"{path}.{tag}: expected one of {tags}"
     value = problem.get("input")
     if isinstance(value, bool) and problem["type"] in NUMBERS:
         return f"{path}: {NO_NUMBER}"
@@ -78,6 +86,20 @@ def _worded(problem: Any, place: tuple[Any, ...], known: Sequence[str]) -> str:
     shown = f" (found {value!r})" if is_shown else ""
     message = EXPECTED.get(problem["type"]) or in_short(problem["msg"])
     return f"{path or 'configuration'}: {message[:1].lower()}{message[1:]}{shown}"
+
+
+def secrets_in(raw: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield each place where a text holds a key or an address with a password; a database's address may have one."""
+    if isinstance(raw, str) and is_secret(raw) and place != ("cache",):
+        yield place
+    if isinstance(raw, Mapping):
+        for key, value in raw.items():
+            if is_secret(str(key)):
+                yield (*place, str(key))
+            yield from secrets_in(value, (*place, str(key)))
+    elif isinstance(raw, list):
+        for number, value in enumerate(raw):
+            yield from secrets_in(value, (*place, str(number)))
 
 
 def booleans_as_numbers(raw: Any, typed: Any) -> Iterator[tuple[str, ...]]:

@@ -1,5 +1,6 @@
 """Prints the schemas of records, and checks the installation."""
 
+import http.client
 import importlib.metadata
 import json
 import os
@@ -130,7 +131,10 @@ def served(url: str, key: str | None, *, timeout_s: float) -> tuple[list[str] | 
             return [str(model["id"]) for model in json.load(reply)["data"]], ""
     except urllib.error.HTTPError as error:
         # It is there: some list no models, and a wrong key is told by the first call.
-        return ([], "") if error.code == HTTPStatus.NOT_FOUND else (None, f"it answers {error.code} {error.reason}")
+        if error.code == HTTPStatus.NOT_FOUND:
+            return [], ""
+        # Its own words may repeat the key.
+        return None, f"it answers {error.code} {http.client.responses.get(error.code, '')}".rstrip()
     except (OSError, ValueError, KeyError, TypeError) as error:
         return None, f"no answer ({getattr(error, 'reason', error)})"
 

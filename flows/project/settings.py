@@ -21,14 +21,17 @@ from flows.llm.rules import RulesSettings
 from flows.project.annotation_settings import PRINTABLE, AnnotationSettings
 from flows.project.config_paths import with_absolute_paths
 from flows.project.config_problems import (
+    KEYS_ELSEWHERE,
     NO_NUMBER,
     booleans_as_numbers,
     config_problems,
     missing_files,
+    secrets_in,
     source_problems,
 )
 from schemas.base import Frozen, odd_character
 from schemas.errors import WrongInputs, alike, nearest
+from schemas.secrets import without_tokens
 
 SAMPLE = "sample.yaml"
 DEFAULT = "touchstone.yaml"
@@ -43,7 +46,13 @@ CRON_FIELDS = 5
 
 
 class ConfigError(WrongInputs):
-    """The configuration is wrong: for each problem, a line that names the file, the key and what to do."""
+    """The configuration is wrong: for each problem, a line that names the file, the key and what to do.
+
+    A key that was pasted where a name belongs is not repeated.
+    """
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__(*map(without_tokens, problems))
 
 
 ModelSettings = Annotated[RulesSettings | EndpointSettings | LocalSettings, Field(discriminator="provider")]
@@ -144,7 +153,7 @@ class ScheduleSettings(Frozen):
 class Config(BaseModel):
     """A configuration."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     name: str = Field(min_length=1, max_length=100, description="Name of the benchmark")
     seed: int = Field(0, strict=True, description="The run seed, from which every random choice follows")
@@ -261,11 +270,11 @@ def load_config(path: Path, *, may_lack_families: bool = False) -> Config:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
     except RecursionError as error:
         raise ConfigError(f"{path}: an anchor contains itself; write it out") from error
-    except yaml.MarkedYAMLError as error:
+    except yaml.MarkedYAMLError as error:  # a traceback would quote the line
         mark, said = error.problem_mark or error.context_mark, ", ".join(filter(None, (error.context, error.problem)))
-        raise ConfigError(f"{path}: not valid YAML{f' in line {mark.line + 1}' if mark else ''}: {said}") from error
+        raise ConfigError(f"{path}: not valid YAML{f' in line {mark.line + 1}' if mark else ''}: {said}") from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
     except (ValueError, KeyError, AttributeError) as error:  # an invalid date, number or tag
         raise ConfigError(f"{path}: YAML cannot read a value ({error}); put it in quotes") from error
     if not isinstance(raw, dict):
@@ -308,6 +317,9 @@ def parse_config(raw: dict[str, Any], name: str, *, may_lack_families: bool = Fa
     else:
         problems += _limits_of_no_prompt(config)
         problems += [f"{'.'.join(place)}: {NO_NUMBER}" for place in booleans_as_numbers(raw, config)]
+    for place in map(".".join, secrets_in(raw)):
+        if not any(problem.startswith(f"{place}:") for problem in problems):
+            problems.append(f"{place}: {KEYS_ELSEWHERE}")
     if problems:
         problems += missing_files(families, "families")
         for family, valid in typed.items():

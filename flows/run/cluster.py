@@ -23,6 +23,7 @@ from flows.project.project import Project, hold_share, take_share
 from flows.project.settings import ConfigError
 from schemas.errors import Failed
 from schemas.manifest import ShardManifest
+from schemas.secrets import hide_in_logs
 
 HERE: Final = {
     "n_workers": os.cpu_count() or 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0",
@@ -41,6 +42,7 @@ RUN_AGAIN = "then run again: finished work is kept"
 for _library in ("distributed.batched", "distributed.client"):
     logging.getLogger(_library).setLevel(logging.CRITICAL)
 
+hide_in_logs()  # a worker runs no command
 _log = logging.getLogger("distributed.touchstone")
 """Among Dask's own, so that its lines are in a worker's log."""
 

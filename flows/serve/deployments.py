@@ -56,6 +56,7 @@ from flows.release.flow import release as release_once
 from flows.release.outcome import Outcome
 from flows.run.flow import build as build_once
 from schemas.errors import Failed, Stopped, WrongInput
+from schemas.secrets import hide_in_logs
 
 RETRIES: dict[str, Any] = {"retries": 2, "retry_delay_seconds": 60}
 """Retries of a failed run, after those of the build's tasks and the Hub's client. A run that somebody has to look at
@@ -78,7 +79,7 @@ def in_one_line(record: logging.LogRecord) -> bool:
     error = record.exc_info[1] if record.exc_info else None
     if not isinstance(error, WrongInput | Failed):
         return True
-    record.msg, record.args, record.exc_info = str(error), (), None
+    record.msg, record.args, record.exc_info, record.exc_text = str(error), (), None, None
     fresh = error not in _logged
     _logged.add(error)
     return fresh
@@ -88,6 +89,7 @@ _logged: WeakSet[BaseException] = WeakSet()
 """Errors that were logged: a flow, the flow around it and their process all log the same error."""
 
 
+hide_in_logs()
 for _name in ("prefect.flow_runs", "prefect.task_runs", "prefect.engine"):
     logging.getLogger(_name).addFilter(in_one_line)
 
