@@ -77,7 +77,7 @@ class SharedServer:
         _copy_database(
             (saved or self._seed / server.DATA) / server.DATABASE, self._folder / server.DATA / server.DATABASE
         )
-        for name in (PEOPLE_FILE, STUDY, JOINED, STANDING):
+        for name in (PEOPLE_FILE, STUDY, JOINED, STANDING, server.PUBLIC):
             (self._folder / name).unlink(missing_ok=True)
         if saved is not None:
             shutil.copy(saved / PEOPLE_FILE, self._folder)

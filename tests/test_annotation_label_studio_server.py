@@ -555,3 +555,39 @@ def test_who_submits_while_others_write_waits_for_a_turn(label_studio: Served) -
             taken_away.result(2)
         database.execute("COMMIT")
         assert taken_away.result(60).is_success
+
+
+ANOTHERS = {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors"}
+"""A page of another server of this machine, to which the browser sends the cookies too."""
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_pages_of_other_sites_reach_nothing_with_the_session_of_whoever_reads_them(label_studio: Served) -> None:
+    label_studio.client.make_project("theirs", "<View><Text name='t' value='$t'/></View>")
+    owner = read_owner(label_studio.folder)
+    assert owner is not None
+    with httpx.Client(base_url=label_studio.url, timeout=60) as browser:
+        token = re.search(r'csrfmiddlewaretoken" value="([^"]+)', browser.get("/user/login/").text)
+        assert token is not None
+        login = {"csrfmiddlewaretoken": token[1], "email": owner.email, "password": owner.password}
+        assert browser.post("/user/login/", data=login, headers={"Origin": label_studio.url}).status_code == 302
+
+        def asked(method: str, path: str, **headers: str) -> int:
+            content = "title=planted" if method == "POST" else None
+            return browser.request(method, path, headers={**FORM, **headers}, content=content).status_code
+
+        for foreign in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": "http://127.0.0.1:1"},
+                        {"Host": "evil.example"}, ANOTHERS):  # fmt: skip
+            assert asked("GET", "/api/projects/", **foreign) == 403
+            assert asked("POST", "/api/projects/", **foreign) == 403
+            assert asked("OPTIONS", "/api/projects/", **foreign) == 403
+            assert asked("GET", "/user/login/", **foreign) == 403
+        assert [project.title for project in label_studio.client.projects()] == ["theirs"]
+        own = {"Origin": label_studio.url, "Sec-Fetch-Site": "same-origin"}
+        assert asked("POST", "/api/projects/", **own) == 201
+        followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+        assert asked("GET", "/projects/", **followed, **{"Sec-Fetch-Dest": "document"}) == 200
+        assert asked("GET", "/projects/", **followed, **{"Sec-Fetch-Dest": "iframe"}) == 403
+        assert browser.get("/projects/").headers["X-Frame-Options"] == "SAMEORIGIN"

@@ -215,6 +215,10 @@ def test_a_page_is_answered_if_it_asks_properly(tmp_path: Path, checks: listen.T
         problem = {"name": "upper", "problem": "not in capitals", "rejects": True}
         assert answer(asked).json() == [problem]
         assert answer(asked, "guessed").status_code == 403
+        for foreign in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+            page.headers = httpx.Headers(foreign)
+            assert answer(asked).status_code == 403
+        page.headers = httpx.Headers()
         for wrong in ([], {}, "text", {**asked, "result": "text"}, {**asked, "result": [[]]}):
             assert answer(wrong).status_code == 400, wrong
         assert not (tmp_path / "changed").exists(), "no work was reported"
@@ -237,7 +241,9 @@ def test_who_hangs_up_before_the_answer_is_not_in_the_lead_s_terminal(
     with Listener(tmp_path, check=check) as listener:
         with socket.create_connection(("127.0.0.1", httpx.URL(listener.url).port or 0)) as page:
             page.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # the end is known at once
-            head = f"POST /{CHECK} HTTP/1.1\r\n{SECRET_HEADER}: {secret_of(tmp_path)}\r\nContent-Length: {len(body)}"
+            host = f"Host: {httpx.URL(listener.url).netloc.decode()}"
+            secret = f"{SECRET_HEADER}: {secret_of(tmp_path)}"
+            head = f"POST /{CHECK} HTTP/1.1\r\n{host}\r\n{secret}\r\nContent-Length: {len(body)}"
             page.sendall(f"{head}\r\n\r\n".encode() + body)
             assert asked.wait(SOON_S)
         gone.set()

@@ -19,6 +19,7 @@ import pytest
 from annotation.assign import Assignment, Further, Shortage, assign, without_gold
 from annotation.label_studio.config import label_config
 from annotation.label_studio.listener import Listener
+from annotation.label_studio.server import open_to
 from annotation.label_studio.strangers import (
     JOINED,
     STANDING,
@@ -550,9 +551,11 @@ def test_of_those_who_agree_at_once_as_many_join_as_there_are_places(
 
 
 @pytest.mark.slow
-def test_behind_a_proxy_with_tls(visit: Callable[[str], Visitor]) -> None:
+def test_behind_a_proxy_with_tls(label_studio: Served, visit: Callable[[str], Visitor]) -> None:
     visitor = visit(FIRST)
     visitor.http.headers.update({"Host": "labels.example.org", "X-Forwarded-Proto": "https"})
+    assert visitor.comes().status_code == 403
+    open_to(label_studio.folder, "https://labels.example.org")
     visitor.comes()
     visitor.http.headers["Origin"] = "https://evil.example"
     assert visitor.agrees().status_code == 403

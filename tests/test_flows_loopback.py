@@ -9,7 +9,7 @@ from fastapi import FastAPI, Response, WebSocket
 from fastapi.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from flows.loopback.guard import Guard, origins
+from flows.loopback.guard import Guard, origins, refusal
 from flows.loopback.login import LOGIN, kept_login, login_file, new_login
 
 HERE = "http://127.0.0.1:4200"
@@ -74,6 +74,25 @@ def test_programs_and_own_pages_come_in_and_pages_of_other_sites_do_not(
     app: FastAPI, headers: dict[str, str], expected: int
 ) -> None:
     assert TestClient(Guard(app), base_url=HERE).get("/", headers=headers).status_code == expected
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "comes_in"),
+    [
+        ("labels.example.org", "https://labels.example.org", True),
+        ("labels.example.org:443", "https://labels.example.org", True),
+        ("labels.example.org", None, True),
+        ("127.0.0.1:4200", HERE, True),
+        ("labels.example.org", "http://labels.example.org", False),
+        ("labels.example.org", "https://evil.example", False),
+        ("evil.example", "https://labels.example.org", False),
+        ("example.org", None, False),
+    ],
+)
+def test_by_a_proxy_people_come_under_its_name(host: str, origin: str | None, comes_in: bool) -> None:
+    headers = {"host": host} if origin is None else {"host": host, "origin": origin}
+    assert (refusal("POST", headers, "https://labels.example.org") is None) == comes_in
+    assert (refusal("POST", headers) is None) == (comes_in and host.startswith("127"))
 
 
 def test_another_sites_form_and_its_question_whether_it_may_ask_are_refused(app: FastAPI) -> None:

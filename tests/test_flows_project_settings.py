@@ -51,6 +51,8 @@ def test_annotation_is_local_by_default_and_an_address_loses_its_last_slash(tmp_
     assert (annotation.overlap_first, annotation.gold_share) == (100, 0.1)
     there = "annotation: {url: 'https://labels.example.org/', people: {a1: Anna@example.org}}\n"
     annotation = load_config(written(tmp_path, MINIMAL + there)).annotation
+    proxied = "annotation: {public_url: 'https://Labels.example.org/'}\n"
+    assert load_config(written(tmp_path, MINIMAL + proxied)).annotation.public_url == "https://labels.example.org"
     assert (annotation.url, annotation.people) == ("https://labels.example.org", {"a1": "Anna@example.org"})
 
 
@@ -173,6 +175,9 @@ def test_packaged_configurations_load() -> None:
         *(
             (f"name: x\nannotation: {annotation}\nfamilies: {{uraq: {{}}}}", said)
             for annotation, said in (
+                ("{public_url: 'https://labels.example.org/x'}", "expected an address without a path, such as https"),
+                ("{public_url: labels.example.org}", "expected an address without a path, such as https"),
+                ("{url: 'https://a.example', public_url: 'https://b.example'}", "is for the `local` server alone"),
                 ("{peple: {}}", 'annotation.peple: unknown key; did you mean "people"?'),
                 ("{url: labels.example.org}", "annotation.url: expected `local`, or an address"),
                 ("{url: 'https://me:SECRET@labels.example.org'}", "the key goes into the environment"),

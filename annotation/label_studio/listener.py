@@ -102,7 +102,8 @@ class Listener:
                 received = self.headers.get(SECRET_HEADER, "")
                 length = self.headers.get("Content-Length", "")
                 body = self.rfile.read(min(int(length), LONGEST_BODY)) if length.isdigit() else b""
-                if not hmac.compare_digest(received.encode(), secret.encode()):
+                is_foreign = self.headers.get("Host") != host or "Origin" in self.headers  # it serves no pages
+                if is_foreign or not hmac.compare_digest(received.encode(), secret.encode()):
                     self._answer(HTTPStatus.FORBIDDEN)
                     return
                 if self.path == f"/{CHECK}":
@@ -123,7 +124,8 @@ class Listener:
                 """Stay silent: the library would write each request to the terminal."""
 
         self._server = _Server(("127.0.0.1", port), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/"
+        host = f"127.0.0.1:{self._server.server_port}"
+        self.url = f"http://{host}/"
 
     def __enter__(self) -> "Listener":
         threading.Thread(target=self._server.serve_forever, daemon=True).start()

@@ -49,6 +49,8 @@ NOWHERE = "http://127.0.0.1:9"
 PAGE = Path(__file__).resolve().with_name("page")
 """Our settings for the server, which add to its pages what keeps the texts that people type."""
 LOCK, LOG, PORT, DATA, DATABASE = "server.pid", "server.log", "port", "data", "label_studio.sqlite3"
+PUBLIC = "public-url"
+"""The file with the address by which people come through a proxy; `page/guard.py` reads it at each request."""
 
 
 class Running(Frozen):
@@ -89,6 +91,11 @@ def up(folder: Path, port: int | None = None, tell: Callable[[str], None] = lamb
     with lock:
         programs = install(folder, lock, tell)
         return _start(folder, programs, lock, port, tell)
+
+
+def open_to(folder: Path, public_url: str) -> None:
+    """Have the server under `folder` answer people who come through the proxy at this address, too, from now on."""
+    write_private(folder / PUBLIC, public_url)
 
 
 def running(folder: Path) -> Running | None:

@@ -47,22 +47,25 @@ def start_server(path: Path | None, port: int | None, *, show_password: bool) ->
                 console.print(escape(line), soft_wrap=True)
 
         running = server.up(folder, port, tell)
+        if config.annotation.public_url is not None:
+            server.open_to(folder, config.annotation.public_url)
         status.update("making the projects")
         if study is not None:
             open_study(folder, study)
         _make_accounts_and_projects(config, running, folder)
     state = "is already running" if running.before else "is running"
     console.print(f"[green]✓[/] Label Studio {state} at [bold]{escape(running.url)}[/]", soft_wrap=True)
+    public = config.annotation.public_url
+    if public is not None:
+        console.print(f"  people reach it at {escape(public)}, through your proxy", soft_wrap=True)
     if running.moved_from is not None:
         console.print(f"  [yellow]another program has port {running.moved_from} now: old bookmarks no longer work[/]")
     _print_logins(console, config, running, folder, show_password=show_password or console.is_terminal)
     if study is not None:
-        link = f"{running.url}/join?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}&STUDY_ID={study.study}"
+        link = f"{public or running.url}/join?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}&STUDY_ID={study.study}"
         console.print(f"  link    {escape(link)}", soft_wrap=True)
-        console.print(
-            "  [dim]for the study's people, with your proxy's address in place of the server's; anybody with an id can "
-            "use it[/]"
-        )
+        reached = "" if public else "; it works on this machine only until `annotation.public_url` names your proxy"
+        console.print(f"  [dim]for the study's people; anybody with an id can use it{reached}[/]", soft_wrap=True)
     config_path = f" {path}" if path else ""
     console.print(f"  `touchstone label-studio down{config_path}` stops it", soft_wrap=True, markup=False)
 

@@ -8,6 +8,7 @@ import base64
 import hmac
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
+from urllib.parse import urlsplit
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -27,16 +28,19 @@ def origins(port: int) -> list[str]:
     return [f"http://{name}:{port}" for name in NAMES]
 
 
-def refusal(method: str, headers: Mapping[str, str]) -> str | None:
+def refusal(method: str, headers: Mapping[str, str], public: str | None = None) -> str | None:
     """Return why a request is refused, None if it is not. `headers` are by their names in lower case.
+
+    `public` is the origin by which people come through a proxy, such as `https://labels.example.org`.
 
     Programs send neither an origin nor the `Sec-Fetch` headers, which a page cannot leave out or choose.
     """
     name, colon, port = headers.get("host", "").lower().partition(":")
-    if name not in NAMES:
-        return f"this server answers at {' and '.join(NAMES)} alone"
+    names = [*NAMES, *([urlsplit(public).hostname] if public else [])]
+    if name not in names:
+        return f"this server answers to the names {', '.join(map(str, names))} alone"
     if (origin := headers.get("origin")) is not None:
-        return None if origin in [f"http://{own}{colon}{port}" for own in NAMES] else ANOTHERS
+        return None if origin in [public, *(f"http://{own}{colon}{port}" for own in NAMES)] else ANOTHERS
     if headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
         return None
     opens_page = (

@@ -20,6 +20,7 @@ STRANGER = r"p[0-9]+"
 STUDY = r"^[A-Za-z0-9]{1,64}$"
 LONGEST_EMAIL = 254
 EMAIL = r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$"
+ORIGIN = r"https?://[a-z0-9-]+(\.[a-z0-9-]+)*(:[0-9]{1,5})?"
 LOCAL = "local"
 
 
@@ -46,6 +47,10 @@ class AnnotationSettings(Frozen):
     url: str = Field(
         LOCAL, description="`local`, or the address of your own Label Studio, with its key in LABEL_STUDIO_API_KEY"
     )
+    public_url: str | None = Field(
+        None, description="The address of your proxy before the `local` server, such as https://labels.example.org; "
+        "null: the server answers on this machine only"
+    )  # fmt: skip
     people: Mapping[Annotated[str, Field(pattern=PERSON)], str] = Field(
         default_factory=dict, description="Each person's code -> the e-mail address they log in with"
     )
@@ -93,6 +98,18 @@ class AnnotationSettings(Frozen):
                     f"{other} and {code} have the same e-mail address; each person needs an account of their own"
                 )
         return people
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_origin(cls, value: str | None, others: ValidationInfo) -> str | None:
+        if value is None:
+            return None
+        if others.data.get("url", LOCAL) != LOCAL:
+            raise ValueError("is for the `local` server alone: another one has its own settings")
+        value = value.rstrip("/").lower()
+        if not re.fullmatch(ORIGIN, value):
+            raise ValueError("expected an address without a path, such as https://labels.example.org")
+        return value
 
     @field_validator("strangers")
     @classmethod

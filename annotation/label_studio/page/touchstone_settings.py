@@ -20,6 +20,10 @@ ROOT_URLCONF = "addresses"
 # SQLite lets one writer in at a time, and refuses at once a transaction that has read before it finds another there.
 # Whoever submits while a push writes would be told that it failed: so all wait their turn from the beginning.
 DATABASES["default"]["OPTIONS"] |= {"transaction_mode": "IMMEDIATE", "timeout": 60}
+MIDDLEWARE.insert(0, "guard.Guard")
+CORS_ALLOW_ALL_ORIGINS = False
+MIDDLEWARE.append("django.middleware.clickjacking.XFrameOptionsMiddleware")
+X_FRAME_OPTIONS = "SAMEORIGIN"
 MIDDLEWARE.append("join.HoldStrangers")
 # The server listens on this machine alone; a proxy before it says so if people come by TLS.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
