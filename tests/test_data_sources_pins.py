@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from data.sources import SourceSpec, pins, read_source
+from data.sources import SourceSpec, read_source
+from data.sources import web as web_module
 from data.sources.fingerprint import source_fingerprint
 from data.sources.pins import Pins, lock_of, with_sources
 from data.sources.spec import SourceError
@@ -20,7 +21,7 @@ SNOW, ICE = b'{"text": "Snow is white."}\n', b'{"text": "Ice is cold."}\n'
 
 @pytest.fixture
 def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
-    monkeypatch.setattr(pins, "WAITS_S", (0.0, 0.0))
+    monkeypatch.setattr(web_module, "WAITS_S", (0.0, 0.0))
     with WebServer({"/facts.jsonl": SNOW}, {"/facts.jsonl": '"one"'}) as server:
         yield server
 

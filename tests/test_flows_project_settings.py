@@ -1,5 +1,6 @@
 """The configuration at the door: what is wrong is one line with the file, the key and what to do."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -245,6 +246,22 @@ def test_a_store_is_a_folder_or_an_address(tmp_path: Path, store: str) -> None:
 def test_a_missing_file_says_so(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such file"):
         load_config(tmp_path / "none.yaml")
+
+
+def test_what_is_no_configuration_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "large.yaml").write_bytes(b"# " + b"a" * 2**20)
+    levels = "\n".join(f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}' if n else '1'] * 10)}]" for n in range(9))
+    (tmp_path / "laughs.yaml").write_text(f"name: x\nfamilies:\n{levels}\n", encoding="utf-8")
+    for path, said in {
+        tmp_path / "pipe.yaml": "expected a file, found a pipe",
+        Path("/dev/zero"): "expected a file, found a device",
+        tmp_path: "expected a file, found a folder",
+        tmp_path / "large.yaml": "expected a configuration, of at most 1 MiB",
+        tmp_path / "laughs.yaml": "its anchors stand for more than 1,000,000 values",
+    }.items():
+        with pytest.raises(ConfigError, match=f"{path}: {said}"):
+            load_config(path)
 
 
 def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:

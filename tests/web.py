@@ -1,5 +1,6 @@
 """A web server on loopback that serves files with ETags, and can lose them, change them and fail."""
 
+import contextlib
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +19,8 @@ class WebServer:
     """Statuses with which the next requests are answered."""
     moved: dict[str, str] = field(default_factory=dict)
     """Redirects."""
+    endless: frozenset[str] = frozenset()
+    """Paths of what never ends."""
     requests: list[str] = field(default_factory=list)
 
     def __enter__(self) -> Self:
@@ -29,6 +32,13 @@ class WebServer:
                 path = self.path.partition("?")[0]
                 etag = served.etags.get(path)
                 body, headers = b"", {"ETag": etag} if etag else {}
+                if path in served.endless:
+                    self.send_response(200)
+                    self.end_headers()
+                    with contextlib.suppress(OSError):
+                        while True:
+                            self.wfile.write(b"\n" * 65536)
+                    return
                 if served.failing:
                     status = served.failing.pop(0)
                 elif path in served.moved:

@@ -3,18 +3,19 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
 from typing import Any, Generic, TypeVar
+
+from pydantic import ValidationError
 
 from data.seen import Seen
 from data.sources import assignments, book, dialogues, documents, hotpotqa, mapped, qa, squad, timeqa, touchstone
 from data.sources.files import csv_rows, json_lines, parquet_rows
 from data.sources.hub import hub_rows
 from data.sources.mapped import GIVEN_FIELDS
+from data.sources.opening import check_is_file
 from data.sources.spec import (
     DATE,
     NO_OFFSET,
-    NO_SUCH_FILE,
     PART,
     Entry,
     Reader,
@@ -25,7 +26,7 @@ from data.sources.spec import (
     without_query,
 )
 from schemas.base import Dropped, SourceRef, content_hash, key_of
-from schemas.errors import nearest
+from schemas.errors import first_problem, nearest
 from schemas.source import Assignment, Dialogue, Passage, QASource, Statement
 
 __all__ = [
@@ -130,14 +131,13 @@ def check_source(spec: SourceSpec, shape: type) -> None:
         touchstone.parts(spec.path)
     elif spec.format == "documents":
         documents.files(spec)
-    elif not Path(spec.path).is_file():
-        raise SourceError(f"{spec.path}: {NO_SUCH_FILE}")
-    elif spec.fields is not None or spec.format in MAPPED:
+    else:
+        check_is_file(spec.path)
         with _retold(spec):
-            next(_reader(spec, shape)(spec), None)
-    elif spec.format == "book":
-        with _retold(spec):
-            book.refuse_html(spec)
+            if spec.fields is not None or spec.format in MAPPED:
+                next(_reader(spec, shape)(spec), None)
+            elif spec.format == "book":
+                book.refuse_html(spec)
 
 
 def read_source(spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], None]) -> Iterator[S]:
@@ -227,6 +227,12 @@ def _reader(spec: SourceSpec, shape: type) -> Reader:
     shapes = FORMATS.get(spec.format)
     if shapes is None:
         raise SourceError(f'{spec.name}: unknown format "{spec.format}"; {nearest(spec.format, list(FORMATS))}')
+    scheme, _, place = spec.path.partition("://")
+    if place and spec.format not in (PART, "hub") and not spec.is_url:
+        raise SourceError(
+            f"{scheme}://...: expected a file, or a URL with http:// or https://, found {scheme}://; "
+            "write the path of the file, or fetch it yourself"
+        )
     if shape not in shapes:
         article = "an" if shape.__name__.startswith("A") else "a"
         able = ", ".join(name for name, shapes in FORMATS.items() if shape in shapes and name != PART)
@@ -306,7 +312,11 @@ class _Door(Generic[S]):
             values["part"] = self._name
         if "language" in self._shape.model_fields:
             values.setdefault("language", self._spec.language)
-        record: S = self._shape.model_validate(values)
+        try:
+            record: S = self._shape.model_validate(values)
+        except ValidationError as error:  # a field that is kept as it is
+            problem = first_problem(error, "the row")
+            raise SourceError(f"{self._spec.path}: {entry.id}: {problem}; correct the row") from error
         return record
 
     def _key(self, entry: Entry) -> str:

@@ -14,9 +14,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
 
-from data.sources.files import BYTE_ORDER_MARK, opened
+from data.sources.opening import BYTE_ORDER_MARK, opened, whole
 from data.sources.spec import Entry, SourceError, SourceSpec, shortened
 
+MOST_BYTES = 32 * 2**20
+"""Of a book."""
 MOST_CHARACTERS = 100_000
 """The longest paragraph; a longer one is a book without line ends, or no book."""
 CONTENTS = frozenset({"contents", "tableofcontents", "目录", "目錄"})
@@ -76,18 +78,16 @@ def refuse_html(spec: SourceSpec) -> None:
 def _lines(spec: SourceSpec) -> list[str]:
     """Return the lines of the file, stripped. Raises `SourceError` if it is not text in UTF-8, or is HTML."""
     refuse_html(spec)
-    with opened(spec.path) as stream:
-        content = stream.read()
+    content = whole(spec.path, MOST_BYTES, "cut it into several")
     if b"\0" in content:
         raise SourceError(
             f"{spec.path}: line {_line(content, content.index(0))}: expected text in UTF-8, found a zero byte; "
             "save the file as plain text in UTF-8"
         )
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode()
     except UnicodeDecodeError as error:
-        # Where there is a mark, the decoder counts from behind it.
-        start = error.start + len(content) - len(error.object)
+        start = error.start
         within = start - (content.rfind(b"\n", 0, start) + 1)
         raise SourceError(
             f"{spec.path}: line {_line(content, start)}: expected UTF-8, found byte {content[start]:#04x} at {within}; "

@@ -1,42 +1,20 @@
 """Rows from files: JSON lines, a JSON array or a single JSON object, CSV (all plain or gzipped), and Parquet."""
 
 import csv
-import gzip
 import io
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
 import orjson
 
-from data.sources.spec import NO_SUCH_FILE, OutOfRange, Row, SourceError, SourceSpec
+from data.sources.opening import BYTE_ORDER_MARK, MOST_LINE, MOST_WHOLE, check_is_file, lines, megabytes, opened, whole
+from data.sources.spec import OutOfRange, Row, SourceError, SourceSpec
 from schemas.errors import first_line
 
-GZIP_MAGIC = b"\x1f\x8b"
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BATCH_ROWS = 1024
 """Rows of a Parquet file that are read at once."""
-
-
-@contextmanager
-def opened(path: str) -> Iterator[IO[bytes]]:
-    """Open a file, unpacking it if its name ends in `.gz`. Raises `SourceError`."""
-    file = Path(path)
-    if not file.is_file():
-        raise SourceError(f"{path}: {NO_SUCH_FILE}")
-    with file.open("rb") as stream:
-        packed = stream.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-    if packed != (file.suffix == ".gz"):
-        content = "gzip data" if packed else "something else"
-        advice = "add .gz to its name" if packed else "take .gz off its name, or compress it"
-        raise SourceError(f"{path}: expected {'plain text' if packed else 'gzip data'}, found {content}; {advice}")
-    with cast(IO[bytes], gzip.open(file)) if packed else file.open("rb") as stream:
-        try:
-            yield stream
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise SourceError(f"{path}: expected whole gzip data, found {error}; fetch the file again") from error
+AS_LINES = "give the rows as JSON lines, an object in each line"
 
 
 def json_lines(path: str) -> Iterator[Row]:
@@ -56,7 +34,7 @@ def json_lines_and_errors(path: str) -> Iterator[Row | SourceError]:
 
 def _lines(path: str) -> Iterator[tuple[str, bytes]]:
     with opened(path) as stream:
-        for number, line in enumerate(stream, start=1):
+        for number, line in enumerate(lines(path, stream), start=1):
             content = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
             if content.strip():
                 yield f"line {number}", content
@@ -69,17 +47,14 @@ def json_rows(path: str) -> Iterator[Row]:
     if not start.startswith(b"["):
         yield from json_lines(path)
         return
-    with opened(path) as stream:
-        values = _parsed(path, "the array", stream.read().removeprefix(BYTE_ORDER_MARK))
+    values = _parsed(path, "the array", whole(path, MOST_WHOLE, AS_LINES))
     for number, value in enumerate(cast(list[object], values), start=1):
         yield _row(path, f"row {number}", value)
 
 
 def json_object(path: str) -> Row:
     """Return a file that is a single JSON object as one row."""
-    with opened(path) as stream:
-        content = stream.read().removeprefix(BYTE_ORDER_MARK)
-    value = _parsed(path, "the file", content)
+    value = _parsed(path, "the file", whole(path, MOST_WHOLE, "cut it into several"))
     if not isinstance(value, dict):
         raise SourceError(
             f"{path}: expected one JSON object, found {type(value).__name__}; check the format and the path"
@@ -115,14 +90,15 @@ def csv_rows(spec: SourceSpec) -> Iterator[Row]:
     """Yield the rows below the header, numbered from 1. Cells are separated by tabs if the name has `.tsv` in it."""
     path = spec.path
     tabs = ".tsv" in Path(path).suffixes
+    csv.field_size_limit(MOST_LINE)
     with opened(path) as stream:
-        reader = csv.reader(
-            io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), delimiter="\t" if tabs else ",", strict=True
-        )
+        text = _Lines(path, stream)
+        reader = csv.reader(text, delimiter="\t" if tabs else ",", strict=True)
         number = 0
         try:
             header = next(reader, [])
             for cells in reader:
+                text.begin_row()
                 if not cells:
                     continue
                 number += 1
@@ -143,10 +119,33 @@ def csv_rows(spec: SourceSpec) -> Iterator[Row]:
             ) from error
 
 
+class _Lines(Iterator[str]):
+    """The lines of a CSV file, as long as a row has an end."""
+
+    def __init__(self, path: str, stream: IO[bytes]) -> None:
+        self._path, self._text = path, io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        self._number = self._in_row = 0
+
+    def begin_row(self) -> None:
+        self._in_row = 0
+
+    def __next__(self) -> str:
+        line = self._text.readline(MOST_LINE + 1)
+        if not line:
+            raise StopIteration
+        self._number += 1
+        self._in_row += len(line)
+        if self._in_row > MOST_LINE:
+            raise SourceError(
+                f"{self._path}: line {self._number}: expected at most {megabytes(MOST_LINE)} in a row, found more; "
+                "look for a quotation mark that is not closed, and for line ends"
+            )
+        return line
+
+
 def parquet_rows(path: str, columns: tuple[str, ...] | None = None) -> Iterator[Row]:
     """Yield the rows, numbered from 1, with those of `columns` that the file has."""
-    if not Path(path).is_file():
-        raise SourceError(f"{path}: {NO_SUCH_FILE}")
+    check_is_file(path)
 
     import pyarrow.parquet  # here, so that naming a source does not load it
 
@@ -158,7 +157,7 @@ def parquet_rows(path: str, columns: tuple[str, ...] | None = None) -> Iterator[
                 for values in _python_rows(batch):
                     number += 1
                     yield Row(path, f"row {number}", values)
-    except pyarrow.ArrowException as error:
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:  # of what is damaged inside it
         raise SourceError(f"{path}: expected Parquet, found {first_line(error)}; write the file again") from error
 
 

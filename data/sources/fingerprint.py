@@ -4,7 +4,8 @@ from pathlib import Path
 
 from data.checksum import checksum
 from data.sources import documents, touchstone
-from data.sources.spec import ATTRIBUTION, NO_SUCH_FILE, PART, SourceError, SourceSpec
+from data.sources.opening import check_is_file
+from data.sources.spec import ATTRIBUTION, PART, SourceError, SourceSpec
 
 READERS = {"documents": 5, "hotpotqa": 2, "touchstone": 3}
 """Format -> version of its reader, if it is not 1: raised when the reader gives other records."""
@@ -18,7 +19,7 @@ def source_fingerprint(spec: SourceSpec) -> dict[str, object]:
     only a card shows does not count, nor whether it is private. Raises `SourceError`.
     """
     spec = spec.at_hand
-    settings = spec.model_dump(mode="json", exclude={"path", "revision", "private", *ATTRIBUTION})
+    settings = spec.model_dump(mode="json", exclude={"path", "revision", "private", "internal", *ATTRIBUTION})
     if spec.format in READERS:
         settings["reader"] = READERS[spec.format]
     if spec.format == "hub":
@@ -41,9 +42,8 @@ def _checksum_of_document(path: Path) -> str | None:
 
 
 def _checksum(path: Path) -> str:
+    check_is_file(path)
     try:
         return checksum(path)
-    except FileNotFoundError as error:
-        raise SourceError(f"{path}: {NO_SUCH_FILE}") from error
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error.strerror}); correct the source's path") from error

@@ -3,42 +3,26 @@
 The first build records the commit, or the ETag and checksum, of each in a lock file beside the configuration
 (`my.lock.json` for `my.yaml`), where it can be kept under version control. Later builds read the same state: the Hub's
 commit, or the copy of the URL made then. Only `refresh` looks at the current state.
-
-URLs are read with the standard library, not through fsspec, which gets the ETag and the content in two requests: a file
-that changes in between would be recorded under the wrong ETag.
 """
 
-import contextlib
-import http.client
-import shutil
 import tempfile
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from data.checksum import checksum
 from data.sources.hub import hub_commit, located
 from data.sources.spec import SourceError, SourceSpec, without_query
+from data.sources.web import UNCHANGED, download
 from data.whole_file import write_whole
 from schemas.base import Frozen, content_hash
 from schemas.errors import first_problem
 
 LOCK = ".lock.json"
 """Replaces the ending of the configuration's name."""
-WAITS_S = (1.0, 4.0)
-"""Seconds before each further try, if a server is busy or fails."""
-TIMEOUT_S = 60.0
-"""Seconds for which a server may send nothing."""
-AGENT = "touchstone"
-PASSING = frozenset({408, 429, 500, 502, 503, 504})
 
 
 class Pin(Frozen):
@@ -135,8 +119,8 @@ class Pins:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".fetched-") as name:
             file = Path(name) / "file"
-            etag = _download(spec.path, file, etag_before)
-            if etag is _UNCHANGED:
+            etag = download(spec.path, file, etag_before, internal=spec.internal)
+            if etag is UNCHANGED:
                 assert before is not None
                 return before
             sha256 = checksum(file)
@@ -169,54 +153,6 @@ def _read(lock: Path) -> Lock:
     except ValidationError as error:
         problem = first_problem(error, "the file")
         raise SourceError(f"{lock}: damaged ({problem}); put it back, or remove it to pin what is there now") from error
-
-
-_UNCHANGED = "unchanged"
-
-
-def _download(url: str, to: Path, etag_before: str | None) -> str:
-    """Download the URL to a file. Return its ETag, empty if there is none; `_UNCHANGED` if that is `etag_before`."""
-    shown = without_query(url)
-    parts = urlsplit(url)
-    if "@" in parts.netloc or not parts.hostname:
-        raise SourceError(f"{parts.scheme}://{parts.hostname or ''}...: expected an address without a name or a "
-                          "password in it; fetch the file yourself, and name where it lies")  # fmt: skip
-    headers = {"User-Agent": AGENT}
-    if etag_before and not etag_before.startswith("sha256:"):
-        headers["If-None-Match"] = etag_before
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - http or https: `SourceSpec.is_url`
-    for wait in (*WAITS_S, None):
-        try:
-            with contextlib.closing(_opener().open(request, timeout=TIMEOUT_S)) as reply, to.open("wb") as file:
-                shutil.copyfileobj(reply, file)
-                length = reply.headers.get("Content-Length")
-                if length is not None and int(length) != file.tell():
-                    raise http.client.IncompleteRead(b"", int(length) - file.tell())
-                return str(reply.headers.get("ETag") or "")
-        except urllib.error.HTTPError as error:
-            if error.code == HTTPStatus.NOT_MODIFIED:
-                return _UNCHANGED
-            if error.code not in PASSING or wait is None:
-                raise SourceError(
-                    f"{shown}: the server answers {error.code} ({http.client.responses.get(error.code, 'unknown')}); "
-                    "check the URL"
-                ) from error
-        except (OSError, http.client.HTTPException) as error:
-            if wait is None:
-                reason = getattr(error, "reason", error)
-                raise SourceError(f"{shown}: cannot be fetched ({reason}); check the URL and the network") from error
-        time.sleep(wait)
-    raise AssertionError("endless")
-
-
-def _opener() -> urllib.request.OpenerDirector:
-    """Return an opener for HTTP alone, which follows no redirect to a local file or an FTP server."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler,
-                    urllib.request.HTTPDefaultErrorHandler, urllib.request.HTTPRedirectHandler,
-                    urllib.request.HTTPErrorProcessor):  # fmt: skip
-        opener.add_handler(handler())
-    return opener
 
 
 def with_sources(value: Any, change: Callable[[SourceSpec], SourceSpec]) -> Any:

@@ -61,6 +61,11 @@ class SourceSpec(Frozen):
         exclude_if=lambda value: not value,
         description="Keep its texts out of everything that a release publishes",
     )
+    internal: bool = Field(
+        False,
+        exclude_if=lambda value: not value,
+        description="Let the server of a URL lead on to addresses of this machine or its network",
+    )
     licence: str | None = Field(None, description="Licence of the rows, for their provenance")
     title: str | None = Field(None, description="What the data set is called, for the card of a release")
     authors: str | None = Field(None, description="Whom the card names as its authors")

@@ -5,6 +5,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from data.sources.files import parquet_rows
+from data.sources.opening import is_file
 from data.sources.spec import Entry, Reader, Row, SourceSpec, shortened
 from schemas.source import Assignment, Passage, QASource, Statement
 
@@ -144,7 +145,7 @@ def parts(path: str) -> list[Path]:
     """Return the file itself, or its shards in order."""
     file = Path(path)
     shards = sorted(file.parent.glob(f"{file.stem}-?????-of-?????{file.suffix}"))
-    return [file] if file.is_file() or not shards else shards
+    return [file] if is_file(file) or not shards else shards
 
 
 def rows(spec: SourceSpec) -> Iterator[Row]:

@@ -1,13 +1,13 @@
 """The problems of a configuration, each in one line and in YAML's terms."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from data.sources import check_source
-from data.sources.spec import NO_SUCH_FILE, PART
+from data.sources.opening import check_is_file
+from data.sources.spec import PART, SourceError
 from flows.construct.engine import Family
 from flows.construct.part_sources import sources_read
 from flows.construct.settings import FamilySettings
@@ -126,9 +126,11 @@ def missing_files(raw: Any, place: str) -> Iterator[str]:
             isinstance(path, str)
             and format_ not in ("hub", "touchstone", "documents", PART)  # folders, too
             and "://" not in path
-            and not Path(path).is_file()
         ):
-            yield f"{place}: {path}: {NO_SUCH_FILE}"
+            try:
+                check_is_file(path)
+            except SourceError as error:
+                yield f"{place}: {error}"
         inner = [(f".{key}", value) for key, value in raw.items()]
     else:
         inner = [(f"[{number}]", value) for number, value in enumerate(raw)] if isinstance(raw, list) else []

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from data.sources.spec import SourceSpec
+from data.sources.opening import check_is_file, megabytes
+from data.sources.spec import SourceError, SourceSpec
 from flows.construct.engine import Family
 from flows.construct.part_sources import families_read
 from flows.construct.people import People
@@ -43,6 +44,10 @@ MODEL_NAME = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$"
 WEB = r"^https?://[^\s<>\x00-\x1f]+$"
 REPOSITORY = r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$"
 CRON_FIELDS = 5
+MOST_BYTES = 2**20
+"""Of a configuration."""
+MOST_VALUES = 1_000_000
+"""In a configuration, once its anchors are written out."""
 
 
 class ConfigError(WrongInputs):
@@ -263,7 +268,7 @@ def load_config(path: Path, *, may_lack_families: bool = False) -> Config:
     Raises `ConfigError`.
     """
     try:
-        raw = yaml.load(path.read_text(encoding="utf-8-sig"), Loader=_UniqueKeys)  # noqa: S506 - a SafeLoader
+        raw = yaml.load(_text(path), Loader=_UniqueKeys)  # noqa: S506 - a SafeLoader
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: no such file; `touchstone new FOLDER` writes one for your data") from error
     except (OSError, UnicodeDecodeError) as error:
@@ -280,6 +285,8 @@ def load_config(path: Path, *, may_lack_families: bool = False) -> Config:
     if not isinstance(raw, dict):
         raise ConfigError(f"{path}: expected `key: value` lines at the top, found {type(raw).__name__}")
     try:
+        if _values(raw, {}) > MOST_VALUES:
+            raise ConfigError(f"{path}: its anchors stand for more than {MOST_VALUES:,} values; write them out")
         json.dumps(raw, default=str)
     except (RecursionError, ValueError) as error:
         raise ConfigError(f"{path}: it is nested too deeply, or an anchor contains itself; write it out") from error
@@ -291,6 +298,28 @@ def load_config(path: Path, *, may_lack_families: bool = False) -> Config:
     lacking: dict[str, Any] = {"families": {}} if may_lack_families and raw.get("families") is None else {}
     raw = with_absolute_paths({"store": STORE, **raw, **lacking}, folder, writes_to)
     return parse_config(raw, str(path), may_lack_families=may_lack_families)
+
+
+def _text(path: Path) -> str:
+    """Return the text of a configuration. Raises `ConfigError` for what is none, `OSError`, `UnicodeDecodeError`."""
+    size = path.stat().st_size
+    try:
+        check_is_file(path)
+    except SourceError as error:
+        raise ConfigError(str(error)) from error
+    if size > MOST_BYTES:
+        raise ConfigError(f"{path}: expected a configuration, of at most {megabytes(MOST_BYTES)}, found {size:,} bytes")
+    return path.read_text(encoding="utf-8-sig")
+
+
+def _values(value: Any, known: dict[int, int]) -> int:
+    """Return how many values there are in a value, those in an anchor as often as it is named."""
+    if not isinstance(value, dict | list):
+        return 1
+    if id(value) not in known:
+        inner = value.values() if isinstance(value, dict) else value
+        known[id(value)] = 1 + sum(_values(item, known) for item in inner)
+    return known[id(value)]
 
 
 def parse_config(raw: dict[str, Any], name: str, *, may_lack_families: bool = False) -> Config:

@@ -24,10 +24,11 @@ LOOKS_EVERY_S = 0.002
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended: its exit status, and what it wrote to standard error."""
+    """How a command ended: its exit status, what it wrote to standard error, and the most memory that it had."""
 
     status: int
     said: str
+    megabytes: int
 
 
 class Child:
@@ -88,13 +89,14 @@ class Child:
         os.write(self._go, b".")
         os.close(self._go)
         until = time.monotonic() + SECONDS
-        while not (ended := os.waitpid(self.pid, os.WNOHANG))[0]:
+        while not (ended := os.wait4(self.pid, os.WNOHANG))[0]:
             if time.monotonic() > until:
                 os.killpg(self.pid, signal.SIGKILL)
-                ended = os.waitpid(self.pid, 0)
+                ended = os.wait4(self.pid, 0)
                 break
             time.sleep(LOOKS_EVERY_S)
-        return Ended(os.waitstatus_to_exitcode(ended[1]), self._said.read_text(encoding="utf-8", errors="replace"))
+        said = self._said.read_text(encoding="utf-8", errors="replace")
+        return Ended(os.waitstatus_to_exitcode(ended[1]), said, ended[2].ru_maxrss // 1024)
 
 
 def run(folder: Path, *arguments: str) -> None:

@@ -21,13 +21,18 @@ from data.sources.documents.boilerplate import without_boilerplate
 from data.sources.documents.document import Block, Document, Removed, Unreadable, cleaned
 from data.sources.documents.near_duplicates import NearDuplicates
 from data.sources.documents.passages import Piece, cut, without_endless_lines
+from data.sources.opening import check_is_file, is_file, is_folder
 from data.sources.spec import Entry, SourceError, SourceSpec, says_something, shortened
 from schemas.source import Passage, Place
 
 LEAST_WORDS, MOST_WORDS = 80, 400
 """Of a passage, unless the source says otherwise."""
 MOST_BYTES = 128 * 2**20
-"""Of a document: read whole, it takes a multiple of that in memory."""
+"""Of a document, most of which are pictures in a long one."""
+MOST_TEXT = 16 * 2**20
+"""Bytes of a document that is text: some 8,000 pages. Read whole, it takes a multiple of that in memory."""
+MOST_MARKS = 500_000
+"""Tags, lines, list items, cells and such of a document. Texts have one in 50 bytes or more."""
 AT_ONCE = 64
 """Passages that are compared with the earlier ones together."""
 CHINESE_SHARE = 0.5
@@ -43,9 +48,15 @@ class Format:
     read: Callable[[bytes], Document]
     needs: str | None = None
     """A module of the extra `office`."""
+    most_bytes: int = MOST_TEXT
+    marks: re.Pattern[bytes] | None = None
+    """What the parser makes an object of, each of some kilobytes."""
 
 
-_MARKDOWN, _HTML, _PLAIN, _PDF = Format(markdown.read), Format(html.read), Format(plain.read), Format(pdf.read)
+_MARKDOWN = Format(markdown.read, marks=re.compile(rb"[\n|*_\[`<]"))
+_HTML = Format(html.read, marks=re.compile(b"<"))
+_PLAIN, _PDF = Format(plain.read), Format(pdf.read, most_bytes=MOST_BYTES)
+_LINES = re.compile(rb"\n")
 READERS: Mapping[str, Format] = {
     ".md": _MARKDOWN,
     ".markdown": _MARKDOWN,
@@ -55,10 +66,10 @@ READERS: Mapping[str, Format] = {
     ".txt": _PLAIN,
     ".text": _PLAIN,
     ".pdf": _PDF,
-    ".docx": Format(office.read_docx, needs="docx"),
-    ".pptx": Format(office.read_pptx, needs="pptx"),
-    ".csv": Format(table.read_csv),
-    ".tsv": Format(table.read_tsv),
+    ".docx": Format(office.read_docx, needs="docx", most_bytes=MOST_BYTES),
+    ".pptx": Format(office.read_pptx, needs="pptx", most_bytes=MOST_BYTES),
+    ".csv": Format(table.read_csv, marks=_LINES),
+    ".tsv": Format(table.read_tsv, marks=_LINES),
 }
 
 
@@ -120,12 +131,14 @@ def _each_once(root: Path, names: Iterable[str]) -> Iterator[tuple[str, Path]]:
 def _root(path: str) -> tuple[Path, str]:
     """Return the folder below which documents have their names, and the pattern of these."""
     whole = Path(path)
-    if whole.is_dir():
+    if is_folder(path):
         return whole, "**"
-    if whole.is_file():
+    if is_file(path):
         return whole.parent, glob.escape(whole.name)
+    if os.path.lexists(path):
+        check_is_file(path)
     # A folder that there is is no pattern, whatever signs its name has.
-    there = next(number for number in range(len(whole.parts), -1, -1) if Path(*whole.parts[:number]).is_dir())
+    there = next(number for number in range(len(whole.parts), -1, -1) if is_folder(Path(*whole.parts[:number])))
     ahead = range(there, len(whole.parts))
     fixed = next((place for place in ahead if glob.has_magic(whole.parts[place])), len(whole.parts) - 1)
     return Path(*whole.parts[:fixed]), str(Path(*whole.parts[fixed:]))
@@ -152,7 +165,9 @@ def assignments(spec: SourceSpec) -> Iterator[Entry]:
 
 def _entries(name: str, path: Path, spec: SourceSpec, near: NearDuplicates) -> Iterator[Entry]:
     content = _content(path)
-    document = _reader(name, content, spec)(content)
+    reader = _reader(name, content, spec)
+    _check_size(content, reader)
+    document = reader.read(content)
     checksum = hashlib.sha256(content).hexdigest()
     del content
     blocks, boilerplate = without_boilerplate(document.blocks)
@@ -222,13 +237,22 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _reader(name: str, content: bytes, spec: SourceSpec) -> Callable[[bytes], Document]:
+def _check_size(content: bytes, reader: Format) -> None:
+    """Raise `Unreadable` if a document is too large for its format."""
+    if len(content) > reader.most_bytes:
+        raise Unreadable("too large", f"{len(content):,} bytes")
+    marks = sum(1 for _ in reader.marks.finditer(content)) if reader.marks and len(content) > MOST_MARKS else 0
+    if marks > MOST_MARKS:
+        raise Unreadable("too large", f"{marks:,} lines, tags or marks")
+
+
+def _reader(name: str, content: bytes, spec: SourceSpec) -> Format:
     """Return the reader of a document, by the ending of its name; of a page on the web also by how it begins."""
     suffix = PurePosixPath(name).suffix.lower()
     if suffix in READERS:
-        return READERS[suffix].read
+        return READERS[suffix]
     if spec.url is not None:
-        return pdf.read if content.startswith(b"%PDF-") else html.read
+        return _PDF if content.startswith(b"%PDF-") else _HTML
     raise Unreadable("unknown format", suffix or "no ending")
 
 

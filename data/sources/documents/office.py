@@ -6,7 +6,7 @@ Departure from a single library for both, docling: it requires a typer below 0.2
 import io
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress, groupby
 from typing import Any
 
@@ -14,7 +14,9 @@ from data.sources.documents.boilerplate import form, removed_lines, running
 from data.sources.documents.document import Block, Document, Removed, Unreadable, one_line, row
 
 MOST_UNPACKED = 256 * 2**20
-"""Bytes of all parts together; a ZIP bomb has more."""
+"""Bytes of all parts together, pictures among them; a ZIP bomb has more."""
+MOST_XML = 32 * 2**20
+"""Bytes of the parts that are texts and their forms; 500 pages have some 5 million."""
 _DAMAGED = (
     AttributeError, EOFError, IndexError, KeyError, RuntimeError, SyntaxError, TypeError, ValueError,
     zipfile.BadZipFile, zlib.error,
@@ -38,7 +40,8 @@ def read_docx(content: bytes) -> Document:
 
     try:
         file = docx.Document(io.BytesIO(content))
-        parts = [_part_of(item) for item in file.iter_inner_content()]
+        styles = _styles(file)
+        parts = [_part_of(item, styles) for item in file.iter_inner_content()]
         title, date = _stated(file)
     except (OpcError, XmlchemyError, *_DAMAGED) as error:
         raise Unreadable("damaged", one_line(str(error))) from error
@@ -59,11 +62,23 @@ def _stated(file: Any) -> tuple[str, str | None]:
     return one_line(properties.title or ""), time.date().isoformat() if time else None
 
 
-def _part_of(item: Any) -> tuple[str, Block]:
+def _styles(file: Any) -> Mapping[str | None, str]:
+    """Return id -> name of the styles of paragraphs; None is that of a paragraph that names none.
+
+    Asked for each paragraph by itself, the library goes through all styles: milliseconds.
+    """
+    from docx.enum.style import WD_STYLE_TYPE
+
+    default = file.styles.default(WD_STYLE_TYPE.PARAGRAPH)
+    named = {style.style_id: style.name or "" for style in file.styles if style.type == WD_STYLE_TYPE.PARAGRAPH}
+    return {None: (default.name if default is not None else None) or "", **named}
+
+
+def _part_of(item: Any, styles: Mapping[str | None, str]) -> tuple[str, Block]:
     """Return what a paragraph or a table is (`contents`, `list`, `other`), and its block."""
-    if not hasattr(item, "style") or hasattr(item, "rows"):
+    if hasattr(item, "rows"):
         return "other", Block("\n".join(row(_cells(line)) for line in item.rows))
-    style = (item.style.name or "").casefold() if item.style is not None else ""
+    style = styles.get(item._p.style, styles[None]).casefold()
     name, _, number = style.rpartition(" ")
     if style == "title" or (name == "heading" and number.isdigit()):
         return "other", Block(one_line(item.text), 1 if style == "title" else int(number) + 1)
@@ -146,8 +161,9 @@ def _check(content: bytes) -> None:
         raise Unreadable("encrypted", "or of an Office before 2007")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as file:
-            size = sum(part.file_size for part in file.infolist())
+            sizes = [(part.filename, part.file_size) for part in file.infolist()]
     except _DAMAGED as error:
         raise Unreadable("damaged", one_line(str(error))) from error
-    if size > MOST_UNPACKED:
-        raise Unreadable("too large", f"unpacks to {size:,} bytes")
+    size, xml = (sum(size for name, size in sizes if name.endswith(end)) for end in ("", (".xml", ".rels")))
+    if size > MOST_UNPACKED or xml > MOST_XML:
+        raise Unreadable("too large", f"unpacks to {size:,} bytes, {xml:,} of XML")

@@ -2,10 +2,10 @@
 
 import csv
 import io
-import sys
 from collections.abc import Iterator, Sequence
 
 from data.sources.documents.document import Block, Document, Unreadable, decoded, one_line
+from data.sources.opening import MOST_LINE
 
 TEXT, TITLE = "text", "title"
 
@@ -21,7 +21,7 @@ def read_tsv(content: bytes) -> Document:
 
 
 def _document(content: bytes, delimiter: str) -> Document:
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(MOST_LINE)
     rows = csv.reader(io.StringIO(decoded(content), newline=""), delimiter=delimiter, strict=True)
     try:
         header = [name.strip().casefold() for name in next(rows, [])]

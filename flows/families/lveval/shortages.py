@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from data.sources import SourceError, SourceSpec, documents, read_source
+from data.sources.opening import is_file
 from flows.construct.engine import Drop
 from flows.families.lveval import selection
 from flows.families.lveval.datasets import Dataset, words_of
@@ -59,7 +60,7 @@ def _files(spec: SourceSpec) -> Sequence[Path]:
         return ()
     if spec.format == "documents":
         return [path for _, path in documents.files(spec)]
-    return [Path(spec.path)] if Path(spec.path).is_file() else ()
+    return [Path(spec.path)] if is_file(spec.path) else ()
 
 
 def _of_fact(settings: LVEvalSettings, dataset: Dataset, block: DatasetSettings) -> Iterator[str]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from data.sources import SourceError, SourceSpec, read_source
+from data.sources.opening import is_file
 from flows.construct.settings import FamilySettings
 from schemas.source import Statement
 from schemas.uraq import MAX_HOPS, AnswerType
@@ -88,7 +88,7 @@ def shortages(settings: UraqSettings) -> Iterator[str]:
         return
     spec, place, number = settings.statements_from, "statements", settings.statements
     if spec is not None:
-        if not Path(spec.path).is_file():
+        if not is_file(spec.path):
             return
         place = "statements_from"
         try:
