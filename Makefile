@@ -16,7 +16,7 @@ UPGRADE ?= --upgrade
 # Each process has one core. Compiled modules are kept, even where a container's environment says otherwise.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: run test fast slow lint lock sbom audit forms bench soak faults clean
+.PHONY: run test fast slow lint lock sbom audit forms bench soak faults strangers clean
 
 run: $(STAMP)
 	$(BIN)/touchstone run
@@ -84,6 +84,10 @@ faults: $(DEV_STAMP)
 	tests/system-packages
 	$(BIN)/python -m tests.faults
 	$(BIN)/python -m tests.faults.damage
+
+# 20,000 files and 1,000 configurations that strangers might send: half an hour on two cores.
+strangers: $(DEV_STAMP)
+	$(BIN)/python -m tests.strangers
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -30,6 +30,8 @@ from data.sources import read_source
 from data.sources.fingerprint import source_fingerprint
 from flows.construct.part_sources import sources_read
 from flows.new.look import look
+from flows.project.config_checks import check_config
+from flows.project.models import Models
 from flows.project.settings import load_config
 from schemas.errors import Failed, WrongInput
 from tests.strangers.mutations import OF_CONFIGURATIONS, mutated
@@ -106,7 +108,9 @@ def laid(sent: Scenario, work: Path) -> None:
 
 def read(work: Path, name: str) -> None:
     """Read all sources of a configuration as a build does."""
-    for family, settings in load_config(work / CONFIG).chosen():
+    config = load_config(work / CONFIG)
+    check_config(config, Models(work / CONFIG, config), work / CONFIG)
+    for family, settings in config.chosen():
         for part, _, spec in sources_read(family, settings):
             if spec.is_remote or part.source is None:
                 continue
@@ -153,13 +157,14 @@ def judged(sent: Scenario, folder: Path) -> Mapping[str, Any]:
     ended = (in_process if is_here else by_command)(sent, work)
     seconds = time.monotonic() - began
     lines = ended.said.removesuffix("\n").split("\n") if ended.said else []
+    names = (sent.name, f"{work}/") if sent.kind == YAML else (sent.name,)  # or one that it names
     holds = {
         f"exit {ended.status}": ended.status in (0, 1, 2),
         "traceback": "Traceback" not in ended.said,
         "unexpected": "touchstone: unexpected" not in ended.said,
         "success with a message": bool(ended.status) or not lines,
         "not one line": not ended.status or len(lines) == 1 or sent.kind == YAML,
-        "names no file": not ended.status or sent.name in ended.said,
+        "names no file": not ended.status or any(name in ended.said for name in names),
         "characters that act": is_here or ended.said.replace("\n", "").isprintable(),
         "endless": is_here or all(len(line) < MOST_SHOWN for line in lines),
         "slow": seconds < MOST_SECONDS,
@@ -276,7 +281,8 @@ def main() -> int:
             _fork(partial(run_all, folder, chosen[number :: options.workers], options.seed))
             for number, folder in enumerate(folders)
         ]
-        if any([os.waitpid(worker, 0)[1] for worker in workers]):
+        ended = [os.waitpid(worker, 0)[1] for worker in workers]
+        if any(ended):
             raise SystemExit("a worker of the harness failed")
         results = [json.loads(line) for folder in folders for line in (folder / RESULTS).read_text().splitlines()]
         results.sort(key=lambda result: result["number"])

@@ -1,4 +1,4 @@
-"""What strangers do to files: the bytes of any, the values of those that have some, the parts of those that are packed."""
+"""What strangers do to files: to the bytes of any, to values, and to the parts of what is packed."""
 
 import gzip
 import io
@@ -17,18 +17,25 @@ import yaml
 from tests.strangers.samples import Sample
 
 ODD_BYTES = (
-    b"\0", b"\x1b[31m", b"\x07", b"\xef\xbb\xbf", b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\xaf", b"\xff", b"\xf8\x88\x80\x80\x80",
-    "\u2028".encode(), "\u202e".encode(), "\u0085".encode(), b"\r", b"\n", b"\t", b'"', b"\\", b"'", b"{", b"[", b"<", b"&",
+    b"\0", b"\x1b[31m", b"\x07", b"\xef\xbb\xbf", b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\xaf", b"\xff",
+    b"\xf8\x88\x80\x80\x80",
+    "\u2028".encode(), "\u202e".encode(), "\u0085".encode(), b"\r", b"\n", b"\t", b'"', b"\\", b"'", b"{", b"[", b"<",
+    b"&",
     b"%", b",", b";", b"---\n", b"1e999", b"-", b"9" * 400, b"NaN", b"\x1f\x8b", b"PK\x03\x04", b"%PDF-1.4\n", b"PAR1",
-    b"\xe4\xbd\xa0" * 50, b"a" * 300_000, b" " * 300_000, b"\n" * 100_000, b"[" * 50_000, b"(" * 50_000, b"<div>" * 20_000,
+    b"\xe4\xbd\xa0" * 50, b"a" * 300_000, b" " * 300_000, b"\n" * 100_000, b"[" * 50_000, b"(" * 50_000,
+    b"<div>" * 20_000,
     b">" * 20_000, b"*" * 20_000, b"`" * 20_000, b"|a" * 5_000, b"&lt;" * 20_000, b"- " * 5_000, b"#" * 5_000,
 )  # fmt: skip
 VERY_DEEP = "[" * 3_000 + "]" * 3_000
 RAW_VALUES = (
-    "null", "true", "false", "0", "-1", "1.5", "1e999", "-0.0", "9" * 30, "9" * 5_000, "NaN", "Infinity", '""', '" "', "[]",
-    "{}", '"\\ud800"', '"\\u0000"', '"\\u001b[31mred"', '"\\u202eright"', '"2024-13-45"', '"0001-01-01"', "[null]", '[""]',
-    '[["a"]]', '{"a": {"b": []}}', '"' + "a" * 1_000_000 + '"', '"' + "w " * 100_000 + '"', "[" + '"a",' * 50_000 + '"a"]',
-    VERY_DEEP, "[[[" * 300 + "1" + "]]]" * 300, '"\\n\\n\\n"', '"$$ {{ 7 * 7 }} {% raw %} <script>"', '"../../etc/passwd"',
+    "null", "true", "false", "0", "-1", "1.5", "1e999", "-0.0", "9" * 30, "9" * 5_000, "NaN", "Infinity", '""', '" "',
+    "[]",
+    "{}", '"\\ud800"', '"\\u0000"', '"\\u001b[31mred"', '"\\u202eright"', '"2024-13-45"', '"0001-01-01"', "[null]",
+    '[""]',
+    '[["a"]]', '{"a": {"b": []}}', '"' + "a" * 1_000_000 + '"', '"' + "w " * 100_000 + '"',
+    "[" + '"a",' * 50_000 + '"a"]',
+    VERY_DEEP, "[[[" * 300 + "1" + "]]]" * 300, '"\\n\\n\\n"', '"$$ {{ 7 * 7 }} {% raw %} <script>"',
+    '"../../etc/passwd"',
 )  # fmt: skip
 """JSON that Python need not be able to hold."""
 MARK = "@@value@@"
@@ -183,7 +190,8 @@ def csv_value(content: bytes, drawn: random.Random) -> bytes:
     row = drawn.choice(rows)
     cell = drawn.randrange(len(row))
     row[cell : cell + drawn.choice((0, 1))] = drawn.choice((
-        [], [b'"'], [b'"""'], [b"a"] * 3, [b"a" * 1_000_000], [b"\x1b[31m"], [b'"a\n\nb"'], [b" "], [b"=cmd()"], [b"x"] * 5_000,
+        [], [b'"'], [b'"""'], [b"a"] * 3, [b"a" * 1_000_000], [b"\x1b[31m"], [b'"a\n\nb"'], [b" "], [b"=cmd()"],
+        [b"x"] * 5_000,
         [row[0]], [b"\xff"], [b"\0"],
     ))  # fmt: skip
     return b"\n".join(b",".join(row) for row in rows)
@@ -202,7 +210,8 @@ def parquet_value(content: bytes, drawn: random.Random) -> bytes:
         lambda: pa.array([2**53] * count, pa.timestamp("s")), lambda: pa.array([-(2**31)] * count, pa.date32()),
         lambda: pa.array([""] * count), lambda: pa.array(["\0\x1b[31m\u202e"] * count),
         lambda: pa.array(["a"] * count).dictionary_encode(), lambda: pa.array([[]] * count, pa.list_(pa.string())),
-        lambda: pa.array([[("k", 1)]] * count, pa.map_(pa.string(), pa.int64())), lambda: pa.array([1] * count, pa.uint8()),
+        lambda: pa.array([[("k", 1)]] * count, pa.map_(pa.string(), pa.int64())), lambda: pa.array([1] * count,
+        pa.uint8()),
         lambda: pa.array([10**30] * count, pa.decimal256(40)), lambda: pa.array([1] * count, pa.duration("s")),
     )  # fmt: skip
     if drawn.random() < 0.7:
@@ -245,9 +254,9 @@ def office_part(content: bytes, drawn: random.Random) -> bytes:
                     if kind == "leave out":
                         continue
                     part = _part(part, kind, drawn)
-                other.writestr(name, part)
+                other.writestr(zipfile.ZipInfo(name), part, zipfile.ZIP_DEFLATED)
             if kind == "twice":
-                other.writestr("../../outside.xml", b"<a/>")
+                other.writestr(zipfile.ZipInfo("../../outside.xml"), b"<a/>")
     return file.getvalue()
 
 
@@ -302,11 +311,16 @@ def mutated(sample: Sample, every: Sequence[Sample], drawn: random.Random) -> tu
 # ---- configurations ----
 
 RAW_YAML = (
-    "null", "true", "yes", "0", "-1", "1.5", ".inf", ".nan", "9" * 30, "9" * 5_000, "1e999", '""', '" "', "[]", "{}", "2024-01-31",
-    "2024-13-45", "0o17", "1:30", "!!python/object/apply:os.system [id]", "!!binary aGk=", "!!set {a, b}", "!unknown x", "*gone",
-    "&a [*a]", '"\\e[31mred"', '"\\0"', '"\\u202eright"', '"\\ud800"', "a" * 100_000, "[" * 3_000 + "]" * 3_000, "/dev/zero",
-    "/dev/stdin", "/", "..", "~", "file:///etc/passwd", "http://127.0.0.1:1/a.jsonl", "ftp://localhost/a", "\\\\host\\share",
-    "questions.jsonl", "{format: jsonl, path: facts.jsonl}", "{part: uraq-items}", "{part: nowhere}", "[1, two, {three: 3}]",
+    "null", "true", "yes", "0", "-1", "1.5", ".inf", ".nan", "9" * 30, "9" * 5_000, "1e999", '""', '" "', "[]", "{}",
+    "2024-01-31",
+    "2024-13-45", "0o17", "1:30", "!!python/object/apply:os.system [id]", "!!binary aGk=", "!!set {a, b}",
+    "!unknown x", "*gone",
+    "&a [*a]", '"\\e[31mred"', '"\\0"', '"\\u202eright"', '"\\ud800"', "a" * 100_000, "[" * 3_000 + "]" * 3_000,
+    "/dev/zero",
+    "/dev/stdin", "/", "..", "~", "file:///etc/passwd", "http://127.0.0.1:1/a.jsonl", "ftp://localhost/a",
+    "\\\\host\\share",
+    "questions.jsonl", "{format: jsonl, path: facts.jsonl}", "{part: uraq-items}", "{part: nowhere}",
+    "[1, two, {three: 3}]",
     '"{{ 7 * 7 }}"', "{? [a, b] : c}", "{a: 1, a: 2}", "{<<: {seed: 1}}", "documents", "csv", "hub", "squad", "\t",
 )  # fmt: skip
 
@@ -330,8 +344,10 @@ def config_value(content: bytes, drawn: random.Random) -> bytes:
             drawn.shuffle(letters)
             holder["".join(letters)] = holder.pop(key)
         elif kind == "add" and isinstance(holder, dict):
-            names = ("models", "budget_usd", "cache", "store", "prices", "prompts", "embedder", "runner", "annotation", "release",
-                     "schedule", "seed", "limit", "language", "fields", "words", "private", "parts", "unknown", "\x1b[31m")  # fmt: skip
+            names = ("models", "budget_usd", "cache", "store", "prices", "prompts", "embedder", "runner", "annotation",
+            "release",
+                     "schedule", "seed", "limit", "language", "fields", "words", "private", "parts", "unknown",
+                     "\x1b[31m")  # fmt: skip
             holder[drawn.choice(names)] = MARK
         else:
             holder[key] = MARK

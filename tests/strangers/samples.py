@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +52,8 @@ def dialogues(source: Mapping[str, Any]) -> Families:
 
 def requests(source: Mapping[str, Any]) -> Families:
     """A family that reads what a user gives a model to work on."""
-    return {"refutebench": {"seeds_per_task": 2, "sources": {"writing": [source]}}}
+    model = {"evaluated": ["default"], "style": []}
+    return {"refutebench": {**model, "parts": ["seeds"], "seeds_per_task": 2, "sources": {"writing": [source]}}}
 
 
 def lines(rows: Sequence[object]) -> bytes:
@@ -71,6 +73,15 @@ def table(columns: Mapping[str, Any]) -> bytes:
     return file.getvalue()
 
 
+def timeless(content: bytes) -> bytes:
+    """The same ZIP file, without the time at which its parts were written."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(file, "w") as other:
+        for name in archive.namelist():
+            other.writestr(zipfile.ZipInfo(name), archive.read(name), zipfile.ZIP_DEFLATED)
+    return file.getvalue()
+
+
 def samples() -> Sequence[Sample]:
     """All samples."""
     facts = lines([{"id": text[:20], "text": text} for text in FACTS[:5]])
@@ -85,7 +96,8 @@ def samples() -> Sequence[Sample]:
     page = f"<html><head><title>Rules</title></head><body><h1>Rules</h1><p>{text}</p><ul><li>One.</li></ul></body>"
     printed = documents.pdf([documents.paragraph(70, 700, text.split(". "))] * 2, title="Rules")
     return [
-        *(Sample("JSON", f"{name}.json", json.dumps(value).encode(), families({"format": format_, "path": f"{name}.json"}))
+        *(Sample("JSON", f"{name}.json", json.dumps(value).encode(), families({"format": format_,
+        "path": f"{name}.json"}))
           for name, format_, value, families in _in_json()),
         *(Sample("JSONL", f"{format_}.jsonl", lines(value), families({"format": format_, "path": f"{format_}.jsonl"}))
           for format_, value, families in _in_json_lines()),
@@ -97,7 +109,8 @@ def samples() -> Sequence[Sample]:
         Sample("CSV", "facts.csv", b"text,id\nSnow is white.,s1\n\"Ice, they say, is cold.\",s2\n",
                statements(_of("csv", "facts.csv"))),
         Sample("CSV", "questions.csv", cells.encode(), questions(_of("csv", "questions.csv"))),
-        Sample("CSV", "texts.csv", b"title,text\nA,\"" + text.encode() + b"\"\n", passages(_of("documents", "texts.csv"))),
+        Sample("CSV", "texts.csv", b"title,text\nA,\"" + text.encode() + b"\"\n", passages(_of("documents",
+        "texts.csv"))),
         Sample("Parquet", "questions.parquet", table({name: [row[name] for row in rows]
                for name in ("id", "question", "answers", "evidence")}), questions(_of("parquet", "questions.parquet"))),
         Sample("Parquet", "facts.parquet", table({"text": FACTS[:5], "id": [1, 2, 3, 4, 5]}),
@@ -107,9 +120,9 @@ def samples() -> Sequence[Sample]:
         Sample("PDF", "rules.pdf", printed, passages(_of("documents", "rules.pdf"))),
         Sample("HTML", "rules.html", page.encode(), passages(_of("documents", "rules.html"))),
         Sample("Markdown", "manual.md", markdown, passages(_of("documents", "manual.md"))),
-        Sample("Word", "rules.docx", documents.docx([("Rules", [text])], "Rules", [["a", "b"], ["c", "d"]]),
+        Sample("Word", "rules.docx", timeless(documents.docx([("Rules", [text])], "Rules", [["a", "b"], ["c", "d"]])),
                passages(_of("documents", "rules.docx"))),
-        Sample("slides", "rules.pptx", documents.pptx([("Rules", ["One.", "Two."], text)], "Page"),
+        Sample("slides", "rules.pptx", timeless(documents.pptx([("Rules", ["One.", "Two."], text)], "Page")),
                passages(_of("documents", "rules.pptx"))),
         Sample("text", "rules.txt", text.encode(), passages(_of("documents", "rules.txt"))),
         Sample("text", "book.txt", text.encode(), passages(_of("book", "book.txt"))),
@@ -145,7 +158,8 @@ def _in_json_lines() -> Sequence[tuple[str, Any, Any]]:
     }
     news = {"question_id": "r1", "question_sentence": "Who?", "choices": ["Lee", "Ann"], "answer": ["0"],
             "evidence": "<p>It was Lee.</p>", "question_date": "2024-01-31"}  # fmt: skip
-    charp = {"row_idx": 0, "subset": "hCHARP", "history": ["Hello.", "Hello. What then?"], "knowledge": "Bread needs yeast.",
+    charp = {"row_idx": 0, "subset": "hCHARP", "history": ["Hello.", "Hello. What then?"],
+    "knowledge": "Bread needs yeast.",
              "response": "Yeast."}  # fmt: skip
     faith = {"dialog_idx": 0, "utterances": [{"history": ["Hello?"], "response": "Bread needs yeast.",
              "knowledge": "Bread needs yeast.", "original_response": None, "BEGIN": [], "VRM": []}]}  # fmt: skip
@@ -154,7 +168,8 @@ def _in_json_lines() -> Sequence[tuple[str, Any, Any]]:
         ("nq-open", [nq], questions), ("realtimeqa", [news], questions), ("charp", [charp], dialogues),
         ("faithdial", [faith], dialogues), ("writingbench", [{"index": 1, "query": "Write a letter."}], requests),
         ("mt-bench", [{"question_id": 81, "turns": ["Write a letter.", "Again."]}], requests),
-        ("self-instruct", [{"id": "s1", "instruction": "Write.", "instances": [{"input": "a", "output": "b"}]}], requests),
+        ("self-instruct", [{"id": "s1", "instruction": "Write.", "instances": [{"input": "a", "output": "b"}]}],
+        requests),
     ]  # fmt: skip
 
 
