@@ -164,7 +164,8 @@ def _in_json_lines() -> Sequence[tuple[str, Any, Any]]:
     faith = {"dialog_idx": 0, "utterances": [{"history": ["Hello?"], "response": "Bread needs yeast.",
              "knowledge": "Bread needs yeast.", "original_response": None, "BEGIN": [], "VRM": []}]}  # fmt: skip
     return [
-        ("creak", [creak, {**creak, "ex_id": "train_2", "sentence": "Ice is cold."}], statements), ("strategyqa", [strategy], questions), ("conflictqa", [conflict], questions),
+        ("creak", [creak, {**creak, "ex_id": "train_2", "sentence": "Ice is cold."}], statements),
+        ("strategyqa", [strategy], questions), ("conflictqa", [conflict], questions),
         ("nq-open", [nq], questions), ("realtimeqa", [news], questions), ("charp", [charp], dialogues),
         ("faithdial", [faith], dialogues), ("writingbench", [{"index": 1, "query": "Write a letter."}], requests),
         ("mt-bench", [{"question_id": 81, "turns": ["Write a letter.", "Again."]}], requests),
