@@ -159,7 +159,7 @@ def _in_json_lines() -> Sequence[tuple[str, Any, Any]]:
     news = {"question_id": "r1", "question_sentence": "Who?", "choices": ["Lee", "Ann"], "answer": ["0"],
             "evidence": "<p>It was Lee.</p>", "question_date": "2024-01-31"}  # fmt: skip
     charp = {"row_idx": 0, "subset": "hCHARP", "history": ["Hello.", "Hello. What then?"],
-    "knowledge": "Bread needs yeast.",
+             "knowledge": "Bread needs yeast.",
              "response": "Yeast."}  # fmt: skip
     faith = {"dialog_idx": 0, "utterances": [{"history": ["Hello?"], "response": "Bread needs yeast.",
              "knowledge": "Bread needs yeast.", "original_response": None, "BEGIN": [], "VRM": []}]}  # fmt: skip
