@@ -1,6 +1,7 @@
 """The command line. Each room's `command.py` imports its modules when a command runs, so that `--help` is quick."""
 
 import importlib.metadata
+import logging
 import os
 import signal
 import sys
@@ -19,7 +20,7 @@ from flows.release.command import diff, doctor, release, verify
 from flows.results.command import results
 from flows.run.command import batches, explain, run, show
 from flows.serve.command import serve
-from schemas.base import shortened, visible
+from schemas.base import as_lines, shortened, visible
 from schemas.errors import Conflicts, Failed, WrongInput
 from schemas.secrets import hide_in_logs, without_secrets
 
@@ -62,6 +63,7 @@ def options(
 def main() -> None:
     """Run the command; exit 0 done, 1 failed, 2 wrong input."""
     hide_in_logs()
+    _show_logs()
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"] or ["--help"]
     # Schedulers and containers stop a process with SIGTERM; it is handled like Ctrl-C.
@@ -98,13 +100,23 @@ def main() -> None:
     if signals:  # whatever a library turned them, or a server stopped with this process, into
         message, status = STOPPED, INTERRUPTED
     if debug and caught is not None:
-        trace = without_secrets("".join(traceback.format_exception(caught))).splitlines()
-        typer.echo("\n".join(map(visible, trace)), err=True)
+        typer.echo(as_lines(without_secrets("".join(traceback.format_exception(caught)))), err=True, nl=False)
     _print_error(message, caught)
     if status == INTERRUPTED and not debug:
         # Nobody needs what libraries print while a stopped process shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     sys.exit(status)
+
+
+class _LogLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return as_lines(super().format(record))
+
+
+def _show_logs() -> None:
+    """Have what is logged, and no handler takes, printed like any other text of others."""
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_LogLines())
 
 
 def _print_error(message: str, error: BaseException | None) -> None:

@@ -54,6 +54,11 @@ def visible(text: str) -> str:
     )
 
 
+def as_lines(text: str) -> str:
+    """Return a text of several lines with the characters that would control a terminal written out."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
 MOST_READ = 1000
 """Characters of a line that somebody reads."""
 

@@ -5,7 +5,10 @@ from rich.markdown import Markdown
 
 from flows.construct.view import Line, View
 
-TEXT = "Write to <qa@debian.org> or a*b*c, `code`, [1](x) & foo_bar_baz.\n- item\n1. first\n# heading\n| a | b |\n***"
+TEXT = (
+    "Write to <qa@debian.org> or a*b*c, `code`, [1](x) & foo_bar_baz.\n- item\n1. first\n# heading\n| a | b |\n***\n"
+    "---\ntitle\n===\n - - -\n1.\n\n    code"
+)
 
 
 def test_a_text_is_shown_as_it_is_and_not_as_markdown() -> None:
@@ -16,4 +19,8 @@ def test_a_text_is_shown_as_it_is_and_not_as_markdown() -> None:
     with console.capture() as shown:
         console.print(Markdown(view.in_markdown()))
     lines = [line.strip() for line in shown.get().splitlines() if line.strip()]
-    assert lines == ["What is <b>*x*</b>?", *f"• text: {TEXT}".split("\n"), "• both: _a_ (l) · <c> (r)"]
+    assert lines == [
+        "What is <b>*x*</b>?",
+        *(line.strip() for line in f"• text: {TEXT}".split("\n") if line),
+        "• both: _a_ (l) · <c> (r)",
+    ]

@@ -20,8 +20,10 @@ ONE_LINE = 48
 """Cells of at most this many characters together stand on one line of a terminal."""
 _NUMBER = re.compile(r"^(\d+)\.")
 """Markdown would take it for the start of a list."""
-_MARKS = re.compile(r"[\\`*_\[\]<>#|~&]|^[-+=](?=\s)|(?<=\d)[.)](?=\s)", re.MULTILINE)
+_MARKS = re.compile(r"[\\`*_\[\]<>#|~&]|(?<!\S)[-+=]|(?<=\d)[.)](?=\s|$)", re.MULTILINE)
 """What Markdown would take for its own in a text, and not show as it is."""
+_INDENT = re.compile(r"^ +", re.MULTILINE)
+"""Markdown would take it for code, or leave it out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +121,7 @@ def _indented(text: str, width: int) -> str:
 
 
 def _as_is(text: str) -> str:
-    return _MARKS.sub(lambda mark: "\\" + mark[0], text)
+    return _MARKS.sub(lambda mark: "\\" + mark[0], _INDENT.sub("", text))
 
 
 def fields_view(record: Record) -> View:

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from flows.llm.model import Usage
-from schemas.base import visible
+from schemas.base import as_lines
 from schemas.manifest import UsageOfPrompt
 
 WIDTH_OF_FILES = 120
@@ -76,8 +76,3 @@ def make_console(at_most: int | None = None) -> Console:
 def money(usage: Usage | UsageOfPrompt) -> str:
     """Return what was paid: `-` for nothing, `?` if a price is not known."""
     return "?" if usage.cost_usd is None else f"${usage.cost_usd:.4f}" if usage.cost_usd else "-"
-
-
-def as_lines(text: str) -> str:
-    """Return a text of several lines with the characters that would control a terminal written out."""
-    return "\n".join(map(visible, text.split("\n")))

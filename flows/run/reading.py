@@ -21,10 +21,10 @@ from flows.construct.part_sources import opened
 from flows.construct.people import in_words
 from flows.construct.settings import sources_of
 from flows.construct.stages import PEOPLE, StageRef
-from flows.project.console import as_lines, make_console
+from flows.project.console import make_console
 from flows.project.output_files import accepted_rows, open_build, verify_context
 from flows.project.project import Project
-from schemas.base import Dropped, Record, counted, visible
+from schemas.base import Dropped, Record, as_lines, counted, visible
 from schemas.errors import Failed, WrongInput, nearest
 from schemas.verdict import Verdict
 

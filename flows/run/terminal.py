@@ -18,7 +18,7 @@ from flows.construct.progress import ProgressListener
 from flows.construct.stages import StageRef
 from flows.llm.model import Usage
 from flows.prefect_server.embedded import begin_prefect
-from flows.project.console import LogInterval, as_lines, make_console
+from flows.project.console import LogInterval, make_console
 from flows.project.locks import building
 from flows.project.output_files import last_manifest
 from flows.project.project import Project
@@ -26,7 +26,7 @@ from flows.run.damage import remove_damaged, stages_of
 from flows.run.estimate import estimate
 from flows.run.finished import finished_build, report_if_new
 from flows.run.summary import one_item, print_estimate, print_next, print_summary, usage_by_prompt
-from schemas.base import counted
+from schemas.base import as_lines, counted
 from schemas.errors import Failed, WrongInput
 from schemas.manifest import StageManifest, UsageOfPrompt, total_usage
 
