@@ -124,12 +124,12 @@ HOSTILE_TASK = Task(
         "dialogue": (
             Turn(speaker="<b>User</b>", text="<script>document.title = 'owned'</script><img src=x onerror=alert(3)>"),
             Turn(speaker="机器人", text="大桥于一九三一年春天开通。" * 40),
-            Turn(speaker="User", text="$shown_text {{shown}} &amp; &lt;"),
+            Turn(speaker="User", text="$shown_text {{shown}} &amp; &lt; \u202eturned \x1b"),
         ),
         "text": "<script>document.title = 'owned'</script> <h1>Big</h1> " + "word 词语 " * (WORDS // 2),
         "empty": "",
     },
-    drafts={"text": "</textarea><script>document.title = 'owned'</script> 草稿"},
+    drafts={"text": "</textarea><script>document.title = 'owned'</script> 草稿 \u202eturned"},
 )
 
 

@@ -59,7 +59,7 @@ def test_a_task_is_called_by_what_tells_it_from_others() -> None:
     assert listed(FORMS[AUTHORING.name]) == "Which of them sat behind the others, then?", "the last turn"
     assert listed(FORMS[f"{AUTHORING.name}-review"]) == "Which of them sat behind the others, then?"
     assert listed(FORMS["reeval-support"]) == "When was the Varn Bridge opened?", "not the passage above it"
-    assert listed(FORMS[HOSTILE.name]) == "$shown_text {{shown}} &amp; &lt;"
+    assert listed(FORMS[HOSTILE.name]) == "$shown_text {{shown}} &amp; &lt; \u202eturned \x1b"
 
 
 def test_what_stands_over_a_form_does_not_name_its_tasks() -> None:
