@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import create_engine
 
-from flows.llm.cache import CacheError, Completion, CompletionCache, _CoreTable, completion_key
+from flows.llm.cache import CacheError, Completion, CompletionCache, Row, _CoreTable, completion_key
 
 ANSWER = Completion('{"a": "\u00e9\u4e2d\\u0000"}', "answer", 12, 3, 0.000125, "gpt-4o-2024-08-06")
 ROOT = str(Path(__file__).parents[1])
@@ -38,7 +38,15 @@ EARLIER = (
 )
 
 
-@pytest.mark.parametrize("opened", [CompletionCache, lambda url: _CoreTable(create_engine(url))])
+class OfAnotherDatabase(CompletionCache):
+    """SQLite, through the statements that other databases would get."""
+
+    def __init__(self, url: str, **options: Any) -> None:
+        super().__init__("sqlite://", **options)
+        self._table = _CoreTable(create_engine(url))
+
+
+@pytest.mark.parametrize("opened", [CompletionCache, OfAnotherDatabase])
 def test_the_table_of_an_earlier_version_serves_as_it_is(tmp_path: Path, opened: Any) -> None:
     url = f"sqlite:///{tmp_path}/completions.db"
     with closing(sqlite3.connect(tmp_path / "completions.db")) as database, database:
@@ -91,6 +99,37 @@ def test_damage_in_the_middle_is_found_when_it_is_read(tmp_path: Path) -> None:
 
     with pytest.raises(CacheError, match="the file is damaged"):
         read_all()
+
+
+@pytest.mark.parametrize("opened", [CompletionCache, OfAnotherDatabase])
+@pytest.mark.parametrize("damage", ["answer = 'Z7' || substr(answer, 3)", "kind = 'refusal'", "output_tokens = 19"])
+def test_a_damaged_answer_is_not_served_but_asked_for_again(tmp_path: Path, opened: Any, damage: str) -> None:
+    url, told = f"sqlite:///{tmp_path}/completions.db", list[str]()
+    with closing(opened(url)) as cache:
+        cache.put("k", ANSWER)
+        cache.put("whole", ANSWER)
+    with closing(sqlite3.connect(tmp_path / "completions.db")) as database, database:
+        database.execute(f"UPDATE completions SET {damage} WHERE key = 'k'")
+    with closing(opened(url, tell=told.append)) as cache:
+        assert cache.get("k") is None
+        assert cache.get("whole") == ANSWER
+        cache.put("k", ANSWER)
+        assert cache.get("k") == ANSWER
+    (line,) = told
+    assert "an answer is damaged (k), and is asked for again" in line
+
+
+def test_a_flipped_bit_of_an_answer_is_seen_also_where_it_is_no_text_any_more(tmp_path: Path) -> None:
+    path = tmp_path / "completions.db"
+    for place, bit in ((0, 1), (5, 0x80)):
+        path.unlink(missing_ok=True)
+        with closing(CompletionCache(f"sqlite:///{path}")) as cache:
+            cache.put("k", ANSWER._replace(answer="Lisbon is a city"))
+        content = bytearray(path.read_bytes())
+        content[content.index(b"Lisbon is a city") + place] ^= bit
+        path.write_bytes(content)
+        with closing(CompletionCache(f"sqlite:///{path}", tell=lambda line: None)) as cache:
+            assert cache.get("k") is None
 
 
 def test_a_full_disk_is_one_line_and_what_was_there_stays(tmp_path: Path) -> None:
@@ -146,9 +185,9 @@ def test_the_table_of_other_databases_behaves_the_same(tmp_path: Path) -> None:
     # SQLite stands in for them, through the statements that they would get.
     one, other = (_CoreTable(create_engine(f"sqlite:///{tmp_path}/c.db")) for _ in range(2))
     assert one.get("k") is None
-    one.put("k", ANSWER)
-    other.put("k", ANSWER._replace(answer="later"))
-    assert other.get("k") == tuple(ANSWER)
+    one.put("k", Row(ANSWER, "1"))
+    other.put("k", Row(ANSWER._replace(answer="later"), "2"))
+    assert other.get("k") == Row(ANSWER, "1")
     one.close()
     other.close()
 

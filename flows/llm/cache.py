@@ -1,10 +1,15 @@
 """Every completion that was ever paid for, in a database."""
 
 import hashlib
+import logging
 import os
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import xxhash
 
 if TYPE_CHECKING:
     import sqlite3
@@ -13,6 +18,8 @@ if TYPE_CHECKING:
 
 from schemas.errors import Failed
 
+_log = logging.getLogger(__name__)
+
 WAL_RETRY_S = 0.05
 BUSY_S = 60
 """How long a write waits for another process that is writing, in seconds."""
@@ -20,12 +27,19 @@ BUSY_S = 60
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, answer TEXT NOT NULL, kind TEXT NOT NULL, "
     "input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cost_usd REAL NOT NULL, "
-    "served TEXT NOT NULL DEFAULT '')"
+    "served TEXT NOT NULL DEFAULT '', checksum TEXT NOT NULL DEFAULT '')"
 )
-_SELECT = "SELECT answer, kind, input_tokens, output_tokens, cost_usd, served FROM completions WHERE key = ?"
-_INSERT = "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?, ?)"
-_ADD_SERVED = "ALTER TABLE completions ADD COLUMN served VARCHAR(200) DEFAULT '' NOT NULL"
-"""A table of an earlier version has no such column."""
+_SELECT = "SELECT answer, kind, input_tokens, output_tokens, cost_usd, served, checksum FROM completions WHERE key = ?"
+_INSERT = (
+    "INSERT OR IGNORE INTO completions (key, answer, kind, input_tokens, output_tokens, cost_usd, served, checksum) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_DELETE = "DELETE FROM completions WHERE key = ? AND checksum = ?"
+_LATER = {
+    name: f"ALTER TABLE completions ADD COLUMN {name} VARCHAR({length}) DEFAULT '' NOT NULL"
+    for name, length in (("served", 200), ("checksum", 16))
+}
+"""Columns that a table of an earlier version does not have."""
 
 Kind = Literal["answer", "cut off", "refusal", "filtered", "no text", "no room", "overlong"]
 """`filtered`: the server's own words, in place of an answer. `no text`: it contains NUL, written out as in Python
@@ -49,6 +63,20 @@ class Completion(NamedTuple):
     """The model that the server says has answered; empty if it does not say, or was not asked to keep it."""
 
 
+class Row(NamedTuple):
+    """A completion as the database has it."""
+
+    completion: Completion
+    checksum: str
+    """Empty if an earlier version kept it."""
+
+
+def _checksum(key: str, completion: Completion) -> str:
+    """The checksum of all but the money, of which databases keep different numbers of digits."""
+    content = repr((key, *completion._replace(cost_usd=0.0)))
+    return xxhash.xxh3_64_hexdigest(content.encode("utf-8", "surrogatepass"))
+
+
 def completion_key(*parts: bytes) -> str:
     """The name of a completion: 128 bits of the SHA-256 of the parts, each with its length before it."""
     digest = hashlib.sha256()
@@ -65,10 +93,12 @@ class CompletionCache:
     object belongs to one thread at a time; it blocks for the length of a query (SQLite: 40 us).
 
     Raises `CacheError` if the database cannot be opened, read or written. After a failed write nothing more is
-    served: an answer that cannot be kept should not be paid for.
+    served: an answer that cannot be kept should not be paid for. A completion that the disk has changed is not served:
+    it goes, with a line, and is asked for again.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, tell: Callable[[str], None] = _log.warning) -> None:
+        """`tell` gets the line on a damaged completion."""
         import sqlite3
 
         from sqlalchemy import create_engine
@@ -81,6 +111,7 @@ class CompletionCache:
             parsed = make_url(url)
         except (ArgumentError, ValueError):  # the latter for a port that is no number
             raise CacheError("cache: not a database URL; write one such as sqlite:///path/to/completions.db") from None
+        self._tell = tell
         self._failed: CacheError | None = None
         self._sqlite = parsed.get_backend_name() == "sqlite"
         self._where = parsed.render_as_string(hide_password=True)
@@ -102,9 +133,14 @@ class CompletionCache:
         """The completion of this key, if any; raises `CacheError`."""
         self.check()
         try:
-            return self._table.get(key)
+            row = self._table.get(key)
+            if row is None or row.checksum in ("", _checksum(key, row.completion)):
+                return None if row is None else row.completion
+            self._table.remove(key, row.checksum)
         except self._errors as error:
             raise self._explain(error) from error
+        self._tell(f"{self._where}: an answer is damaged ({key}), and is asked for again")
+        return None
 
     def check(self) -> None:
         """Raise `CacheError` if a write has failed: what cannot be kept should not be paid for."""
@@ -115,9 +151,9 @@ class CompletionCache:
         """Keep a completion; the first completion of a key stays. Raises `CacheError` if it fails twice."""
         try:
             try:
-                self._table.put(key, completion)
+                self._table.put(key, Row(completion, _checksum(key, completion)))
             except self._errors:  # it is paid for
-                self._table.put(key, completion)
+                self._table.put(key, Row(completion, _checksum(key, completion)))
         except self._errors as error:
             self._failed = self._explain(error)
             raise self._failed from error
@@ -179,20 +215,19 @@ def _use_wal(connection: "sqlite3.Connection") -> None:
             time.sleep(WAL_RETRY_S)
 
 
-def _add_served(connection: "sqlite3.Connection") -> None:
-    """Give a table of an earlier version the column `served`; another process may be doing the same."""
+def _add_later_columns(connection: "sqlite3.Connection") -> None:
+    """Give a table of an earlier version the columns that it lacks; another process may be doing the same."""
     import sqlite3
 
-    def has_it() -> bool:
-        return any(column[1] == "served" for column in connection.execute("PRAGMA table_info(completions)"))
+    def columns() -> set[str]:
+        return {column[1] for column in connection.execute("PRAGMA table_info(completions)")}
 
-    if has_it():
-        return
-    try:
-        connection.execute(_ADD_SERVED)
-    except sqlite3.OperationalError:
-        if not has_it():
-            raise
+    for name in _LATER.keys() - columns():
+        try:
+            connection.execute(_LATER[name])
+        except sqlite3.OperationalError:
+            if name not in columns():
+                raise
 
 
 class _SqliteTable:
@@ -206,20 +241,25 @@ class _SqliteTable:
         connection = self._pooled.driver_connection
         assert isinstance(connection, sqlite3.Connection)
         connection.isolation_level = None  # each statement is its own transaction
+        # A damaged text is read, too: its checksum tells.
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         connection.execute(f"PRAGMA busy_timeout = {BUSY_S * 1000}")
         _use_wal(connection)
         # In WAL mode NORMAL hands each commit to the operating system: a killed process loses nothing.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(_CREATE)
-        _add_served(connection)
+        _add_later_columns(connection)
         self._execute = connection.execute
 
-    def get(self, key: str) -> Completion | None:
+    def get(self, key: str) -> Row | None:
         row = self._execute(_SELECT, (key,)).fetchone()
-        return None if row is None else Completion(*row)
+        return None if row is None else Row(Completion(*row[:-1]), row[-1])
 
-    def put(self, key: str, completion: Completion) -> None:
-        self._execute(_INSERT, (key, *completion))
+    def put(self, key: str, row: Row) -> None:
+        self._execute(_INSERT, (key, *row.completion, row.checksum))
+
+    def remove(self, key: str, checksum: str) -> None:
+        self._execute(_DELETE, (key, checksum))
 
     def spent(self) -> float:
         return float(self._execute("SELECT COALESCE(SUM(cost_usd), 0) FROM completions").fetchone()[0])
@@ -246,31 +286,39 @@ class _CoreTable:
             Column("output_tokens", Integer, nullable=False),
             Column("cost_usd", Float, nullable=False),
             Column("served", String(200), nullable=False, server_default=""),
+            Column("checksum", String(16), nullable=False, server_default=""),
         )
         metadata.create_all(engine)
-        if not any(column["name"] == "served" for column in inspect(engine).get_columns("completions")):
+        present = {column["name"] for column in inspect(engine).get_columns("completions")}
+        for name in _LATER.keys() - present:
             with engine.begin() as connection:
-                connection.execute(text(_ADD_SERVED))
+                connection.execute(text(_LATER[name]))
         self._engine = engine
 
-    def get(self, key: str) -> Completion | None:
+    def get(self, key: str) -> Row | None:
         from sqlalchemy import select
 
-        columns = (self._table.c[name] for name in Completion._fields)
+        columns = (self._table.c[name] for name in (*Completion._fields, "checksum"))
         with self._engine.connect() as connection:
             row = connection.execute(select(*columns).where(self._table.c.key == key)).fetchone()
-        return None if row is None else Completion(*row)
+        return None if row is None else Row(Completion(*row[:-1]), row[-1])
 
-    def put(self, key: str, completion: Completion) -> None:
+    def put(self, key: str, row: Row) -> None:
         from sqlalchemy.exc import IntegrityError
 
+        values = {"key": key, **row.completion._asdict(), "checksum": row.checksum}
         try:
             with self._engine.begin() as connection:
-                connection.execute(self._table.insert(), {"key": key, **completion._asdict()})
+                connection.execute(self._table.insert(), values)
         except IntegrityError:
             # Another process kept this completion in the meantime; any other fault shows on the next read.
             if self.get(key) is None:
                 raise
+
+    def remove(self, key: str, checksum: str) -> None:
+        columns = self._table.c
+        with self._engine.begin() as connection:
+            connection.execute(self._table.delete().where(columns.key == key, columns.checksum == checksum))
 
     def spent(self) -> float:
         from sqlalchemy import func, select

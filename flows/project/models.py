@@ -55,7 +55,8 @@ class Models:
     def cache(self) -> CompletionCache:
         """The completion cache."""
         self._config.state.mkdir(parents=True, exist_ok=True)
-        return CompletionCache(self._config.cache or f"sqlite:///{self._config.state / 'completions.sqlite'}")
+        url = self._config.cache or f"sqlite:///{self._config.state / 'completions.sqlite'}"
+        return CompletionCache(url, tell=lambda line: self.tell(line))  # noqa: PLW0108 - `tell` may be set later
 
     def keep(self) -> None:
         """Bring the answers that were paid for to the disk. Raises `Failed`."""
