@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,14 @@ def test_a_row_that_a_build_would_stop_at_is_said_now(tmp_path: Path) -> None:
     rows = [*RIVERS, {**RIVERS[0], "question": "Which river is this one?", "answer": None}]
     (file,) = look([write_jsonl(tmp_path / "a.jsonl", rows)])[1]
     assert "line 7" in file.why
+
+
+def test_what_is_no_file_is_refused_by_what_it_is(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(WrongInput, match=r"pipe\.jsonl: expected a file, found a pipe"):
+        look([tmp_path / "pipe.jsonl"])
+    with pytest.raises(WrongInput, match="/dev/zero: expected a file, found a device"):
+        look([Path("/dev/zero")])
 
 
 @pytest.mark.parametrize("what", ["missing", "empty"])

@@ -1,5 +1,6 @@
 """Looks at somebody's files: which of our formats each is in, and what its beginning gives."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 
 from data.sources import FORMATS, SourceError, SourceSpec, documents, read_source
 from data.sources.files import csv_rows, json_lines, parquet_rows
+from data.sources.opening import check_is_file, is_folder
 from flows.construct.proposal import Material, spec_for
 from flows.language import LANGUAGES
 from flows.new.columns import Guess, guess, words
@@ -78,8 +80,10 @@ def _to_look_at(paths: Sequence[Path]) -> Iterator[tuple[str, Callable[[int], Ma
     """Yield the path of each source, and how to look at it. Raises `WrongInput`."""
     tables = 0
     for path in paths:
-        if not path.exists():
+        if not os.path.lexists(path):
             raise WrongInput(f"{path}: no such file or folder; name your data")
+        if not is_folder(path):
+            check_is_file(path)
         files = _files(path)
         if not files:
             raise WrongInput(f"{path}: there is no file in it; name a folder with your data")

@@ -71,6 +71,8 @@ class Ended(NamedTuple):
     status: int
     said: str
     megabytes: int
+    shown: str = ""
+    """What a command printed."""
 
 
 def way_of(number: int, seed: int) -> str:
@@ -133,7 +135,8 @@ def in_process(sent: Scenario, work: Path) -> Ended:
         (read if sent.way == READ else look_at)(work, sent.name)
     except (WrongInput, Failed) as error:
         status = 2 if isinstance(error, WrongInput) else 1
-        said = "\n".join(error.problems if isinstance(error, WrongInput) else [str(error)])
+        problems = error.problems if isinstance(error, WrongInput) else [str(error)]
+        said = "\n".join(" ".join(problem.split()) for problem in problems)  # as the command line does
     except Exception:  # noqa: BLE001 - to be told
         status, said = -1, traceback.format_exc()
     signal.alarm(0)
@@ -164,7 +167,7 @@ def judged(sent: Scenario, folder: Path) -> Mapping[str, Any]:
         "unexpected": "touchstone: unexpected" not in ended.said,
         "success with a message": bool(ended.status) or not lines,
         "not one line": not ended.status or len(lines) == 1 or sent.kind == YAML,
-        "names no file": not ended.status or any(name in ended.said for name in names),
+        "names no file": not ended.status or any(name in ended.said + ended.shown for name in names),
         "characters that act": is_here or ended.said.replace("\n", "").isprintable(),
         "endless": is_here or all(len(line) < MOST_SHOWN for line in lines),
         "slow": seconds < MOST_SECONDS,

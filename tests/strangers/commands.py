@@ -28,8 +28,9 @@ def prepare(home: Path) -> None:
     _import_all(home / "prefect")
 
 
-def run(command: str, argument: str, work: Path) -> tuple[int, str, int]:
-    """Run a command in a folder. Returns its exit status, what it said, and the memory that it took, in megabytes."""
+def run(command: str, argument: str, work: Path) -> tuple[int, str, int, str]:
+    """Run a command in a folder. Returns its exit status, its errors, the megabytes that it took, and its output."""
     share_vectors(work / "store")
-    ended = Child((command, argument), work, work.parent / "said", {}).run()
-    return ended.status, ended.said, ended.megabytes
+    shown = work.parent / "shown"
+    ended = Child((command, argument), work, work.parent / "said", {}, shown=shown).run()
+    return ended.status, ended.said, ended.megabytes, shown.read_text(encoding="utf-8", errors="replace")
