@@ -219,6 +219,7 @@ FAILING = {
     "model 500": Failing.evaluation(500, "server error 500"),
     "model pasted": Failing(("evaluate", "uraq", "--model", KEY, "--out", "out"), "--model ***: no such model"),
     "option": Failing(("estimate", f"--{KEY}"), "No such option: --***"),
+    "new": Failing(("new", "out", "--model", KEY), "--model: expected a model's name, found a key"),
     "cache": Failing.cache(f"postgresql://anna:{PASSWORD}@127.0.0.1:9/db?password={RANDOM}"),
     "cache asyncpg": Failing.cache(f"postgresql+asyncpg://anna:{PASSWORD}@127.0.0.1:9/db"),
     "cache wrong": Failing.cache(f"postgresql://anna:{PASSWORD}:{RANDOM}", "cache: not a database URL"),

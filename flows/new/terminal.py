@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from flows.construct.proposal import Material, Proposal, has_answer
 from flows.language import LANGUAGES
-from flows.llm.endpoint_settings import EndpointSettings
+from flows.llm.endpoint_settings import KEY_ENV, EndpointSettings
 from flows.new.configuration import configuration, model_settings, next_commands
 from flows.new.languages import NAMES
 from flows.new.look import Unused, look, mean_words
@@ -21,6 +21,7 @@ from flows.project.console import make_console
 from flows.project.settings import DEFAULT, load_config
 from schemas.base import counted, visible
 from schemas.errors import Failed, WrongInput, first_problem
+from schemas.secrets import is_secret
 from schemas.source import Assignment, Dialogue, Passage, QASource, Statement
 
 WIDTH = 80
@@ -71,6 +72,8 @@ def _model(name: str | None, base_url: str | None) -> dict[str, Any] | None:
         if base_url is not None:
             raise WrongInput("--base-url: names a server without a model; name one with --model")
         return None
+    if is_secret(name):
+        raise WrongInput(f"--model: expected a model's name, found a key; put that into the environment as {KEY_ENV}")
     settings = model_settings(name, base_url or DEFAULT_URL)
     try:
         EndpointSettings.model_validate(settings)
