@@ -201,6 +201,7 @@ def test_packaged_configurations_load() -> None:
             )
         ),
         ("- a", "expected `key: value` lines"),
+        ("name: x\nmodel: {name: m}\nfamilies: {uraq: {}}", "model: names no provider; write `provider: rules`"),
         (
             "name: x\nmodel: {provider: rules}\nmodels: {default: {provider: rules}}\nfamilies: {uraq: {}}",
             "give one of them",

@@ -21,6 +21,7 @@ EXPECTED = {
     **dict.fromkeys(
         ("mapping_type", "dict_type", "model_type", "model_attributes_type"), "expected `key: value` lines"
     ),
+    "union_tag_not_found": "names no provider; write `provider: rules`, `endpoint` or `local`",
 }
 """Pydantic's problem -> what was expected, without the names of Python's types."""
 NO_NUMBER = "expected a number, found true or false, as YAML reads yes, no, on and off"
