@@ -143,3 +143,24 @@ def test_a_piece_whose_worker_is_not_known_goes_to_another(monkeypatch: pytest.M
         workers._project = SimpleNamespace(build=build, loop=SimpleNamespace(stopped=False))
         workers._known = None if known is None else (sorted(client.nthreads()), False)
         assert workers.run("a stage", SimpleNamespace(worker=1)) == ("made",)
+
+
+def test_the_workers_of_this_machine_run_nothing_for_strangers() -> None:
+    import distributed
+    import httpx
+
+    from flows.run import cluster
+
+    project: Any = SimpleNamespace()
+    client = cluster.Workers(project, None)._client
+    try:
+        assert client.submit(abs, -1).result(60) == 1
+        address, pages = client.scheduler.address, client.cluster.scheduler.http_server.port
+        plain = address.replace("tls://", "tcp://")
+        for there, certificate in ((plain, None), (address, distributed.Security.temporary())):
+            with pytest.raises(OSError):  # noqa: PT011 - Dask's words differ by version
+                distributed.Client(there, security=certificate, timeout=5)
+        for page in ("info/main/workers.html", "json/counts.json", "metrics", "health"):
+            assert httpx.get(f"http://127.0.0.1:{pages}/{page}").status_code == 404
+    finally:
+        client.close()

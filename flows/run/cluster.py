@@ -11,6 +11,7 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any, Final, Self
 
+import dask.config
 import distributed
 from distributed.scheduler import KilledWorker
 
@@ -27,9 +28,12 @@ from schemas.secrets import hide_in_logs
 
 HERE: Final = {
     "n_workers": os.cpu_count() or 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0",
-    "silence_logs": logging.ERROR,
+    "security": True, "silence_logs": logging.ERROR,
 }  # fmt: skip
-"""The workers of this machine, if no cluster is named. Without an address, the second one here would warn of a port."""
+"""The workers of this machine, if no cluster is named. Dask runs whatever anybody sends it: so it is sent by TLS alone,
+with a certificate that stays in memory. Without an address, the second one here would warn of a port."""
+PAGES: Final = ("distributed.scheduler.http.routes", "distributed.worker.http.routes")
+"""Dask's pages about a build, which everybody on the machine could read."""
 LOOK_EVERY_S = 1.0
 """How often the workers are counted, in seconds."""
 NO_WORKER_S = 30.0
@@ -61,7 +65,8 @@ class Workers:
         """
         # Prefect's handler would print all that Dask logs here.
         logging.getLogger("distributed").setLevel(logging.ERROR)
-        self._client = distributed.Client(address, **({} if address else HERE))  # type: ignore[no-untyped-call]
+        with dask.config.set({key: [] for key in PAGES}):
+            self._client = distributed.Client(address, **({} if address else HERE))  # type: ignore[no-untyped-call]
         self._project = project
         self._address = address
         self._known: tuple[list[str], bool] | None = None
