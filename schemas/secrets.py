@@ -26,7 +26,7 @@ _KEY = re.compile(
 """Of OpenAI and many others, Hugging Face, AWS, GitHub, GitLab, Groq, Google, NVIDIA, xAI, Slack; JSON Web Tokens."""
 _TOKEN = re.compile(r"(?<![\w/-])(?=[A-Za-z0-9]{20})(?=(?:[A-Za-z]*\d+){3}[A-Za-z])[A-Za-z0-9]{20}[\w-]*+(?!/)")
 """Twenty letters and digits, mixed more than once."""
-_USER = re.compile(r"(?<=://)(?:[^/?#\s]*|[^:/?#\s]*:(?!\d+/)[^\s'\"]*)@")
+_USER = re.compile(r"(?<=://)(?:[^/?#\s]*|[^:/?#\s]*:(?!\d+[/?#])[^\s'\"]*)@")
 _NAMES = (
     "key|token|secret|password|passwd|passphrase|pwd|signature|credentials?|authorization|"
     "(?<![a-z])auth|(?<![a-z])pass|(?<![a-z])sig"

@@ -36,6 +36,7 @@ def test_a_secret_is_hidden_and_the_rest_stays(text: str, shown: str) -> None:
     [
         "data/sk-learn-documentation-2024-english.jsonl: no such file",
         "http://127.0.0.1:8000/v1/models@main: and https://host/@anna/x, mail anna@example.org",
+        "http://127.0.0.1:8000?x=a@b",
         "sftp://anna@host/x",
         "https://h/x?author=anna&design=2&page=3",
         "touchstone: a.yaml: models.m.api_key_env: expected the name of an environment variable",
