@@ -16,6 +16,7 @@ import uvicorn
 
 from flows.annotate.board.reading import State
 from flows.annotate.board.server import board_app, listen_on
+from flows.loopback.login import kept_login
 from flows.project.output_files import remember, write_output_files
 from flows.project.project import Project
 from flows.project.settings import packaged
@@ -25,6 +26,7 @@ from tests.toy import run_all
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 SIZES = ({"width": 1366, "height": 768}, {"width": 390, "height": 844})
+LOGIN = {"username": "touchstone", "password": "secret"}
 CONTRAST = 4.5
 """WCAG's least contrast of a text."""
 LUMINANCES = """() => {
@@ -60,7 +62,7 @@ def served(tmp_path: Path) -> Any:
     board = team.board()
     board.renew()
     listening = listen_on(0)
-    server = uvicorn.Server(uvicorn.Config(board_app(board), log_level="error"))
+    server = uvicorn.Server(uvicorn.Config(board_app(board, ":".join(LOGIN.values())), log_level="error"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     yield team, board, f"http://127.0.0.1:{listening.getsockname()[1]}/"
@@ -70,7 +72,7 @@ def served(tmp_path: Path) -> Any:
 
 async def test_the_board_renews_itself_and_leaves_filters_and_scroll(browser: Any, served: tuple[Any, ...]) -> None:
     team, board, address = served
-    page = await browser.new_page(viewport=SIZES[0])
+    page = await browser.new_page(viewport=SIZES[0], http_credentials=LOGIN)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     problems: list[str] = []
@@ -102,7 +104,7 @@ async def test_a_board_that_was_opened_before_its_first_reading_gets_its_title_a
 ) -> None:
     _, board, address = served
     read, board.state = board.state, State()
-    page = await browser.new_page(viewport=SIZES[0])
+    page = await browser.new_page(viewport=SIZES[0], http_credentials=LOGIN)
     await page.goto(address)
     assert await page.inner_text("h1") == "The board: annotation board"
     assert await page.locator("select[name=person] option").all_inner_texts() == ["all"]
@@ -118,7 +120,7 @@ async def test_the_board_renews_itself_after_a_skip_to_it_and_a_step_back(
     browser: Any, served: tuple[Any, ...]
 ) -> None:
     team, board, address = served
-    page = await browser.new_page(viewport=SIZES[0])
+    page = await browser.new_page(viewport=SIZES[0], http_credentials=LOGIN)
     loads: list[str] = []
     page.on("domcontentloaded", lambda loaded: loads.append(loaded.url))
     await page.goto(address)
@@ -146,7 +148,7 @@ async def test_the_board_renews_itself_after_a_skip_to_it_and_a_step_back(
 @pytest.mark.parametrize("size", SIZES, ids=["laptop", "phone"])
 async def test_the_board_can_be_read(browser: Any, served: tuple[Any, ...], size: Any, scheme: str) -> None:
     *_, address = served
-    page = await browser.new_page(viewport=size, color_scheme=scheme)
+    page = await browser.new_page(viewport=size, color_scheme=scheme, http_credentials=LOGIN)
     await page.goto(address)
     assert await page.evaluate("document.documentElement.scrollWidth") == size["width"], "nothing is wider"
     contrast, where = await page.evaluate(LUMINANCES)
@@ -170,11 +172,13 @@ def test_the_command_prints_its_address_and_stops_at_once(tmp_path: Path) -> Non
         line = command.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+/", line)
         assert found, line
+        name, _, password = kept_login(project.state).partition(":")
+        assert "log in as touchstone; the password is after the colon in" in command.stdout.readline()
         deadline = time.monotonic() + 60
         page = ""
         while "does not answer" not in page and time.monotonic() < deadline:
             time.sleep(0.5)
-            page = httpx.get(found[0], trust_env=False).text
+            page = httpx.get(found[0], trust_env=False, auth=(name, password)).text
         assert "the local Label Studio is not running" in page
         assert "charpeval-authoring" in page
         command.send_signal(signal.SIGINT)

@@ -24,6 +24,7 @@ from schemas.errors import WrongInput
 from tests.team import URL, Team, busy_team, now, words
 
 HERE = "http://127.0.0.1:5000"
+LOGIN = ("touchstone", "secret")
 YES = {"decision": "yes", "upper": "UP"}
 
 
@@ -34,7 +35,13 @@ def team(tmp_path: Path) -> Team:
 
 def opened(board: Board) -> TestClient:
     board.renew()
-    return TestClient(board_app(board), base_url=HERE)
+    return not_renewed(board)
+
+
+def not_renewed(board: Board) -> TestClient:
+    client = TestClient(board_app(board, ":".join(LOGIN)), base_url=HERE)
+    client.auth = LOGIN
+    return client
 
 
 def read(page: str) -> str:
@@ -96,8 +103,16 @@ def test_only_what_needs_a_look_hides_people_without_anything(tmp_path: Path) ->
 def test_a_foreign_host_is_refused(team: Team, host: str) -> None:
     client = opened(team.board())
     for path in ("/", "/hours.csv", "/board.js"):
-        assert client.get(path, headers={"Host": host}).status_code == 400
+        assert client.get(path, headers={"Host": host}).status_code == 403
     assert client.get("/", headers={"Host": "localhost:5000"}).status_code == 200
+
+
+def test_nobody_reads_the_board_without_its_login(team: Team) -> None:
+    client = opened(team.board())
+    for path in ("/", "/hours.csv", "/board.js"):
+        assert client.get(path, auth=("touchstone", "guessed")).status_code == 401
+        assert client.get(path, headers={"Origin": "http://evil.example"}).status_code == 403
+    assert client.get("/").headers["X-Frame-Options"] == "SAMEORIGIN"
 
 
 def test_foreign_texts_and_filters_cannot_run_on_the_page(tmp_path: Path) -> None:
@@ -266,13 +281,13 @@ def test_a_build_that_cannot_be_opened_is_said(team: Team) -> None:
     problems.clear()
     (team.project.out / "manifest.json").write_text("{}")
     board.renew()
-    assert persons(TestClient(board_app(board), base_url=HERE).get("/").text) == {"a1", "a2", "a3", "a4"}
+    assert persons(not_renewed(board).get("/").text) == {"a1", "a2", "a3", "a4"}
 
 
 def test_before_the_first_pull_and_the_first_reading_the_page_says_so(tmp_path: Path) -> None:
     team = Team(tmp_path, words(2), ["a1"])
     board = team.board()
-    client = TestClient(board_app(board), base_url=HERE)
+    client = not_renewed(board)
     assert "read for the first time" in client.get("/").text
     assert client.get("/hours.csv").status_code == 404
     board.renew()
@@ -367,4 +382,4 @@ def test_where_people_differ_comes_by_worth_with_each_person_s_reliability(tmp_p
     assert collected.reliabilities is not None
     right = collected.reliabilities.people["a1"].right
     assert f'data-label="decides right">{right:.0%}<' in page
-    assert "Where people differ" in TestClient(board_app(board), base_url=HERE).get("/?person=a1&look=1").text
+    assert "Where people differ" in not_renewed(board).get("/?person=a1&look=1").text

@@ -20,6 +20,8 @@ from flows.annotate.listen import Rounds, TextChecks
 from flows.annotate.progress import QueueProgress, progress
 from flows.annotate.server import connect_configured, server_folder
 from flows.annotate.work import Collected, last_pull
+from flows.loopback.guard import HOST
+from flows.loopback.login import kept_login, login_file
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LEFT, make_console
 from flows.project.output_files import PEOPLE_REPORT, open_build
@@ -218,8 +220,13 @@ def show_board(out: Path | None, port: int) -> None:
         lambda: open_build(project.out, console, people=True),
         connect_configured,
     )
-    console.print(f"the board is at http://127.0.0.1:{listening.getsockname()[1]}/; Ctrl-C stops it")
-    serve_board(board, listening)
+    console.print(f"the board is at http://{HOST}:{listening.getsockname()[1]}/; Ctrl-C stops it")
+    login = kept_login(project.state)
+    name, _, password = login.partition(":")
+    kept = f"after the colon in {login_file(project.state)}"
+    shown = f"{password}  (also {kept})" if console.is_terminal else kept
+    console.print(f"  log in as {name}; the password is {escape(shown)}", soft_wrap=True)
+    serve_board(board, login, listening)
 
 
 def _taken(port: int, error: OSError) -> Failed:

@@ -1,4 +1,4 @@
-"""The board's server, on this machine only."""
+"""The board's server, on this machine and for whoever has the login only."""
 
 import socket
 import threading
@@ -7,17 +7,14 @@ from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
-from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from flows.annotate.board.page import Filters, board_page
 from flows.annotate.board.reading import Board
 from flows.annotate.hours import HOURS
+from flows.loopback.guard import HOST, App, Guard
 
 SCRIPT = Path(__file__).parent / "board.js"
-HERE = "127.0.0.1"
-HOSTS = [HERE, "localhost"]
-"""The names that a browser may call the server by: a foreign name that leads here would let its page read the board."""
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; "
@@ -28,10 +25,9 @@ HEADERS = {
 }
 
 
-def board_app(board: Board) -> FastAPI:
+def board_app(board: Board, login: str) -> App:
     """Return the server of a board."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=HOSTS)
 
     @app.get("/")
     def page(
@@ -56,7 +52,7 @@ def board_app(board: Board) -> FastAPI:
         named = {"Content-Disposition": f'attachment; filename="{path.name}"'}
         return Response(path.read_bytes(), media_type="text/csv", headers={**HEADERS, **named})
 
-    return app
+    return Guard(app, login)
 
 
 def listen_on(port: int) -> socket.socket:
@@ -64,7 +60,7 @@ def listen_on(port: int) -> socket.socket:
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((HERE, port))
+        listening.bind((HOST, port))
         listening.listen()  # from here on, whoever comes waits for the server, and is not refused
     except OSError:
         listening.close()
@@ -72,10 +68,10 @@ def listen_on(port: int) -> socket.socket:
     return listening
 
 
-def serve_board(board: Board, listening: socket.socket) -> None:
+def serve_board(board: Board, login: str, listening: socket.socket) -> None:
     """Serve the board until the process is stopped, and renew it beside."""
     threading.Thread(target=board.run, daemon=True).start()
     config = uvicorn.Config(
-        board_app(board), log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1
+        board_app(board, login), log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1
     )
     uvicorn.Server(config).run(sockets=[listening])
