@@ -1,53 +1,18 @@
-"""The rebuild as a Prefect flow: everything from the sources to the release; each step skips what did not change.
+"""The rebuild as a Prefect flow, whose steps are flows, too."""
 
-It builds, pulls annotations, builds again what the verdicts change, pushes new tasks, and releases the rows that pass
-the gate. It can run unattended:
-
-- If Label Studio does not answer, only the steps with people are left out. The rows reviewed so far are still released
-  (the gate holds back rows that nobody saw), and the run fails with a line that says what was missed. The next rebuild
-  makes up for it.
-- More changed rows than `schedule.max_changed_items`, or a spent budget, stop it before the push and the release.
-- It does not make a release without a whole configuration that the version before had: a person has to decide that.
-- If no row passes the gate yet, nothing is released: while people are at work, that is not a failure.
-"""
-
-import time
 from pathlib import Path
 
 from prefect import flow
 
-from data.sources.pins import Pins, lock_of
 from flows.annotate.flow import pull_flow, push_flow
-from flows.annotate.server import connect_configured
 from flows.construct.progress import ProgressListener
-from flows.construct.reviewed import is_current
 from flows.prefect_server.flow_runs import engine
-from flows.project.build_note import note_draw
-from flows.project.gc import stages_of_build
-from flows.project.locks import one_rebuild
-from flows.project.output_files import open_built
-from flows.project.project import COPIES, Project
-from flows.project.settings import load_config
-from flows.rebuild.changes import (
-    Incomplete,
-    Rebuilt,
-    asks_people,
-    compared_with,
-    drift,
-    note_rows,
-    refuse_too_many,
-    rows_of,
-)
-from flows.rebuild.finished import release_rows
-from flows.rebuild.refresh import decide_draw
+from flows.rebuild.changes import Rebuilt
+from flows.rebuild.steps import Steps, rebuild_by
 from flows.release.flow import release
-from flows.release.ready import check_rebuild
-from flows.release.version import RELEASES
-from flows.run.finished import report_if_new
 from flows.run.flow import build
-from schemas.base import counted
-from schemas.errors import Failed, WrongInput
-from schemas.manifest import BuildManifest
+
+FLOWS = Steps(build, pull_flow, push_flow, release)
 
 
 @flow(name="rebuild", validate_parameters=False)
@@ -59,66 +24,8 @@ def rebuild(
     refresh: bool = False,
     listener: ProgressListener | None = None,
 ) -> Rebuilt:
-    """Rebuild the parts of the dataset that changed, from its configuration.
-
-    Raises `WrongInput`, before it builds, if something that the release needs is not set. Raises `Failed` if another
-    rebuild of it is running, if more rows changed than allowed, and at the end (`Incomplete`) if something could not be
-    done.
-    """
-    began = time.monotonic()
-    path, folder = Path(config), Path(out)
-    settings = load_config(path)
-    with one_rebuild(settings.state, settings.name):
-        pins = Pins(lock_of(path), settings.state / COPIES, refresh=refresh)
-        versions = Path(to) if to else folder / RELEASES
-        drawn = decide_draw(settings, folder, versions)
-        project = Project(path, folder, pins=pins, draw=drawn.draw)
-        check_rebuild(project, hub or settings.release.repo, versions)
-        note_draw(folder, path, settings.store, drawn.draw)
-        rows, _, since = compared_with(project)
-        built = _build(project, listener)
-        moved = tuple(f"{pin.source}: {pin.before} → {pin.now}" for pin in pins.moved)
-        done = Rebuilt(built, drift(rows, rows_of(project, built)), since, moved, told=drawn.lines, began=began)
-        refuse_too_many(project, done.drift)
-        if asks_people(project):
-            done.built = _people(project, built, listener, done)
-        release_rows(release, folder, to, hub, done)
-        note_rows(folder, rows_of(project, done.built), stages_of_build(done.built))
-    if done.missed:
-        raise Incomplete(done)
-    return done
-
-
-def _build(project: Project, listener: ProgressListener | None) -> BuildManifest:
-    """Build, and write the report if anything is new."""
-    built = build(str(project.config_path), str(project.out), None, listener)
-    report_if_new(project)
-    return built
-
-
-def _people(project: Project, built: BuildManifest, listener: ProgressListener | None, done: Rebuilt) -> BuildManifest:
-    """Pull annotations, apply the verdicts, and push new tasks. Returns the build after that."""
-    try:
-        connect_configured(project).close()
-        pull_flow(str(project.out))
-    except (Failed, WrongInput) as error:
-        done.missed.append(f"nothing was pulled from people and nothing handed out: {error}")
-        return built
-    opened = open_built(project.out)
-    if all(is_current(opened.build, family, part) for family, part in opened.build.parts()):
-        done.told.append("no new verdict")
-    else:
-        built = _build(project, listener)
-        done.told.append("verdicts applied")
-    try:
-        pushed = push_flow(str(project.out))
-    except (Failed, WrongInput) as error:
-        done.missed.append(f"what is new was not handed out: {error}")
-        return built
-    new = sum(queue.imported + queue.revived for queue in pushed.queues)
-    done.told.append(counted(new, "new task") if new else "no new task")
-    done.told += pushed.shortages
-    return built
+    """Rebuild as `rebuild_by` does."""
+    return rebuild_by(FLOWS, Path(config), Path(out), to, hub, refresh=refresh, listener=listener)
 
 
 def run_rebuild(

@@ -13,17 +13,19 @@ from typing import Any
 from flows import cli
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
-from flows.annotate.push import push
+from flows.annotate.push import Pushed, push
 from flows.annotate.report import write_annotation
 from flows.annotate.server import KEY, connect_configured
 from flows.construct.progress import ProgressListener
 from flows.project.locks import one_writer
 from flows.project.output_files import open_for_people
 from flows.project.project import Project
+from flows.rebuild.steps import Steps, rebuild_by
 from flows.release.outcome import release_built
 from flows.run.damage import healing, stages_of
 from flows.run.finished import report_if_new, write_build
 from flows.run.in_process import runner_here
+from schemas.manifest import BuildManifest
 from tests.builds import scribed, served
 from tests.chat_server import Messages
 from tests.faults.forks import run
@@ -55,41 +57,65 @@ class Scene:
 # ---- commands without Prefect, whose server is another program with files of its own ----
 
 
+def build(config: str, out: str, limit: int | None = None, listener: ProgressListener | None = None) -> BuildManifest:
+    """Build as the flow of this name does."""
+
+    def work(project: Project) -> BuildManifest:
+        project.store.probe()
+        runner_here(project, project.build, ProgressListener()).run(stages_of(project.build))
+        return write_build(project, ProgressListener())
+
+    return healing(lambda: Project(Path(config), Path(out), limit), work, print)
+
+
+def push_all(out: str) -> Pushed:
+    """Push as the flow does."""
+    project = open_for_people(Path(out))
+    with one_writer(project.state, print), connect_configured(project) as client:
+        return push(project, client)
+
+
+def pull_all(out: str) -> None:
+    """Pull as the flow does."""
+    project = open_for_people(Path(out))
+    with one_writer(project.state, print), connect_configured(project) as client:
+        collected = pull(project, client)
+        lines = progress(project, client, collected)
+    write_annotation(project, collected, lines)
+
+
+HERE = Steps(build, pull_all, push_all, release_built)
+
+
 @cli.app.command(hidden=True)
 def build_here(config: Path) -> None:
     """Build as `touchstone run` does."""
-
-    def work(project: Project) -> Project:
-        project.store.probe()
-        runner_here(project, project.build, ProgressListener()).run(stages_of(project.build))
-        write_build(project, ProgressListener())
-        return project
-
-    report_if_new(healing(lambda: Project(config, Path("out"), None), work, print))
+    HERE.build(str(config), "out", None, None)
+    report_if_new(Project(config, Path("out")))
 
 
 @cli.app.command(hidden=True)
 def release_here(hub: str | None = None) -> None:
     """Release as `touchstone release --allow-unreviewed` does."""
-    release_built("out", None, hub, allow_unreviewed=True)
+    HERE.release("out", None, hub, allow_unreviewed=True)
 
 
 @cli.app.command(hidden=True)
 def push_here() -> None:
     """Push as `touchstone annotate push` does."""
-    project = open_for_people(Path("out"))
-    with one_writer(project.state, print), connect_configured(project) as client:
-        push(project, client)
+    HERE.push("out")
 
 
 @cli.app.command(hidden=True)
 def pull_here() -> None:
     """Pull as `touchstone annotate pull` does."""
-    project = open_for_people(Path("out"))
-    with one_writer(project.state, print), connect_configured(project) as client:
-        collected = pull(project, client)
-        lines = progress(project, client, collected)
-    write_annotation(project, collected, lines)
+    HERE.pull("out")
+
+
+@cli.app.command(hidden=True)
+def rebuild_here(config: Path) -> None:
+    """Rebuild as `touchstone rebuild` does."""
+    rebuild_by(HERE, config, Path("out"), None, None, refresh=False, listener=None)
 
 
 # ---- servers ----
@@ -211,6 +237,13 @@ def judged(folder: Path, port: int) -> None:
         (folder.parent / CONTENT).write_bytes(pickle.dumps(server.content))
 
 
+def judged_and_changed(folder: Path, port: int) -> None:
+    """A released build, tasks that people have done in part, and a source that has changed since."""
+    judged(folder, port)
+    run(folder, "release-here")
+    few(folder, ANOTHER, without=1, **config(port))
+
+
 RELEASE = ("release-here",)
 ON_HUB = {"HF_ENDPOINT": "http://127.0.0.1:{port}", "HF_TOKEN": "hf_test", "HF_HUB_DISABLE_XET": "1"}
 WITH_KEY = {KEY: TOKEN}
@@ -223,4 +256,5 @@ SCENES: Sequence[Scene] = (
     Scene("publish", (*RELEASE, "--hub", REPO), built, hub, ON_HUB),
     Scene("push", ("push-here",), invited, label_studio, WITH_KEY),
     Scene("pull", ("pull-here",), judged, label_studio, WITH_KEY),
+    Scene("rebuild", ("rebuild-here", "config.yaml"), judged_and_changed, label_studio, WITH_KEY),
 )
