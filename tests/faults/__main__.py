@@ -33,6 +33,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scene", action="append", help="by default all")
     parser.add_argument("--share", type=float, default=1.0, help="of the scenarios, drawn by the seed")
+    parser.add_argument("--pairs", action="store_true", help="two faults: the run after the first meets another")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--messages", action="store_true", help="print each message that was seen, too")
@@ -57,7 +58,7 @@ def main() -> int:
 
 def run_scene(scene: Any, home: Path, options: argparse.Namespace) -> int:
     """Run the scenarios of a command, side by side, and print what came of them. Returns how many ended wrongly."""
-    from tests.faults.scenarios import WRONG
+    from tests.faults.scenarios import PAIR, WRONG
 
     began = time.monotonic()
     folders = [home / f"{scene.name.replace(' ', '-')}-{worker}" for worker in range(options.workers)]
@@ -71,7 +72,7 @@ def run_scene(scene: Any, home: Path, options: argparse.Namespace) -> int:
         f"{scene.name}: {operations} operations, {scenarios} scenarios, {len(results)} of them run in "
         f"{time.monotonic() - began:.0f} s"
     )
-    for kind in interposed.KINDS:
+    for kind in [PAIR] if options.pairs else interposed.KINDS:
         of_kind = [result for result in results if result["kind"] == kind]
         counts = ", ".join(f"{sum(name in result for result in of_kind)} {name}" for name in WRONG)
         print(f"  {kind:22}{len(of_kind):6} run: {counts}")
@@ -87,7 +88,7 @@ def run_scene(scene: Any, home: Path, options: argparse.Namespace) -> int:
 
 def begun(scene: Any, folder: Path, worker: int, options: argparse.Namespace) -> int:
     """Start a worker, which runs each scenario that falls to it and writes a line for it; returns its process id."""
-    from tests.faults.scenarios import Place, scenarios
+    from tests.faults.scenarios import Place, pairs, scenarios
 
     pid = os.fork()
     if pid:
@@ -95,11 +96,15 @@ def begun(scene: Any, folder: Path, worker: int, options: argparse.Namespace) ->
     try:
         place = Place(scene, folder)
         operations, whole = place.learn()
-        every = scenarios(operations, 1.0, options.seed)
-        (folder / "plan").write_text(f"{len(operations)} {len(every)}")
+        if options.pairs:
+            chosen = [*pairs(place, operations, options.share, options.seed)]
+            count = len(chosen)
+        else:
+            chosen, count = scenarios(operations, options.share, options.seed), len(scenarios(operations, 1.0, 0))
+        (folder / "plan").write_text(f"{len(operations)} {count}")
         with (folder / "results").open("w") as results:
-            for fault in scenarios(operations, options.share, options.seed)[worker :: options.workers]:
-                line = {"kind": fault.kind, "fault": str(fault), **place.judged(fault, whole)}
+            for scenario in chosen[worker :: options.workers]:
+                line = {"kind": scenario.kind, "fault": str(scenario), **place.judged(scenario, whole)}
                 results.write(json.dumps(line) + "\n")
     except BaseException:  # noqa: BLE001 - as the interpreter ends
         traceback.print_exc()

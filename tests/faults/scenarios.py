@@ -6,9 +6,10 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,13 @@ from tests.faults.scenes import Scene
 WRONG = ("divergent", "lost", "twice", "left over", "unclear")
 """The output or what a server has differs; the command fails when it runs again; something was paid for, published or
 handed out twice; a file stays that nothing reads; the message is not a line for people."""
+PAIR = "two, one after the other"
 SAID = 300
 """Characters of a message that are shown."""
 MODULES = "modules"
 LINE, UNEXPECTED = "touchstone: ", "unexpected"
 FAILED, WRONG_INPUT = 1, 2
+_NUMBERS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,13 @@ class Fault:
         return f"{self.kind} at {self.operation.number}: {self.operation.name} {self.operation.path}"
 
     @property
+    def file(self) -> str:
+        """The kind of its file: `.json.tmp`; of a request, what it asks for."""
+        if self.operation.name == REQUEST:
+            return self.operation.path
+        return "".join(Path(_NUMBERS.sub("", self.operation.path)).suffixes) or "folder"
+
+    @property
     def is_of_power(self) -> bool:
         return self.kind.startswith(interposed.POWER)
 
@@ -49,6 +59,21 @@ class Fault:
         if self.kind in ("eio", "enospc", "short", "refused"):
             return 0
         return math.inf if self.is_of_power else 1
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What happens to each run of the command but the last."""
+
+    faults: tuple[Fault, ...]
+
+    def __str__(self) -> str:
+        return ", then ".join(map(str, self.faults))
+
+    @property
+    def kind(self) -> str:
+        """The kind of the fault, or that there are two."""
+        return PAIR if len(self.faults) > 1 else self.faults[0].kind
 
 
 @dataclass(frozen=True)
@@ -102,51 +127,69 @@ class Place:
         whole: Mapping[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
         return whole
 
-    def judged(self, fault: Fault, whole: Mapping[str, Any]) -> Mapping[str, str]:
+    def learn_after(self, first: Fault) -> list[Operation]:
+        """Return the operations of the run that follows one with this fault."""
+
+        def run() -> None:
+            self._run(first, None)
+
+        in_fork(run, self._folder / "said")
+        return [*interposed.operations(self._log)]
+
+    def judged(self, scenario: Scenario, whole: Mapping[str, Any]) -> Mapping[str, str]:
         """Run a scenario. Returns what is wrong, by kind, and what the command said."""
         kept = self._folder / "judged"
 
         def run() -> None:
-            result = self._run(fault, None)
-            kept.write_text(json.dumps({**dict(wrong_with(fault, result, whole)), "said": _shown(result.ended[0])}))
+            result = self._run(*scenario.faults, None)
+            kept.write_text(json.dumps({**dict(wrong_with(scenario, result, whole)), "said": _shown(result.ended[0])}))
 
         in_fork(run, self._folder / "said")
         judged: Mapping[str, str] = json.loads(kept.read_text(encoding="utf-8"))
         return judged
 
     def _run(self, *faults: Fault | None) -> Result:
-        """Run the command once for each fault (None: without one) on a copy of what was there before."""
+        """Run the command once for each fault (None: without one) on a copy of what was there before.
+
+        The operations of the last run are noted.
+        """
         shutil.rmtree(self._work, ignore_errors=True)
         shutil.copytree(self._template, self._work, symlinks=True)
         self._log.unlink(missing_ok=True)
-        first = faults[0]
-        fails = first is not None and first.operation.name == REQUEST
-        at = (first.operation.number, first.kind) if first is not None and not fails else ()
-        loses_power = first is not None and first.is_of_power
-        shutil.rmtree(self._synced, ignore_errors=True)
-        self._synced.mkdir()
-        before = disk_of(self._work) if loses_power else None
-        synced = self._synced if loses_power else None
-        environments = [interposed.told(self._work, self._log, *at, synced=synced), *({} for _ in faults[1:])]
+        last = len(faults) - 1
         children = [
-            Child(self._scene.command, self._work, self._folder / f"said-{number}", environment,
-                  self._folder / MODULES if len(faults) == 1 else None)
-            for number, environment in enumerate(environments)
+            Child(self._scene.command, self._work, self._folder / f"said-{number}",
+                  self._told(fault, noted=number == last), self._folder / MODULES if not last else None)
+            for number, fault in enumerate(faults)
         ]  # fmt: skip
+        ended = []
         with self._scene.serve(self._folder, self._port) as server:
-            if first is not None and fails:
-                server.fail(first.operation.number, first.kind, children[0].pid)
-            ended = [children[0].run()]
-            if before is not None and first is not None:
-                lose_power(self._work, before, self._synced, first.kind)
-            ended += [child.run() for child in children[1:]]
+            for fault, child in zip(faults, children, strict=True):
+                if fault is not None and fault.operation.name == REQUEST:
+                    server.fail(fault.operation.number, fault.kind, child.pid)
+                if fault is not None and fault.is_of_power:
+                    shutil.rmtree(self._synced, ignore_errors=True)
+                    self._synced.mkdir()
+                    before = disk_of(self._work)
+                    ended.append(child.run())
+                    lose_power(self._work, before, self._synced, fault.kind)
+                else:
+                    ended.append(child.run())
             found, twice, asked = server.told(), server.twice(), server.arrived()
         return Result(ended, left.told(self._work), [*left.left_over(self._work)], found, twice, asked)
 
+    def _told(self, fault: Fault | None, *, noted: bool) -> Mapping[str, str]:
+        """The environment of a run: what fails, and where its operations are noted."""
+        log = self._log if noted else Path(os.devnull)
+        if fault is None or fault.operation.name == REQUEST:
+            return interposed.told(self._work, log) if noted else {}
+        synced = self._synced if fault.is_of_power else None
+        return interposed.told(self._work, log, fault.operation.number, fault.kind, synced=synced)
 
-def wrong_with(fault: Fault, result: Result, whole: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+
+def wrong_with(scenario: Scenario, result: Result, whole: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with how a scenario ended: its kind, and what shows it."""
-    first, again = result.ended
+    *interrupted, again = result.ended
     if again.status:
         yield "lost", f"run again, it ended with {_shown(again)}"
         return
@@ -155,22 +198,52 @@ def wrong_with(fault: Fault, result: Result, whole: Mapping[str, Any]) -> Iterat
     unlike += ["what the server has"] if result.server != whole["server"] else []
     if unlike:
         yield "divergent", ", ".join(unlike)
-    if sum(count - 1 for count in result.twice.values()) > fault.loses:
+    if sum(count - 1 for count in result.twice.values()) > sum(fault.loses for fault in scenario.faults):
         yield "twice", ", ".join(f"{name} ×{count}" for name, count in result.twice.items())
     if result.left_over:
         yield "left over", ", ".join(result.left_over)
-    lines = first.said.splitlines()
+    if unclear := [_shown(ended) for ended in interrupted if not _is_clear(ended)]:
+        yield "unclear", ", ".join(unclear)
+
+
+def _is_clear(ended: Ended) -> bool:
+    lines = ended.said.splitlines()
+    if ended.status in (0, *DIED):
+        return not lines
     is_line = len(lines) == 1 and lines[0].startswith(LINE) and UNEXPECTED not in lines[0]
-    is_clear = not lines if first.status in (0, *DIED) else is_line and first.status in (FAILED, WRONG_INPUT)
-    if not is_clear:
-        yield "unclear", _shown(first)
+    return is_line and ended.status in (FAILED, WRONG_INPUT)
 
 
 def _shown(ended: Ended) -> str:
     return f"{ended.status}: {ended.said.strip()[-SAID:]}"
 
 
-def scenarios(operations: Sequence[Operation], share: float, seed: int) -> list[Fault]:
-    """Return a share of all scenarios, drawn by the seed."""
-    faults = [Fault(operation, kind) for operation in operations for kind in operation.kinds]
+def scenarios(operations: Sequence[Operation], share: float, seed: int) -> list[Scenario]:
+    """Return a share of all scenarios with one fault, drawn by the seed."""
+    faults = [Scenario((Fault(operation, kind),)) for operation in operations for kind in operation.kinds]
     return faults if share >= 1 else random.Random(seed).sample(faults, round(len(faults) * share))
+
+
+def pairs(place: Place, operations: Sequence[Operation], share: float, seed: int) -> Iterator[Scenario]:
+    """Yield a share of the scenarios in which the next run fails, too.
+
+    A first fault of each kind, at an operation of each name on each kind of file; after it, a fault at an operation of
+    each name on each kind of file of the run that follows.
+    """
+    drawn = random.Random(seed)
+    for first in _one_of_each(operations, lambda fault: (fault.operation.name, fault.file, fault.kind), drawn):
+        if drawn.random() < share:
+            then = place.learn_after(first)
+            seconds = _one_of_each(then, lambda fault: (fault.operation.name, fault.file), drawn)
+            yield from (Scenario((first, second)) for second in seconds)
+
+
+def _one_of_each(
+    operations: Sequence[Operation], kind: Callable[[Fault], Hashable], drawn: random.Random
+) -> list[Fault]:
+    alike: dict[Hashable, list[Fault]] = {}
+    for operation in operations:
+        for name in operation.kinds:
+            fault = Fault(operation, name)
+            alike.setdefault(kind(fault), []).append(fault)
+    return [drawn.choice(faults) for faults in alike.values()]
