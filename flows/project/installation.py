@@ -78,7 +78,8 @@ def run_doctor(problems: int = 0, config: Path | None = None) -> None:
             f"{'[green]✓' if good else '[red]✗'}[/] " + escape(what if good else f"{what}; {advice}"), soft_wrap=True
         )
 
-    report(sys.version_info >= (3, 11), f"Python {sys.version.split()[0]}", "install Python 3.11 or later")
+    fits = (3, 11) <= sys.version_info < (3, 14)
+    report(fits, f"Python {sys.version.split()[0]}", "install Python 3.11, 3.12 or 3.13")
     for library in ("prefect", "openai", "sentence-transformers", "faiss-cpu", "datasets", "pandas"):
         report(True, f"{library} {importlib.metadata.version(library)}")
     for library, below in (("fastapi", "0.154"), ("sqlalchemy", "2.1")):
