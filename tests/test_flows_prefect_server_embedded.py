@@ -1,12 +1,15 @@
 """The Prefect server of a command: begun once, told of where it does not come up, and nowhere where one is named."""
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from flows.loopback.guard import Message, Receive, Send
 from flows.prefect_server import embedded as embedded_server
+from flows.prefect_server.app import OneStart
 from flows.prefect_server.embedded import API, EmbeddedServer, begin
 from schemas.errors import Failed
 
@@ -36,3 +39,33 @@ def test_a_home_that_cannot_be_is_one_line(tmp_path: Path, monkeypatch: pytest.M
 def test_the_client_imports_no_server() -> None:
     code = "import sys, flows.prefect_server.flow_runs; sys.exit('prefect.server.api.server' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("ends", ["lifespan.startup.complete", "lifespan.startup.failed"])
+def test_two_servers_in_one_folder_start_one_after_the_other(tmp_path: Path, ends: str) -> None:
+    seen: list[str] = []
+
+    async def served(name: str) -> None:
+        async def app(scope: Message, receive: Receive, send: Send) -> None:
+            seen.append(f"{name} begins")
+            await asyncio.sleep(0.02)
+            seen.append(f"{name} is up")
+            await send({"type": ends})
+            await asyncio.sleep(0.2)
+
+        async def nothing() -> Message:
+            return {}
+
+        async def send(message: Message) -> None:
+            assert message == {"type": ends}
+
+        await OneStart(app, tmp_path / "lock")({"type": "lifespan"}, nothing, send)
+        seen.append(f"{name} ends")
+
+    async def both() -> None:
+        await asyncio.gather(served("a"), served("b"))
+
+    asyncio.run(both())
+    (first, other) = ("a", "b") if seen[0] == "a begins" else ("b", "a")
+    assert seen[:4] == [f"{first} begins", f"{first} is up", f"{other} begins", f"{other} is up"]
+    assert seen[4:] == [f"{first} ends", f"{other} ends"]
