@@ -8,6 +8,7 @@ import contextlib
 import errno
 import fcntl
 import io
+import logging
 import os
 import shutil
 import time
@@ -17,6 +18,11 @@ from typing import IO, TextIO
 
 from schemas.errors import Failed
 
+_log = logging.getLogger(__name__)
+
+SAID_AFTER_S = 2.0
+"""Another process that writes the same file takes less; one that takes longer may have been stopped."""
+_LOOKS_EVERY_S = 0.02
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _CLOSED = frozenset({errno.EACCES, errno.EROFS})
 _BROKEN = frozenset({errno.EIO})
@@ -32,8 +38,8 @@ _IN_THE_WAY = frozenset({errno.EISDIR, errno.ELOOP, errno.ENXIO})
 def whole_bytes(path: Path) -> Iterator[IO[bytes]]:
     """Yield a binary file that takes the name `path` when the block ends without an error. Leave it open.
 
-    If another process is writing the same file, wait for it. Raises `Failed` if the disk is full or broken, or the
-    folder is not writable.
+    If another process is writing the same file, wait for it, and say so if that takes long. Raises `Failed` if the disk
+    is full or broken, or the folder is not writable.
     """
     with explaining(path):
         make_folder(path.parent)
@@ -142,7 +148,7 @@ def _held(temporary: Path) -> Iterator[tuple[Path, IO[bytes]]]:
     while True:
         with _opened(temporary) as file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX)
+                _lock(file, temporary)
             except OSError as error:
                 if error.errno not in _NO_LOCKS:
                     raise
@@ -156,6 +162,17 @@ def _held(temporary: Path) -> Iterator[tuple[Path, IO[bytes]]]:
             file.truncate(0)
             yield temporary, file
             return
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    until = time.monotonic() + SAID_AFTER_S
+    while time.monotonic() < until:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(_LOOKS_EVERY_S)
+    _log.warning("%s: waiting for another process, which writes this file", path)
+    fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _opened(temporary: Path) -> IO[bytes]:

@@ -222,7 +222,7 @@ def test_a_command_waits_for_another_push_or_pull(server: Served, tmp_path: Path
     out.touch()
     with one_writer(server.folder.parent, pytest.fail):
         process = begun("annotate", command, folder=tmp_path, out=out, err=errors)
-        wait_for(lambda: "another push or pull is at work here; waiting for it\n" in out.read_text())
+        wait_for(lambda: "another push or pull is at work here; waiting for it" in out.read_text())
     assert process.wait(120) == 0, errors.read_text()
     assert out.read_text().count("waiting for it") == 1
 

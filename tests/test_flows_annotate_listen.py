@@ -111,7 +111,7 @@ def test_a_round_that_fails_is_said_once_and_made_up_for(bench: Bench) -> None:
 
     with listening(bench, opened) as said:
         with one_writer(project.state, pytest.fail):
-            assert soon(lambda: "another push or pull is at work here; waiting for it" in said)
+            assert soon(lambda: any("another push or pull is at work here; waiting for it" in line for line in said))
             assert said[0] == problem
             assert "No space left on device" in said[1]
             assert len(said) == 3

@@ -1,9 +1,10 @@
 """The output folder of a build: Parquet files, report and manifest. All but the usage is deterministic."""
 
 import importlib.metadata
+import logging
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ from schemas.base import Dropped
 from schemas.errors import Failed, WrongInput, first_problem, raise_all
 from schemas.manifest import BuildManifest, FileManifest, PartManifest
 
+_log = logging.getLogger(__name__)
+
 REPORT = "report.html"
 PEOPLE_REPORT = "annotation.html"
 BATCH_ROWS, BATCH_BYTES = 256, 16 * 2**20
@@ -58,9 +61,9 @@ class NoBuild(WrongInput):
     """There is no build to read."""
 
 
-def write_output_files(project: Project) -> BuildManifest:
+def write_output_files(project: Project, tell: Callable[[str], None] = _log.warning) -> BuildManifest:
     """Write the files of every part that changed, then the manifest. Of two runs at once, the second waits."""
-    with one_output(project.state, project.out):
+    with one_output(project.state, project.out, tell):
         return _write_output_files(project)
 
 
@@ -174,6 +177,8 @@ def _intact(project: Project, file: FileManifest) -> Path:
     path = project.out / file.path
     if path not in project.intact:
         if not path.is_file() or checksum(path) != file.sha256:
+            if last_manifest(project.out) not in (None, project.manifest):
+                raise Failed(f"{path}: another run has just built {project.out} anew; run this again")
             raise Failed(f"{path}: damaged or missing; run the build again, which writes it anew")
         project.intact.add(path)
     return path

@@ -1,11 +1,13 @@
 """Makes a version from a finished build, and publishes it if asked to."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from data.publish.check import damage_of
 from data.publish.edits import Branch
 from data.publish.folder import read_release
+from flows.project.locks import one_output
 from flows.project.output_files import open_built
 from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
@@ -40,6 +42,7 @@ def release_built(
 ) -> Outcome:
     """Release the build in `out`. If nothing differs from the previous version, nothing happens.
 
+    While another process writes the build, it waits, and one that would write there waits until the version is made.
     The options, and what it raises, are those of `prepare`.
     """
     project = open_built(Path(out))
@@ -48,15 +51,17 @@ def release_built(
     folder = Path(to) if to else project.out / RELEASES
     check_release(project, repo, folder, allow_unreviewed=allow_unreviewed)
     branch = look_at(repo, folder)
-    prepared = prepare(
-        project,
-        folder,
-        repo=repo,
-        version=version,
-        allow_unreviewed=allow_unreviewed,
-        withdraw=withdraw,
-        branch=branch,
-    )
+    with one_output(project.state, project.out) if project.state.is_dir() else nullcontext():
+        project = open_built(Path(out))
+        prepared = prepare(
+            project,
+            folder,
+            repo=repo,
+            version=version,
+            allow_unreviewed=allow_unreviewed,
+            withdraw=withdraw,
+            branch=branch,
+        )
     for earlier in versions_in(prepared.folder.parent):  # also those that another run was killed before noting
         note_release(project.store, read_release(earlier).manifest)
     return _publish(project, prepared, repo, branch)

@@ -8,7 +8,7 @@ from typing import TypeVar
 from data.stage_files import StageFiles
 from data.store import DamageError
 from flows.construct.stages import Build, StageRef
-from flows.project.locks import building, one_stage
+from flows.project.locks import building, once, one_stage
 from flows.project.project import Project
 from schemas.errors import Failed
 
@@ -23,7 +23,7 @@ def remove_damaged(build: Build, state: Path, stages: Iterable[StageRef], tell: 
     with ThreadPoolExecutor() as threads:  # most of the time goes into checksums
         found = dict(zip(files_of, threads.map(_damage, files_of.values()), strict=True))
     for ref in (ref for ref, damage in found.items() if damage is not None):
-        with one_stage(state, build.fingerprint(ref), lambda by: None):
+        with one_stage(state, build.fingerprint(ref), _waits(ref, tell)):
             if (damage := _damage(files_of[ref])) is not None:  # no other build has made it again
                 _remove(build, ref, damage, tell)
 
@@ -55,7 +55,7 @@ def healing(opened: Callable[[], Project], work: Callable[[Project], T], tell: C
                     if ref in removed:
                         raise
                     removed.add(ref)
-                    with one_stage(project.state, project.build.fingerprint(ref), lambda by: None):
+                    with one_stage(project.state, project.build.fingerprint(ref), _waits(ref, tell)):
                         _remove(project.build, ref, error, tell)
         finally:
             project.close()
@@ -64,6 +64,10 @@ def healing(opened: Callable[[], Project], work: Callable[[Project], T], tell: C
 def stages_of(build: Build) -> Iterator[StageRef]:
     """Yield all stages of a build."""
     return (ref for family, part in build.parts() for ref in build.stages(family, part))
+
+
+def _waits(ref: StageRef, tell: Callable[[str], None]) -> Callable[[str], None]:
+    return once(lambda by: tell(f"{ref}: damaged; waiting for {by}, which makes it now"))
 
 
 def _remove(build: Build, ref: StageRef, error: DamageError, tell: Callable[[str], None]) -> None:

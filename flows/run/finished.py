@@ -42,8 +42,8 @@ def write_build(project: Project, listener: ProgressListener) -> BuildManifest:
     """Write the output files of a build whose stages are finished, and note that it is there."""
     for note in project.unread_verdicts():
         listener.noted(note)
-    manifest = write_output_files(project)
-    with one_output(project.state, project.out):
+    manifest = write_output_files(project, listener.noted)
+    with one_output(project.state, project.out, listener.noted):
         note_build(project.store, project.out, manifest)
         remember(project)
     return manifest
