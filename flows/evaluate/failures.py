@@ -1,6 +1,7 @@
 """Examples of what a model got wrong, each with its replies: what a person reads before they believe a figure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import heapq
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flows.construct.engine import Family
@@ -32,19 +33,25 @@ class Failure:
     """The whole row."""
 
 
-def failed_values(measures: Sequence[Measure], values: Iterable[Value]) -> list[Value]:
+def failed_values(measures: Sequence[Measure], values: Collection[Value]) -> list[Value]:
     """Return values of 0 under the last condition of the first measure that has some, one for an item.
 
     They are the first by a hash of the item: of all kinds, and the same for everybody.
     """
-    values = list(values)
+    lasts = {value.measure: value.at for value in values}
     for measure in measures:
-        of_measure = [value for value in values if value.measure == measure.name]
-        if not of_measure or not measure.is_share:
+        if measure.name not in lasts or not measure.is_share:
             continue
-        failed = {value.item: value for value in of_measure if value.at == of_measure[-1].at and value.value == 0}
+        wanted = measure.name, lasts[measure.name], 0
+        failed = {value.item for value in values if (value.measure, value.at, value.value) == wanted}
         if failed:
-            return [failed[item] for item in sorted(failed, key=content_hash)][:EXAMPLES]
+            first = heapq.nsmallest(EXAMPLES, failed, key=content_hash)
+            of_item = {
+                value.item: value
+                for value in values
+                if value.item in first and (value.measure, value.at, value.value) == wanted
+            }
+            return [of_item[item] for item in first]
     return []
 
 

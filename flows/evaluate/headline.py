@@ -1,6 +1,6 @@
 """A family's measures: the figures by which models are compared, with intervals, in words and as a drawing."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -61,7 +61,7 @@ class MeasureView:
     sentences: tuple[str, ...]
 
 
-def measured_by(measures: Sequence[Measure], values: Sequence[Value]) -> Mapping[str, Measured]:
+def measured_by(measures: Sequence[Measure], values: Collection[Value]) -> Mapping[str, Measured]:
     """Return the values by measure."""
     return by_measure(values, {measure.name for measure in measures if not measure.is_share})
 

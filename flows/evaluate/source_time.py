@@ -1,8 +1,9 @@
 """Scores by the time of the rows' sources: whether a model does worse on what was written after it was trained."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import chain
 from typing import Any
 
 from data.publish.folder import HISTORY
@@ -10,7 +11,7 @@ from flows.construct.evaluation import Measure
 from flows.project.project import Project
 from flows.project.row_choice import source_dates_of
 from flows.project.source_dates import source_dates
-from flows.scoring.scorer import Value
+from flows.scoring.scorer import Value, Values
 from flows.scoring.tables import ScoreTables
 
 YEARS, QUARTERS = 3 * 365, 365
@@ -40,11 +41,11 @@ def with_source_time(
     """Return measures and scores with the first measure by windows of source time, if there are several."""
     if (timed := by_source_time(measures, result.values, dates)) is None:
         return measures, result
-    return (*measures, timed[0]), replace(result, values=[*result.values, *timed[1]])
+    return (*measures, timed[0]), replace(result, values=Values(chain(result.values, timed[1])))
 
 
 def by_source_time(
-    measures: Sequence[Measure], values: Sequence[Value], dates: Mapping[str, str]
+    measures: Sequence[Measure], values: Collection[Value], dates: Mapping[str, str]
 ) -> tuple[Measure, list[Value]] | None:
     """Return the first measure under its last condition by windows of source time, with its values.
 
@@ -54,10 +55,11 @@ def by_source_time(
     measure = next((measure for measure in measures if measure.name in named), None)
     if measure is None or not dates:
         return None
-    of_measure = [value for value in values if value.measure == measure.name]
-    *_, last = dict.fromkeys(value.at for value in of_measure)
+    *_, last = dict.fromkeys(value.at for value in values if value.measure == measure.name)
     with_day = [
-        (dates[row], value) for value in of_measure if value.at == last and (row := value.row or value.item) in dates
+        (dates[row], value)
+        for value in values
+        if (value.measure, value.at) == (measure.name, last) and (row := value.row or value.item) in dates
     ]
     window = _windows([day for day, _ in with_day])
     timed = sorted(((window(day), value) for day, value in with_day), key=lambda pair: pair[0])

@@ -1,7 +1,7 @@
 """What a profile finds: each family's values for all models, and what stands beside the scores."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from flows.evaluate.scores_file import Spent
 from flows.evaluate.signature import Signature
 from flows.evaluate.source_time import by_source_time
 from flows.scoring.intervals import Figure, Measured
-from flows.scoring.scorer import Value
+from flows.scoring.scorer import Value, Values
 from flows.scoring.tables import BESIDE, ScoreTables
 
 Source = tuple[str, str]
@@ -24,7 +24,7 @@ class Outcome:
     """A model on a family."""
 
     model: str
-    values: Sequence[Value]
+    values: Collection[Value]
     """Of one way of asking, with the model's key as their group."""
     way: str
     """Prompting and shots, if there are several: the first of the configuration."""
@@ -56,8 +56,8 @@ class FamilyResult:
         return measured_by(self.family.evaluation.measures, self._values)
 
     @property
-    def _values(self) -> list[Value]:
-        return [value for outcome in self.outcomes.values() for value in outcome.values]
+    def _values(self) -> Collection[Value]:
+        return Values(value for outcome in self.outcomes.values() for value in outcome.values)
 
     @cached_property
     def over_time(self) -> tuple[Measure, Measured] | None:
@@ -78,16 +78,15 @@ class FamilyResult:
         )
 
 
-def of_first_way(values: Iterable[Value], name: str, model: str) -> tuple[list[Value], str]:
+def of_first_way(values: Collection[Value], name: str, model: str) -> tuple[Collection[Value], str]:
     """Return the values of the first way of asking, with `model` as their group, and that way.
 
     `name` is the model's own, with which its groups begin; what follows it are prompting, shots, or a style.
     """
-    values = list(values)
     if not values:
-        return [], ""
-    first = values[0].group
-    of_first = [value._replace(group=model) for value in values if value.group == first]
+        return (), ""
+    first = next(iter(values)).group
+    of_first = Values(value._replace(group=model) for value in values if value.group == first)
     return of_first, first.removeprefix(name).lstrip(", ")
 
 

@@ -9,7 +9,8 @@ Where all values of a share are 0, or all are 1, every draw is alike. Its interv
 what is drawn (Clopper and Pearson, 1934): of 10 sources without a right reply, 0 to 30.8 %.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -31,6 +32,7 @@ DIGITS = 6
 _SEED = 21
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
 
 
 class Figure(NamedTuple):
@@ -57,21 +59,61 @@ class Side:
     at: str
 
 
+class _Column(NamedTuple):
+    """The values of one side, or the differences of two, by the numbers of their items: there may be millions."""
+
+    items: Ints
+    """In order, none twice."""
+    things: Ints
+    """What each item has in common with others."""
+    values: Floats
+
+    @classmethod
+    def of(cls, items: Ints, things: Ints, values: Iterable[float]) -> "_Column":
+        """Put the items in order; of two values of one, take the last."""
+        order = np.argsort(items, kind="stable")
+        is_last = np.append(np.diff(items[order]) != 0, True)
+        last = order[is_last]
+        return cls(items[last], things[last], np.asarray(values)[last])
+
+    def minus(self, other: "_Column") -> "_Column":
+        """Return the differences of the items that both have, which belong to what they belong to here."""
+        both, own, others = np.intersect1d(self.items, other.items, assume_unique=True, return_indices=True)
+        return _Column(both, self.things[own], self.values[own] - other.values[others])
+
+
+def _places(numbers: Mapping[str, int], ordered: Collection[str]) -> Ints:
+    """Return, for each number, the place of its name in order."""
+    places = np.empty(len(numbers), np.int32)
+    places[[numbers[name] for name in ordered]] = np.arange(len(numbers), dtype=np.int32)
+    return places
+
+
 class Measured:
     """The values of one measure."""
 
-    def __init__(self, values: Sequence[Value], *, shares: bool = True) -> None:
+    def __init__(self, values: Iterable[Value], *, shares: bool = True) -> None:
         """Take the values of one measure: none twice for an item, a model and a condition; from 0 to 1 if `shares`."""
         self._shares = shares
-        shared = {name: place for place, name in enumerate(sorted({value.shared for value in values}))}
-        self._things = len(shared)
-        of: dict[tuple[str, str], dict[str, tuple[int, float]]] = {}
-        for value in values:
-            items = of.get((value.group, value.at))
-            if items is None:
-                items = of[value.group, value.at] = {}
-            items[value.item] = shared[value.shared], value.value
-        self._of = {Side(*side): items for side, items in of.items()}
+        items: dict[str, int] = {}
+        things: dict[str, int] = {}
+        of: dict[tuple[str, str], tuple[array[int], array[int], array[float]]] = {}
+        for group, _, at, item, shared, value, _, _ in values:
+            columns = of.get((group, at))
+            if columns is None:
+                columns = of[group, at] = array("l"), array("l"), array("d")
+            columns[0].append(items.setdefault(item, len(items)))
+            columns[1].append(things.setdefault(shared, len(things)))
+            columns[2].append(value)
+        self._things = len(things)
+        self._names = sorted(items)
+        """Of the items, which have their places here as numbers."""
+        places = _places(items, self._names)
+        things_in_order = _places(things, sorted(things))
+        self._of = {
+            Side(*side): _Column.of(places[np.asarray(of_items)], things_in_order[np.asarray(of_things)], numbers)
+            for side, (of_items, of_things, numbers) in of.items()
+        }
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
@@ -102,35 +144,35 @@ class Measured:
     def over_both(self, group: str, first: str, last: str) -> tuple[float, float] | None:
         """Return a model's means under two conditions over the items that a change between them is taken over."""
         ours, theirs = self.items(group, first), self.items(group, last)
-        both = sorted(ours.keys() & theirs.keys())
         if not ours or not theirs:
             return None
+        both = sorted(ours.keys() & theirs.keys())
         means = (fmean(items[item] for item in both or items) for items in (ours, theirs))
         begun, ended = (round(mean, DIGITS) for mean in means)
         return begun, ended
 
     def items(self, group: str, at: str) -> Mapping[str, float]:
         """Return the value of each item."""
-        return {item: value for item, (_, value) in self._of.get(Side(group, at), {}).items()}
+        column = self._of.get(Side(group, at))
+        if column is None:
+            return {}
+        return {self._names[item]: value for item, value in zip(column.items, column.values.tolist(), strict=True)}
 
     @cached_property
     def _figures(self) -> Mapping[tuple[Side | None, Side], Figure]:
         """By pair of sides, how much the second is higher than the first; or its mean, without a first."""
-        columns: dict[tuple[Side | None, Side], Sequence[tuple[int, float]]] = {}
+        columns: dict[tuple[Side | None, Side], _Column] = {(None, side): own for side, own in self._of.items()}
         apart: list[tuple[Side, Side]] = []
-        for side, items in self._of.items():
-            columns[None, side] = [items[item] for item in sorted(items)]
         for first, last in self._pairs():
-            ours, theirs = self._of[first], self._of[last]
-            if both := sorted(ours.keys() & theirs.keys()):
-                columns[first, last] = [(theirs[item][0], theirs[item][1] - ours[item][1]) for item in both]
+            change = self._of[last].minus(self._of[first])
+            if len(change.items):
+                columns[first, last] = change
             else:
                 apart.append((first, last))
         sums, counts = np.zeros((2, self._things, len(columns)))
-        for number, entries in enumerate(columns.values()):
-            places = [place for place, _ in entries]
-            np.add.at(sums[:, number], places, [value for _, value in entries])
-            np.add.at(counts[:, number], places, 1)
+        for number, column in enumerate(columns.values()):
+            np.add.at(sums[:, number], column.things, column.values)
+            np.add.at(counts[:, number], column.things, 1)
         drawn = self._drawn(sums, counts)
         place_of = {pair: number for number, pair in enumerate(columns)}
         means = sums.sum(axis=0) / counts.sum(axis=0)
@@ -138,11 +180,11 @@ class Measured:
         for pair, number in place_of.items():
             things = int(np.count_nonzero(counts[:, number]))
             least = 0.0 if pair[0] is None else -1.0
-            figures[pair] = self._figure(means[number], drawn[:, number], things, len(columns[pair]), least)
+            figures[pair] = self._figure(means[number], drawn[:, number], things, len(columns[pair].items), least)
         for first, last in apart:
             left, right = place_of[None, first], place_of[None, last]
             things = min(int(np.count_nonzero(counts[:, number])) for number in (left, right))
-            number = len(columns[None, first]) + len(columns[None, last])
+            number = len(columns[None, first].items) + len(columns[None, last].items)
             difference = drawn[:, right] - drawn[:, left]
             figures[first, last] = self._figure(means[right] - means[left], difference, things, number, -1.0)
         return figures
@@ -181,9 +223,9 @@ class Measured:
         return Figure(value, low, high, items)
 
 
-def by_measure(values: Sequence[Value], rated: Collection[str] = ()) -> Mapping[str, Measured]:
+def by_measure(values: Collection[Value], rated: Collection[str] = ()) -> Mapping[str, Measured]:
     """Return the values by measure; those of `rated` measures are no shares."""
-    of_measure: dict[str, list[Value]] = {}
-    for value in values:
-        of_measure.setdefault(value.measure, []).append(value)
-    return {name: Measured(of_one, shares=name not in rated) for name, of_one in of_measure.items()}
+    return {
+        name: Measured((value for value in values if value.measure == name), shares=name not in rated)
+        for name in dict.fromkeys(value.measure for value in values)
+    }

@@ -7,6 +7,7 @@ import argparse
 import json
 import math
 import sys
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -126,7 +127,8 @@ def group_of(prediction: Row) -> str:
     """The name that the tables give the prediction's model: `name`, `name, cot`, `name, cot, 3 shots`."""
     number = prediction.get("shots")
     shots = None if number is None else f"{number} shot{'s' * (number != 1)}"
-    return ", ".join(part for part in (model_of(prediction), prediction.get("prompting"), shots) if part)
+    # Interned: all predictions of a group share one text.
+    return sys.intern(", ".join(part for part in (model_of(prediction), prediction.get("prompting"), shots) if part))
 
 
 class PartialScore(NamedTuple):
@@ -185,6 +187,35 @@ class Value(NamedTuple):
     """Under which it was asked; empty if the value is of several."""
 
 
+class Values(Collection[Value]):
+    """Values in columns, in their order: a million take 40 MB, and as objects 200 MB."""
+
+    def __init__(self, values: Iterable[Value] = ()) -> None:
+        self._kinds: dict[tuple[str, str, str, str], int] = {}
+        """Group, measure, condition and variant: there are few."""
+        self._kind = array("L")
+        self._texts: list[str] = []
+        """Item, shared and row of each value."""
+        self._numbers = array("d")
+        for group, measure, at, item, shared, value, row, variant in values:
+            self._kind.append(self._kinds.setdefault((group, measure, at, variant), len(self._kinds)))
+            self._texts += (item, shared, row)
+            self._numbers.append(value)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __contains__(self, value: object) -> bool:
+        return any(value == one for one in self)
+
+    def __iter__(self) -> Iterator[Value]:
+        kinds, texts = list(self._kinds), iter(self._texts)
+        columns = zip(self._kind, texts, texts, texts, self._numbers, strict=True)
+        for kind, item, shared, row, value in columns:
+            group, measure, at, variant = kinds[kind]
+            yield Value(group, measure, at, item, shared, value, row, variant)
+
+
 class Scores(NamedTuple):
     """The tables of a family's predictions."""
 
@@ -192,7 +223,7 @@ class Scores(NamedTuple):
     notes: list[str]
     """For a reader of the tables."""
     account: Account
-    values: Sequence[Value] = ()
+    values: Collection[Value] = ()
 
 
 Variants = Callable[[Any], Sequence[str]]
@@ -207,52 +238,71 @@ def matched(
     line: Callable[[Any, Row], Line],
     account: Account,
     may_lack: Callable[[str | None], Collection[str]] = lambda prompting: (),
-) -> list[Line]:
-    """Return `line(row, prediction)` of each prediction that is not a failure, in their order. `rows` are by id.
+) -> Iterator[Line]:
+    """Yield `line(row, prediction)` of each prediction that is not a failure, in their order. `rows` are by id.
 
     Each group (model, prompting, shots) needs a prediction for each row and variant; `may_lack` names the variants
-    that a prompting can do without. Raises `CannotScore` if a prediction is missing, double, or of a row or variant
-    that does not exist, and `AllFailed` if none is left. With `partial`, unknown predictions are left out and of two
-    the first counts. The account records these, failures and empty replies.
+    that a prompting can do without. At its end it raises `CannotScore` if a prediction was missing, double, or of a
+    row or variant that does not exist, and `AllFailed` if all have failed. With `partial`, unknown predictions are
+    left out and of two the first counts. The account then has these, failures and empty replies.
     """
-    lines: dict[tuple[str, str, str], Line | None] = {}
-    faults: dict[str, list[str]] = {"missing": [], "double": [], "unknown": []}
+    places = {id_: place for place, id_ in enumerate(rows)}
+    seen: dict[tuple[str, str], bytearray] = {}
+    """By group and variant, a byte for each row: 1 if there is a prediction. There may be millions."""
+    faults = _Faults()
     groups: dict[str, str | None] = {}
-    left_out = []
+    left_out, found, failed = [], 0, 0
     for prediction in predictions:
         id_, variant, group = prediction["id"], prediction["variant"], group_of(prediction)
-        row, place = rows.get(id_), (group, id_, variant)
         groups[group] = prediction.get("prompting")
-        if row is None or variant not in variants(row) or place in lines:
-            faults["double" if place in lines else "unknown"].append(f"{id_} {variant}")
+        row, of_variant = rows.get(id_), seen.get((group, variant), b"")
+        is_known = row is not None and variant in variants(row)
+        if not is_known or (of_variant and of_variant[places[id_]]):
+            faults.note("double" if is_known else "unknown", id_, variant)
             left_out.append(prediction)
-        elif prediction.get("failure") is not None:
-            lines[place] = None
-            account.failed += 1
+            continue
+        found += 1
+        seen.setdefault((group, variant), bytearray(len(rows)))[places[id_]] = 1
+        if prediction.get("failure") is not None:
+            failed += 1
         else:
-            lines[place] = line(row, prediction)
             account.empty += says_nothing(prediction)
+            yield line(row, prediction)
+    account.failed += failed
     expected = 0
     for group, prompting in sorted(groups.items()):
         spared = may_lack(prompting)
-        needed = [(id_, variant) for id_, row in rows.items() for variant in variants(row) if variant not in spared]
-        expected += len(needed)
-        faults["missing"] += [f"{id_} {variant}" for id_, variant in needed if (group, id_, variant) not in lines]
-    counts = ", ".join(
-        f"{len(places)} {fault}" + (f" (first: {places[0]})" if places else "") for fault, places in faults.items()
-    )
-    if not lines or (any(faults.values()) and not partial):
-        advice = _advice(rows, variants, left_out, bool(lines), bool(faults["double"]))
-        raise CannotScore(f"predictions: expected one for each of {expected}, found {counts}; {advice}")
-    if any(faults.values()):
-        account.partial.append(PartialScore(f"{len(lines)} of {expected} predictions are scored: {counts}", left_out))
-    scored = [value for value in lines.values() if value is not None]
-    if not scored:
+        for place, (id_, row) in enumerate(rows.items()):
+            for variant in variants(row):
+                expected += variant not in spared
+                if variant not in spared and not ((group, variant) in seen and seen[group, variant][place]):
+                    faults.note("missing", id_, variant)
+    has_faults = any(faults.counts.values())
+    if not found or (has_faults and not partial):
+        advice = _advice(rows, variants, left_out, found > 0, faults.counts["double"] > 0)
+        raise CannotScore(f"predictions: expected one for each of {expected}, found {faults}; {advice}")
+    if has_faults:
+        account.partial.append(PartialScore(f"{found} of {expected} predictions are scored: {faults}", left_out))
+    if failed == found:
         raise AllFailed(
-            f"predictions: all {len(lines)} failed, and none is scored; their `failure` says why. Prompts that are too "
+            f"predictions: all {found} failed, and none is scored; their `failure` says why. Prompts that are too "
             "long are cut where the model's settings have its `window`"
         )
-    return scored
+
+
+class _Faults:
+    """How many predictions are missing, double and unknown, with the first of each."""
+
+    def __init__(self) -> None:
+        self.counts = {"missing": 0, "double": 0, "unknown": 0}
+        self._firsts: dict[str, str] = {}
+
+    def note(self, fault: str, id_: str, variant: str) -> None:
+        self.counts[fault] += 1
+        self._firsts.setdefault(fault, f" (first: {id_} {variant})")
+
+    def __str__(self) -> str:
+        return ", ".join(f"{number} {fault}{self._firsts.get(fault, '')}" for fault, number in self.counts.items())
 
 
 def says_nothing(prediction: Row) -> bool:

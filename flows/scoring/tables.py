@@ -2,11 +2,12 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from flows.scoring.scorer import CannotScore, Row, Scores, Value, empty_note, failed_note, says_nothing
+from flows.scoring.scorer import CannotScore, Row, Scores, Value, Values, empty_note, failed_note, says_nothing
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction, TableCell
 
@@ -72,7 +73,7 @@ class ScoreTables:
     units: Mapping[str, Unit] = field(default_factory=dict)
     """By table; a table without a unit holds shares."""
     layouts: Mapping[str, Layout] = field(default_factory=dict)
-    values: Sequence[Value] = ()
+    values: Collection[Value] = ()
     """By which models are compared."""
 
     @classmethod
@@ -84,7 +85,7 @@ class ScoreTables:
         units: Mapping[str, Unit] | None = None,
         grids: Iterable[str] = (),
         layouts: Mapping[str, Layout] | None = None,
-        values: Sequence[Value] = (),
+        values: Collection[Value] = (),
     ) -> "ScoreTables":
         """From frames with one line per cell: `row, column, value, n`; the value of a cell with n = 0 is None."""
         wide = {name: _wide(frame) for name, frame in frames.items()}
@@ -102,7 +103,7 @@ class ScoreTables:
             self.grids | other.grids,
             {**self.units, **other.units},
             {**self.layouts, **other.layouts},
-            (*self.values, *other.values),
+            Values(chain(self.values, other.values)),
         )
 
     def unit(self, table: str) -> Unit:

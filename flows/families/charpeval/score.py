@@ -90,7 +90,7 @@ def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False
         raise CannotScore("rows: expected items, found none; check which build or release is scored")
     occurring = {prediction["variant"] for prediction in all_predictions}
     variants = [name for name in SCORES if name in occurring] or SCORES
-    rankings = matched(items, lambda row: variants, all_predictions, partial, _ranking, account)
+    rankings = list(matched(items, lambda row: variants, all_predictions, partial, _ranking, account))
     accuracy = means(((one.group, one.subset, one.variant), one.shares["GTRS"]) for one in rankings)
     tables = {"accuracy": in_order(accuracy, variants)}
     for name in variants:

@@ -69,7 +69,7 @@ def variants_of(row: Row) -> Sequence[str]:
 def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False) -> Scores:
     """Return the tables, by model and kind. Raises `CannotScore` for predictions that do not fit the rows."""
     items, account = {row["id"]: row for row in rows}, Account()
-    lines = matched(items, variants_of, predictions, partial, _graded, account)
+    lines = list(matched(items, variants_of, predictions, partial, _graded, account))
     graded = [line for line in lines if isinstance(line, Graded)]
     on_conflicts = [line for line in lines if isinstance(line, OnConflict)]
     tables = {

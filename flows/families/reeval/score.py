@@ -148,14 +148,16 @@ def _graded(
 ) -> list[Row]:
     """A line for each reply and case: where it belongs, and its measures. A reply serves all cases of its id."""
     by_id = {case["id"]: case for case in reversed(cases)}
-    replies = matched(
-        by_id,
-        lambda case: VARIANTS[category(case)],
-        predictions,
-        partial,
-        lambda case, prediction: _measured(case, prediction, judged=judge is not None),
-        account,
-        lambda prompting: ("closed_book",) if prompting == "faithful" else (),
+    replies = list(
+        matched(
+            by_id,
+            lambda case: VARIANTS[category(case)],
+            predictions,
+            partial,
+            lambda case, prediction: _measured(case, prediction, judged=judge is not None),
+            account,
+            lambda prompting: ("closed_book",) if prompting == "faithful" else (),
+        )
     )
     places: dict[str, list[Row]] = {}
     for number, case in enumerate(cases):

@@ -20,7 +20,7 @@ right if a reader understands it. The table "replies without <output>" says how 
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flows.scoring.number_value import number_value
 from flows.scoring.qa import normalise_answer
@@ -31,6 +31,7 @@ from flows.scoring.scorer import (
     Row,
     Scores,
     Value,
+    Values,
     command_line,
     group_of,
     matched,
@@ -124,8 +125,6 @@ def is_right(answer: str, expected: str, answer_type: str) -> bool:
 class Reply(NamedTuple):
     """How a reply counts."""
 
-    row: str
-    """Id of its row."""
     right: bool
     refused: bool
     negative: bool
@@ -137,13 +136,15 @@ Asked = tuple[str, str]
 Place = tuple[str, str, str, int]
 """Model, data set, item, number of contexts."""
 Replies = Mapping[Place, Mapping[Asked, Reply]]
+Ids = dict[tuple[str, int], dict[str, str]]
+"""The rows' ids: by item and number of contexts, and then by setting."""
 
 
 def graded(row: Row, need: str, text: str) -> Reply:
     """A reply to a row under a user need."""
     answer, tagged = read_reply(text)
     right = tagged and is_right(answer, row["expected"][need], row["answer_type"])
-    return Reply(row["id"], right, is_refusal(answer), normal_form(answer) in SINGLE_NEGATIVES, tagged)
+    return Reply(right, is_refusal(answer), normal_form(answer) in SINGLE_NEGATIVES, tagged)
 
 
 def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False) -> Scores:
@@ -152,15 +153,18 @@ def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False
     Raises `CannotScore` if a model lacks a reply to a row under a need, has two, or has one to a row or need that
     does not exist. With `partial`, such rows are left out, and of two replies the first counts.
     """
-    by_id, account = _by_id(rows), Account()
+    (by_id, ids), account = _read(rows), Account()
     replies: dict[Place, dict[Asked, Reply]] = {}
     answered = set()
+    same: dict[Any, Any] = {}
+    """Equal replies are one object, and so is what was asked: there may be millions, of a few kinds."""
 
     def grade(row: Row, prediction: Row) -> tuple[Place, Asked, Reply]:
         answered.add(row["id"])
         place = group_of(prediction), row["dataset"], row["item_id"], row["n_contexts"]
-        need = prediction["variant"]
-        return place, (need, row["setting"]), graded(row, need, prediction["prediction"])
+        asked = prediction["variant"], row["setting"]
+        reply = graded(row, prediction["variant"], prediction["prediction"])
+        return place, same.setdefault(asked, asked), same.setdefault(reply, reply)
 
     for place, asked, reply in matched(by_id, lambda row: NEEDS, predictions, partial, grade, account):
         replies.setdefault(place, {})[asked] = reply
@@ -174,26 +178,41 @@ def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False
         "replies without <output>": _untagged(replies),
         "context tokens": _tokens([by_id[id_] for id_ in answered]),
     }
-    return Scores(tables, [], account, list(_values(replies)))
+    return Scores(tables, [], account, Values(_values(replies, ids)))
 
 
-def _by_id(rows: Iterable[Row]) -> dict[str, Row]:
-    """The rows, with the number of tokens in place of the contexts, which are most of a row."""
+def _read(rows: Iterable[Row]) -> tuple[dict[str, Row], Ids]:
+    """The rows by id, with the number of tokens in place of the contexts, which are most of a row; and their ids.
+
+    Equal texts are one object: an item is in many rows, and there may be a million.
+    """
     by_id: dict[str, Row] = {}
-    places = set()
+    ids: Ids = {}
+    same: dict[str, str] = {}
     for row in rows:
-        place = row["item_id"], row["setting"], row["n_contexts"]
-        if row["id"] in by_id or place in places:
+        of_item = ids.setdefault((same.setdefault(row["item_id"], row["item_id"]), row["n_contexts"]), {})
+        if row["id"] in by_id or row["setting"] in of_item:
             raise CannotScore(
                 f"rows: expected one row for item {row['item_id']}, {row['setting']}, {row['n_contexts']} contexts, "
                 "found two; score one release at a time"
             )
-        places.add(place)
-        tokens = sum(map(len, row["contexts"])) / CHARACTERS_PER_TOKEN
-        by_id[row["id"]] = {**row, "contexts": None, "tokens": tokens}
+        expected = {
+            same.setdefault(need, need): same.setdefault(answer, answer) for need, answer in row["expected"].items()
+        }
+        shared = {
+            name: same.setdefault(row[name], row[name]) for name in ("item_id", "setting", "answer_type", "dataset")
+        }
+        of_item[shared["setting"]] = row["id"]
+        by_id[row["id"]] = {
+            **shared,
+            "id": row["id"],
+            "n_contexts": row["n_contexts"],
+            "expected": expected,
+            "tokens": sum(map(len, row["contexts"])) / CHARACTERS_PER_TOKEN,
+        }
     if not by_id:
         raise CannotScore("rows: expected evaluation rows, found none; check which build or release is scored")
-    return by_id
+    return by_id, ids
 
 
 def _accuracies(replies: Replies) -> dict[str, list[Cell]]:
@@ -228,19 +247,22 @@ def _all_right(replies: Mapping[Asked, Reply], wanted: Iterable[Asked]) -> float
     return None if None in chosen else float(all(reply.right for reply in chosen if reply is not None))
 
 
-def _values(replies: Replies) -> Iterator[Value]:
+def _values(replies: Replies, ids: Ids) -> Iterator[Value]:
     """The accuracy under each need, over all settings and data sets, and that of each of `AGAINST_MEMORY`.
 
     Natural conflicts have measures of their own.
     """
     for (model, dataset, item, contexts), replies_of_item in sorted(replies.items(), key=lambda one: one[0][-1]):
         at, natural = f"{contexts} context{'s' * (contexts != 1)}", is_natural(dataset)
+        names: dict[str, str] = {}  # one text each, whatever the needs
         for (need, setting), reply in replies_of_item.items():
             right, accuracy = float(reply.right), measure_of(f"accuracy, {need}", natural=natural)
-            yield Value(model, accuracy, at, f"{item} {setting}", item, right, reply.row, need)
+            row = ids[item, contexts][setting]
+            name = names.setdefault(setting, f"{item} {setting}")
+            yield Value(model, accuracy, at, name, item, right, row, need)
             if (need, setting) in AGAINST_MEMORY:
                 against = measure_of(f"{setting}, {need}", natural=natural)
-                yield Value(model, against, at, item, item, right, reply.row, need)
+                yield Value(model, against, at, item, item, right, row, need)
 
 
 def _refusals(replies: Replies) -> list[Cell]:
