@@ -74,7 +74,9 @@ bench: $(DEV_STAMP)
 	$(BIN)/python tests/bench/bench_slots.py
 	$(BIN)/python tests/bench/bench_dialogues.py
 
+# An endpoint at fault for an hour, then processes that are killed at random moments.
 soak: $(DEV_STAMP)
+	$(BIN)/python -m tests.soak --minutes 60
 	$(PYTEST) -m "slow" tests/test_flows_run_kills.py -k random_moments -s --kills 25
 	$(PYTEST) -m "slow" tests/test_flows_families_refutebench_kills.py -s --kills 25
 	$(PYTEST) -m "slow" tests/test_flows_rebuild_kills.py -s --kills 50

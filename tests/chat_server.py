@@ -17,6 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -65,13 +66,26 @@ class Faults:
 
     seed: int = 0
     latency_s: tuple[float, float] = (0.0, 0.0)
+    slower_s: float = 0.0
+    """Each request takes so much longer than the one before."""
+    capacity: int | None = None
+    """Requests that are worked on at once, also if nobody waits for them any longer; the others queue."""
     rate_limited: float = 0.0
     """429."""
     retry_after_s: float | None = None
     """Sent with each 429, where given."""
     bursts: Sequence[tuple[int, int]] = ()
     """(first, count): the requests with these numbers, in order of arrival from 0, are answered with 429."""
+    limited_for_a_while: float = 0.0
+    """429 with Retry-After: 1."""
     errors_500: float = 0.0
+    errors_503: float = 0.0
+    silent: float = 0.0
+    """The first time, `silence_s` seconds without a reply, and then the connection ends."""
+    silence_s: float = 60.0
+    slow: float = 0.0
+    """Answered after `slow_s` seconds more."""
+    slow_s: float = 1.0
     dropped: float = 0.0
     """The connection ends before the reply."""
     dropped_in_reply: float = 0.0
@@ -83,6 +97,8 @@ class Faults:
     """The answer breaks off in its middle, with finish_reason `length`."""
     wrong_types: float = 0.0
     """Each value of the JSON object in the answer is put in a list of lists."""
+    empty: float = 0.0
+    """An answer without a character."""
     refusals: float = 0.0
     no_usage: float = 0.0
 
@@ -150,6 +166,7 @@ class ChatServer:
         self._arrivals = 0
         self._loop = asyncio.new_event_loop()
         self._stopping: asyncio.Event | None = None
+        self._slots: asyncio.Semaphore | None = None
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: self._loop.run_until_complete(self._serve()), daemon=True)
 
@@ -197,6 +214,8 @@ class ChatServer:
 
     async def _serve(self) -> None:
         self._stopping = asyncio.Event()
+        if self.faults.capacity is not None:
+            self._slots = asyncio.Semaphore(self.faults.capacity)
         server = await asyncio.start_server(self._connection, "127.0.0.1", self.port, backlog=1024)
         self.port = server.sockets[0].getsockname()[1]
         self._ready.set()
@@ -255,8 +274,12 @@ class ChatServer:
 
         async def delay() -> None:
             low, high = faults.latency_s
-            if high:
-                await asyncio.sleep(random.Random(f"{faults.seed} {name} latency").uniform(low, high))
+            took = random.Random(f"{faults.seed} {name} latency").uniform(low, high) + number * faults.slower_s
+            async with self._slots or nullcontext():
+                if random.Random(f"{faults.seed} {name} slow").random() < faults.slow:
+                    took += faults.slow_s
+                if took:
+                    await asyncio.sleep(took)
 
         if self.key is not None and authorization != f"Bearer {self.key}":
             record("401")
@@ -286,9 +309,13 @@ class ChatServer:
         if fault == "429":
             after = {} if faults.retry_after_s is None else {"retry-after": f"{faults.retry_after_s:g}"}
             return self._send(writer, 429, _error("Rate limit reached", "rate_limit_exceeded"), after)
-        if fault == "500":
-            return self._send(writer, 500, _error("The server had an error"))
-        if fault == "dropped":
+        if fault in ("500", "503"):
+            return self._send(writer, int(fault), _error("The server had an error"))
+        if fault == "429, told when":
+            return self._send(writer, 429, _error("Rate limit reached", "rate_limit_exceeded"), {"retry-after": "1"})
+        if fault == "silent":
+            await asyncio.sleep(faults.silence_s)
+        if fault in ("dropped", "silent"):
             return False
         if fault == "malformed":
             return self._send_bytes(writer, 200, b'{"choices": [')
@@ -306,7 +333,10 @@ class ChatServer:
         draw = random.Random(f"{faults.seed} {name} {attempt}").random()
         for fault, share in (
             ("429", faults.rate_limited),
+            ("429, told when", faults.limited_for_a_while),
             ("500", faults.errors_500),
+            ("503", faults.errors_503),
+            ("silent", faults.silent if attempt == 0 else 0.0),
             ("dropped", faults.dropped),
             ("dropped_in_reply", faults.dropped_in_reply),
             ("malformed", faults.malformed),
@@ -355,7 +385,9 @@ class ChatServer:
             content, finish = (content or "")[: len(content or "") // 2], "length"
         elif (draw := draw - faults.truncated) < faults.wrong_types:
             content = orjson.dumps({key: [[value]] for key, value in orjson.loads(content or "{}").items()}).decode()
-        elif draw - faults.wrong_types < faults.refusals:
+        elif (draw := draw - faults.wrong_types) < faults.empty:
+            content = ""
+        elif draw - faults.empty < faults.refusals:
             content, refusal = None, "I cannot help with that."
         spent: dict[str, Any] = {}
         message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": refusal}

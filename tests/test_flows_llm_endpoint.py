@@ -482,6 +482,17 @@ async def test_a_burst_of_429s_cuts_once_and_the_places_come_back(tmp_path: Path
     assert len(set(seen)) > 4  # slowly
 
 
+async def test_a_server_that_is_saturated_without_a_429_answers_all(tmp_path: Path, words: Prompt[Text]) -> None:
+    # It answers some 20 in time, also those that nobody waits for any longer. With 64 at once all would be in vain.
+    limits = Limits(concurrency=64)
+    faults = Faults(latency_s=(0.05, 0.05), capacity=2)
+    with ChatServer(answer=lambda _: "x", faults=faults) as server:
+        answers = await ask(server, tmp_path, words, range(80), limits=limits, timeout_s=0.5, max_retries=50)
+        assert answers == [Text(text="x")] * 80
+    assert limits.cuts > 0
+    assert limits.running == 0
+
+
 async def test_no_more_requests_a_minute_than_allowed_and_retries_count(tmp_path: Path, words: Prompt[Text]) -> None:
     class Noting(Limits):
         """Notes when requests are let through; when they arrive depends on the machine."""

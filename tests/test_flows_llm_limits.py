@@ -52,9 +52,79 @@ async def test_a_place_comes_back_for_every_so_many_answers() -> None:
     limits.too_many(await limits.send())
     seen = []
     for _ in range(9):
-        limits.succeeded()
+        limits.succeeded(0, 60)
         seen.append(limits.allowed)
     assert seen == [2, 2, 3, 3, 3, 4, 4, 4, 4]
+
+
+async def test_a_saturated_server_is_asked_what_it_answers_in_half_of_the_time() -> None:
+    limits = Limits(concurrency=32, recovery_successes=2)
+    await fill(limits, 32)
+    sent = await limits.send()
+    for _ in range(20):
+        limits.succeeded(sent, 60)
+    assert limits.silent(60)
+    # 20 a minute, and 32 in flight: one finds out when the server is through with what timed out.
+    assert (limits.allowed, limits.cuts) == (1, 1)
+    assert limits.silent(60)
+    limits.succeeded(sent, 60)  # this was sent before the cut
+    assert (limits.allowed, limits.cuts) == (1, 1)
+    await asyncio.sleep(0.001)
+    limits.succeeded(await limits.send(), 60)
+    assert limits.allowed == 10
+    for _ in range(4):
+        limits.succeeded(await limits.send() - 31, 60)
+    assert limits.allowed == 10, "they took more than half of the time"
+    for _ in range(4):
+        limits.succeeded(await limits.send() - 29, 60)
+    assert limits.allowed == 12
+
+
+async def test_one_silence_of_a_server_that_answers_the_others_cuts_nothing() -> None:
+    limits = Limits(concurrency=32)
+    await fill(limits, 32)
+    for _ in range(32):
+        limits.succeeded(await limits.send(), 60)
+    assert not limits.silent(60)
+    assert not Limits(concurrency=32).silent(60), "nothing is known of a server that never answered"
+    assert (limits.allowed, limits.cuts) == (32, 0)
+
+
+async def test_when_a_saturated_server_answers_nothing_any_longer_all_find_that_out() -> None:
+    limits = Limits(concurrency=8)
+    await fill(limits, 8)
+    for _ in range(3):
+        limits.succeeded(await limits.send(), 0.05)
+    assert limits.silent(0.05)
+    assert limits.allowed == 1
+    await asyncio.sleep(0.05 * 8 / 3 + 0.01)  # as long as it takes to answer eight
+    assert not limits.silent(0.05)
+    assert limits.allowed == 8
+
+
+async def test_what_was_not_answered_waits_for_room_and_comes_first() -> None:
+    limits = Limits(concurrency=4)
+    await fill(limits, 4)
+    order: list[str] = []
+
+    async def work(name: str) -> None:
+        await (limits.enter() if name == "new" else limits.again())
+        order.append(name)
+
+    limits.succeeded(await limits.send(), 60)
+    limits.silent(60)
+    tasks = [asyncio.create_task(work(name)) for name in ("new", "first", "second", "third", "fourth")]
+    await asyncio.sleep(0)
+    assert (order, limits.running) == (["fourth"], 1), "three gave their places back"
+    tasks[1].cancel()
+    await asyncio.gather(tasks[1], return_exceptions=True)
+    assert limits.running == 2
+    limits.leave()  # as whoever is cancelled does
+    for _ in range(3):
+        limits.leave()
+        await asyncio.sleep(0)
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert order == ["fourth", "second", "third", "new"]
 
 
 async def test_places_are_given_in_order_and_a_cancelled_wait_takes_none() -> None:

@@ -35,7 +35,8 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0
 
 SILENT_TRIES = 2
 """A server that takes a request and says nothing is asked once more, whatever `max_retries`: a hanging server is given
-up after twice `timeout_s`, and a shard that met it is not tried again."""
+up after twice `timeout_s`, and a shard that met it is not tried again. Silences of one that has too much to do count
+towards `max_retries` alone."""
 
 PASSING = (408, 409, 429, *range(500, 600))
 """Statuses after which the SDK tries again. If a reply of status 200 reports one of them, we do."""
@@ -95,9 +96,10 @@ class Connection:
             except openai.APIStatusError as error:
                 if "x-touchstone-silence" not in error.response.headers:
                     raise self.refusal(error.status_code, error.body) from None
-                silences += 1
+                silences += not self._limits.silent(self._settings.timeout_s)
                 if silences == SILENT_TRIES or not tries_left:
                     raise self._silent(silences) from None
+                await self._limits.again()
             except openai.APIConnectionError as error:
                 raise self._unreachable(error, self._settings.max_retries + 1) from None
             except aiohttp.ClientError as error:  # a reply that is not HTTP; the transport lets it through
@@ -107,7 +109,7 @@ class Connection:
             else:
                 reply = route.read(response.content)
                 if reply is not None:
-                    self._limits.succeeded()
+                    self._limits.succeeded(response.request.extensions["sent_at"], self._settings.timeout_s)
                     return reply
                 self._check_failure(response, tries_left)
                 unreadable = response.content.decode("utf-8", "replace")

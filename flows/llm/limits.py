@@ -3,6 +3,7 @@
 import asyncio
 import heapq
 import math
+from collections import deque
 from dataclasses import dataclass
 from itertools import count
 
@@ -15,6 +16,12 @@ COOLING_S = 3.0
 
 RECOVERY_SUCCESSES = 20
 """Answers in a row that restore one place after a cut."""
+
+AIM = 0.5
+"""The share of the longest wait for an answer that a saturated server may take: half is left for slower answers."""
+
+LONGEST_REST = 5.0
+"""How long a saturated server may be busy with what nobody waits for, in longest waits: a request has six tries."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +51,13 @@ WHOLE = Share()
 
 
 class Limits:
-    """Concurrency that backs off once for a burst of 429s, and requests and tokens per minute.
+    """Concurrency that follows what the server can do, and requests and tokens per minute.
 
     A cut halves the concurrency; 429s of requests sent before the cut, or within `cooling_s` seconds
-    after it, cut no further. Every `recovery_successes` answers one place comes back, up to
-    `concurrency`. In no minute are more than `requests_per_minute` requests (retries included) sent or
-    more than `tokens_per_minute` estimated tokens asked for. Belongs to one event loop.
+    after it, cut no further. A server that is saturated without a 429 lets requests wait: see `silent`.
+    Every `recovery_successes` answers one place comes back, up to `concurrency`. In no minute are more
+    than `requests_per_minute` requests (retries included) sent or more than `tokens_per_minute` estimated
+    tokens asked for. Belongs to one event loop.
 
     A place goes to the call with the most `CALLS_AHEAD`, since none of those can begin before it is answered; of
     equal ones, to the call that waits longest. So long chains end no later than what could run beside them.
@@ -75,6 +83,14 @@ class Limits:
         self._recovery_successes = recovery_successes
         self._successes = 0
         self._cut_at = -math.inf
+        self._answered: deque[float] = deque(maxlen=concurrency)
+        """When the last requests were answered."""
+        self._is_saturated = False
+        """Whether there was a cut for a server that lets requests wait too long, and places are not all back."""
+        self._afterwards: int | None = None
+        """The places that there are once such a server answers a request that was sent after the cut."""
+        self._rests_until = -math.inf
+        """Until when it may be busy with what nobody waits for."""
         self._waiting: list[tuple[float, int, asyncio.Future[None]]] = []
         """A heap: calls ahead, negative, then the order in which the calls came."""
         self._numbers = count()
@@ -115,20 +131,23 @@ class Limits:
         if self.running < self.allowed and not self._waiting:
             self.running += 1
         else:
-            place = asyncio.get_running_loop().create_future()
-            heapq.heappush(self._waiting, (-CALLS_AHEAD.get(), next(self._numbers), place))
-            try:
-                await place
-            except asyncio.CancelledError:
-                if not place.cancelled():  # the place was given in the same moment
-                    self.leave()
-                raise
+            await self._place(CALLS_AHEAD.get())
         if self._tokens is not None:
             try:
                 await self._take_tokens(self._tokens, tokens)
             except asyncio.CancelledError:
                 self.leave()
                 raise
+
+    async def _place(self, calls_ahead: float) -> None:
+        place = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (-calls_ahead, next(self._numbers), place))
+        try:
+            await place
+        except asyncio.CancelledError:
+            if not place.cancelled():  # the place was given in the same moment
+                self.leave()
+            raise
 
     def leave(self) -> None:
         """Give the place back."""
@@ -147,14 +166,60 @@ class Limits:
         now = asyncio.get_running_loop().time()
         if sent_at <= self._cut_at or now < self._cut_at + self._cooling_s:
             return
-        self.allowed = min(self.concurrency, max(1, min(self.allowed, self.running) // 2))
+        self._cut(min(self.concurrency, max(1, min(self.allowed, self.running) // 2)), now)
+
+    def _cut(self, allowed: int, now: float) -> None:
+        self.allowed = allowed
         self.cuts += 1
         self._cut_at = now
         self._successes = 0
 
-    def succeeded(self) -> None:
-        """Record that a request was answered."""
-        if self.allowed < self.concurrency:
+    def silent(self, within_s: float) -> bool:
+        """Record that a request was not answered within the longest time that it may take.
+
+        By Little's law, a request waits for as long as it takes to answer all in flight. If fewer were answered within
+        that time, the server is saturated: what is sent now would not be answered in time either. One request at a
+        time then finds out when the server is through with what nobody waits for any longer, and from then on as many
+        are allowed as it answers in half of that time. If it answers nothing at all, it is gone, and all find that out
+        together. Returns whether it is saturated.
+        """
+        now = asyncio.get_running_loop().time()
+        answered = sum(moment > now - within_s for moment in self._answered)
+        if not answered and self._is_saturated and now >= self._rests_until:
+            self._is_saturated, self._afterwards = False, None
+            self.allowed = self.concurrency
+            self._admit()
+        elif self._afterwards is None and 0 < answered < self.running and AIM * answered < self.allowed:
+            self._is_saturated, self._afterwards = True, max(1, int(AIM * answered))
+            self._rests_until = now + min(self.running / answered, LONGEST_REST) * within_s
+            self._cut(1, now)
+        return self._afterwards is not None
+
+    async def again(self) -> None:
+        """Before a request is repeated that was not answered: wait, first of all, until there is room for it."""
+        if self.running <= self.allowed:
+            return
+        self.leave()
+        try:
+            await self._place(math.inf)
+        except asyncio.CancelledError:
+            self.running += 1  # whoever has sent it gives the place back
+            raise
+
+    def succeeded(self, sent_at: float, within_s: float) -> None:
+        """Record that a request sent at `sent_at` was answered, for which it might have taken `within_s` seconds.
+
+        While a server is saturated, answers that took long bring no place back.
+        """
+        now = asyncio.get_running_loop().time()
+        self._answered.append(now)
+        if self._afterwards is not None:
+            if sent_at > self._cut_at:
+                self.allowed, self._afterwards = min(self._afterwards, self.concurrency), None
+                self._admit()
+        elif self.allowed >= self.concurrency:
+            self._is_saturated = False
+        elif not self._is_saturated or now - sent_at < AIM * within_s:
             self._successes += 1
             if self._successes >= self._recovery_successes:
                 self._successes = 0

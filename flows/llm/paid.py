@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from array import array
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
@@ -92,7 +93,7 @@ class PaidCompletions:
         self._asked: dict[str, asyncio.Future[Completion]] = {}
         """The calls in flight, by cache key."""
         self._calls: set[asyncio.Task[Completion]] = set()
-        self.waits: list[float] = []
+        self.waits = array("d")
         """How long the server took for each answer, in seconds."""
         self.served: Counter[str] = Counter()
         """How many answers, from the cache as well, each model gave by the server's own word."""
