@@ -86,6 +86,7 @@ faults: $(DEV_STAMP)
 	tests/system-packages
 	$(BIN)/python -m tests.faults
 	$(BIN)/python -m tests.faults.damage
+	$(BIN)/python -m tests.faults.at_once
 
 # 20,000 files and 1,000 configurations that strangers might send: half an hour on two cores.
 strangers: $(DEV_STAMP)

@@ -30,6 +30,16 @@ def test_whatever_fails_the_next_run_ends_as_if_nothing_had(scene: str) -> None:
     assert run == round(scenarios * SHARES[scene]) > 4
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_of_two_commands_at_once_one_waits_and_says_so() -> None:
+    pair = ["--pair", "a build and a release", "--workers", "1", "--share", "0.003"]
+    command = [sys.executable, "-m", "tests.faults.at_once", *pair]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"[1-9] waited, .* [1-9] named the other", done.stdout.replace("(", " ")), done.stdout
+
+
 def test_an_operation_meets_the_faults_that_it_can() -> None:
     assert "torn" in Operation(1, "write", 2, "/file").kinds
     assert "torn" not in Operation(1, "write", 1, "/file").kinds

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import create_engine
 
+from flows.llm import cache as cache_module
 from flows.llm.cache import CacheError, Completion, CompletionCache, Row, _CoreTable, completion_key
 
 ANSWER = Completion('{"a": "\u00e9\u4e2d\\u0000"}', "answer", 12, 3, 0.000125, "gpt-4o-2024-08-06")
@@ -137,6 +138,7 @@ def test_a_full_disk_is_one_line_and_what_was_there_stays(tmp_path: Path) -> Non
     script = f"""
 import resource, sys
 sys.path.insert(0, {ROOT!r})
+from flows.llm import cache as cache_module
 from flows.llm.cache import CacheError, Completion, CompletionCache
 cache = CompletionCache("sqlite:///{tmp_path}/c.db")
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
@@ -179,6 +181,25 @@ with closing(CompletionCache({url(tmp_path)!r})) as cache:
     with closing(CompletionCache(url(tmp_path))) as cache:
         for name in ("shared", "0", "1", "2"):
             assert all(cache.get(f"{name} {number}") is not None for number in range(300))
+
+
+def test_who_waits_for_another_process_says_so_once_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_module, "SAID_AFTER_S", 0.01)
+    said: list[str] = []
+    path = tmp_path / "deep/down/completions.db"
+    with closing(CompletionCache(url(tmp_path))), closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+
+        def tell(line: str) -> None:
+            said.append(line)
+            other.execute("COMMIT")
+
+        with closing(CompletionCache(url(tmp_path), tell)) as cache:
+            cache.put("k", ANSWER)
+            assert cache.get("k") == ANSWER
+    assert said == [f"{path}: waiting for another process, which holds this database"]
 
 
 def test_the_table_of_other_databases_behaves_the_same(tmp_path: Path) -> None:

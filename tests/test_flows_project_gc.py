@@ -14,7 +14,7 @@ import pytest
 from data.stage_files import StageFiles
 from data.store import Store
 from flows.project import locks
-from flows.project.gc import builds, look, note_build, remove
+from flows.project.gc import builds, look, note_build, remove, time_in
 from flows.project.locks import building, no_build, one_rebuild, one_stage
 from flows.project.released import MadeOf, note_release, releases
 from schemas.errors import Failed
@@ -99,6 +99,23 @@ def test_a_build_that_gives_what_the_last_gave_is_no_other_build(store: Store, t
     note_release(store, released(fp(1)))
     note_release(store, released(fp(1)))
     assert len(releases(store)) == 1
+
+
+def test_the_last_build_is_the_last_one_even_if_the_clock_was_set_back(store: Store, tmp_path: Path) -> None:
+    write(store, 1, 2, 3)
+    note_build(store, tmp_path / "out", built(fp(1)))
+    (note,) = (tmp_path / "store" / "builds").glob("*/*.json")
+    note.rename(note.with_name(f"{int(note.stem) + 10**18:020}.json"))  # 32 years ahead
+    for number in (2, 2, 3):
+        note_build(store, tmp_path / "out", built(fp(number)))
+    assert len([*note.parent.iterdir()]) == 3
+    assert numbers(look(store, 1, [], NOW).needed) == [3]
+
+
+@pytest.mark.parametrize("url", ["{tmp_path}/store", "file://{tmp_path}/store", "memory://clock"])
+def test_the_time_in_a_store_is_that_of_its_files(tmp_path: Path, url: str) -> None:
+    store = Store(url.format(tmp_path=tmp_path))
+    assert abs(time_in(store) - datetime.now(UTC)) < timedelta(minutes=1)
 
 
 def test_nothing_else_in_the_store_is_touched(store: Store, tmp_path: Path) -> None:

@@ -103,6 +103,16 @@ def test_a_draw_of_one_quarter_that_came_out_in_the_next_stays_for_that(tmp_path
     assert draw(config, out, "quarterly", "2027-04-01")[0] == "2027-Q2"
 
 
+def test_a_clock_that_was_set_back_draws_nothing_anew(tmp_path: Path) -> None:
+    config, out = versions(tmp_path, None, dates=[NEXT_QUARTER])
+    assert draw(config, out, "quarterly", "2026-12-31") == (
+        None,
+        "not drawn anew (refresh: quarterly): this draw came out on 2027-01-04, which is after 2026-12-31, today; "
+        "check the clock",
+    )  # fmt: skip
+    assert draw(config, out, "quarterly", "2027-04-01")[0] == "2027-Q2"
+
+
 def test_a_draw_that_no_version_has_yet_stays_whatever_day_it_is(tmp_path: Path) -> None:
     config, out = versions(tmp_path, None)
     note_draw(out, config, str(tmp_path / "store"), "2026-Q4")

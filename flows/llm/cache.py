@@ -4,7 +4,7 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -20,9 +20,10 @@ from schemas.errors import Failed
 
 _log = logging.getLogger(__name__)
 
-WAL_RETRY_S = 0.05
+RETRY_S = 0.05
+SAID_AFTER_S = 2.0
 BUSY_S = 60
-"""How long a write waits for another process that is writing, in seconds."""
+"""Seconds after which a write that waits for another process says so, and at most."""
 
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, answer TEXT NOT NULL, kind TEXT NOT NULL, "
@@ -122,7 +123,7 @@ class CompletionCache:
                 Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
             # It is opened where a run is set up and used where its event loop runs.
             self._table: _SqliteTable | _CoreTable = (
-                _SqliteTable(create_engine(parsed, connect_args={"check_same_thread": False}))
+                _SqliteTable(create_engine(parsed, connect_args={"check_same_thread": False}), self._waits)
                 if self._sqlite
                 else _CoreTable(create_engine(parsed))
             )
@@ -171,6 +172,9 @@ class CompletionCache:
         except OSError as error:
             raise self._explain(error) from error
 
+    def _waits(self) -> None:
+        self._tell(f"{self._where}: waiting for another process, which holds this database")
+
     def spent_usd(self) -> float:
         """The cost of all completions kept here; raises `CacheError`."""
         try:
@@ -200,31 +204,41 @@ class CompletionCache:
         return CacheError(f"{self._where}: the cache of completions cannot be used ({message}); {advice}")
 
 
-def _use_wal(connection: "sqlite3.Connection") -> None:
-    """Switch to a write-ahead log; SQLite may refuse at once, without its busy time, while others switch as well."""
-    import sqlite3
+class _Patient:
+    """Runs statements on a SQLite connection. While another process holds the database, it waits, and says so once."""
 
-    until = time.monotonic() + BUSY_S
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(WAL_RETRY_S)
+    def __init__(self, connection: "sqlite3.Connection", tell: Callable[[], None]) -> None:
+        self._connection, self._tell, self._has_told = connection, tell, False
+        connection.execute(f"PRAGMA busy_timeout = {SAID_AFTER_S * 1000:.0f}")
+
+    def execute(self, statement: str, parameters: Sequence[str | int | float] = ()) -> "sqlite3.Cursor":
+        """Run a statement. Raises `sqlite3.Error`, also if the database is held for longer than `BUSY_S`."""
+        import sqlite3
+
+        began = time.monotonic()
+        while True:
+            try:
+                return self._connection.execute(statement, parameters)
+            except sqlite3.OperationalError as error:
+                waited = time.monotonic() - began
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or waited > BUSY_S:
+                    raise
+                if waited >= SAID_AFTER_S and not self._has_told:
+                    self._has_told = True
+                    self._tell()
+                time.sleep(RETRY_S)  # SQLite may refuse at once, without its busy time, while others switch to a log
 
 
-def _add_later_columns(connection: "sqlite3.Connection") -> None:
+def _add_later_columns(execute: "Callable[[str], sqlite3.Cursor]") -> None:
     """Give a table of an earlier version the columns that it lacks; another process may be doing the same."""
     import sqlite3
 
     def columns() -> set[str]:
-        return {column[1] for column in connection.execute("PRAGMA table_info(completions)")}
+        return {column[1] for column in execute("PRAGMA table_info(completions)")}
 
     for name in _LATER.keys() - columns():
         try:
-            connection.execute(_LATER[name])
+            execute(_LATER[name])
         except sqlite3.OperationalError:
             if name not in columns():
                 raise
@@ -233,7 +247,7 @@ def _add_later_columns(connection: "sqlite3.Connection") -> None:
 class _SqliteTable:
     """The table in SQLite, without SQLAlchemy's statement layer, which would take six times as long."""
 
-    def __init__(self, engine: "Engine") -> None:
+    def __init__(self, engine: "Engine", tell: Callable[[], None]) -> None:
         import sqlite3
 
         self._engine = engine
@@ -243,13 +257,12 @@ class _SqliteTable:
         connection.isolation_level = None  # each statement is its own transaction
         # A damaged text is read, too: its checksum tells.
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
-        connection.execute(f"PRAGMA busy_timeout = {BUSY_S * 1000}")
-        _use_wal(connection)
+        self._execute = _Patient(connection, tell).execute
+        self._execute("PRAGMA journal_mode = WAL")
         # In WAL mode NORMAL hands each commit to the operating system: a killed process loses nothing.
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(_CREATE)
-        _add_later_columns(connection)
-        self._execute = connection.execute
+        self._execute("PRAGMA synchronous = NORMAL")
+        self._execute(_CREATE)
+        _add_later_columns(self._execute)
 
     def get(self, key: str) -> Row | None:
         row = self._execute(_SELECT, (key,)).fetchone()

@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from data.publish.folder import MANIFEST
-from data.store import Store
+from data.store import PROBE, Store
 from flows.families import family_names
 from flows.project.output_files import last_manifest
 from flows.project.released import MadeOf, newest_first, releases, stages_of_release
@@ -44,7 +44,15 @@ def note_build(store: Store, out: Path, built: BuildManifest) -> None:
     last = next(iter(newest_first(store, folder)), None)
     store.sweep(folder, lambda name: name.endswith(".json"))
     if last != made:
-        store.write(f"{folder}/{time.time_ns():020}.json", made.sealed())
+        numbers = [int(name[:-5]) for name in _names(store, folder) if re.fullmatch(r"\d+\.json", name)]
+        # The newest by name, even if the clock has been set back since the last one was noted.
+        number = max([time.time_ns(), *(number + 1 for number in numbers)])
+        store.write(f"{folder}/{number:020}.json", made.sealed())
+
+
+def _names(store: Store, folder: str) -> list[str]:
+    paths = store.fs.ls(folder, detail=False) if store.fs.exists(folder) else []
+    return [path.rpartition("/")[2] for path in paths]
 
 
 def builds(store: Store) -> dict[str, list[MadeOf]]:
@@ -92,6 +100,16 @@ def look(store: Store, keep: int, outs: Collection[Path], now: datetime) -> Stag
         else:
             unneeded.append(folder)
     return StageFolders(tuple(needed), tuple(unneeded), tuple(at_work))
+
+
+def time_in(store: Store) -> datetime:
+    """Return the time by the clock that dates a store's files: that of this machine may be wrong. Raises `Failed`."""
+    if "://" in store.url:
+        path = f"{store.root}/{PROBE}"
+        store.write(path, b"")
+        if (now := _written(store.fs.info(path))) is not None:
+            return now
+    return datetime.now(UTC)
 
 
 def remove(store: Store, folders: Iterable[StageFolder]) -> None:

@@ -44,8 +44,11 @@ def decide_draw(config: Config, out: Path, to: Path) -> Refresh:
     if refreshed and draws.newest is not None and not draws.is_new and when != "never":
         if when == "each":
             draw = draws.newest
-        elif draws.since is None or _quarter(draws.since) != _quarter(release_date()):
+        elif draws.since is None or _quarter(draws.since) < _quarter(release_date()):
             draw = _quarter(release_date())
+        elif draws.since > release_date():
+            told = f"this draw came out on {draws.since}, which is after {release_date()}, today; check the clock"
+            waits = f"not drawn anew (refresh: {when}): {told}"
         if draw != draws.present and (rows := _waiting(to, draws.newest, refreshed)):
             told = f"people have still to see {counted(rows, 'row')} of version {draws.newest}"
             draw, waits = draws.present, f"not drawn anew (refresh: {when}): {told}"

@@ -16,7 +16,7 @@ from data.publish.changelog import summary
 from data.store import Store
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LEFT, make_console
-from flows.project.gc import look, remove
+from flows.project.gc import look, remove, time_in
 from flows.project.locks import no_build
 from flows.project.output_files import LAST, open_built
 from flows.project.settings import load_config
@@ -183,7 +183,7 @@ def collect_garbage(out: Path | None, keep: int, *, dry_run: bool) -> None:
     outs = {project.out} | ({Path(LAST.read_text(encoding="utf-8"))} if LAST.is_file() else set())
     store: Store = project.store
     with no_build(project.state):
-        stages = look(store, keep, outs, datetime.now(UTC))
+        stages = look(store, keep, outs, datetime.now(UTC) if dry_run else time_in(store))
         for stage in stages.unneeded:
             console.print(f"{stage.name}  {decimal(stage.bytes)}", highlight=False, markup=False, soft_wrap=True)
         freed = decimal(sum(stage.bytes for stage in stages.unneeded))

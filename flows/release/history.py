@@ -1,6 +1,7 @@
 """What a release says of its rows' history: the day that it is made on, and why rows were retired."""
 
 import datetime
+import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence, Set
 
@@ -10,6 +11,8 @@ from data.publish.reading import read_batches
 from flows.project.output_files import accepted_files
 from flows.project.project import Project
 from flows.release.gate import Gated, rejected_of
+
+_log = logging.getLogger(__name__)
 
 NO_LONGER_MADE = "no longer made from the sources"
 HELD_BACK = "held back"
@@ -23,6 +26,15 @@ def release_date() -> str:
     if (epoch := os.environ.get(EPOCH, "")).isdecimal():
         return datetime.datetime.fromtimestamp(int(epoch), datetime.UTC).date().isoformat()
     return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
+def tell_of_clock(before: Release | None) -> None:
+    """Tell if the version before is dated after today: then the clock is wrong, or was."""
+    if before is not None and (before.manifest.date or "") > release_date():
+        _log.warning(
+            "%s: dated %s, which is after %s, today; check the clock",
+            before.folder, before.manifest.date, release_date(),
+        )  # fmt: skip
 
 
 def reasons_of(

@@ -1,6 +1,7 @@
 """Makes a version from a finished build, and publishes it if asked to."""
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
 from flows.project.released import note_release
 from flows.project.settings import load_config
+from flows.release.history import tell_of_clock
 from flows.release.private_leaks import refuse_leaks
 from flows.release.ready import check_release
-from flows.release.version import RELEASES, Prepared, look_at, prepare, versions_in
+from flows.release.version import RELEASES, Prepared, look_at, newest, prepare, versions_in
 from schemas.base import visible
 from schemas.errors import Failed
 
@@ -45,14 +47,14 @@ def release_built(
     While another process writes the build, it waits, and one that would write there waits until the version is made.
     The options, and what it raises, are those of `prepare`.
     """
-    project = open_built(Path(out))
-    load_config(project.config_path)  # it says what stays private: without it everything would be released
-    repo = hub or project.config.release.repo
-    folder = Path(to) if to else project.out / RELEASES
-    check_release(project, repo, folder, allow_unreviewed=allow_unreviewed)
+    with _unwritten(Path(out)) as project:
+        load_config(project.config_path)  # it says what stays private: without it everything would be released
+        repo = hub or project.config.release.repo
+        folder = Path(to) if to else project.out / RELEASES
+        check_release(project, repo, folder, allow_unreviewed=allow_unreviewed)
     branch = look_at(repo, folder)
-    with one_output(project.state, project.out) if project.state.is_dir() else nullcontext():
-        project = open_built(Path(out))
+    tell_of_clock(newest(folder))
+    with _unwritten(Path(out)) as project:
         prepared = prepare(
             project,
             folder,
@@ -65,6 +67,14 @@ def release_built(
     for earlier in versions_in(prepared.folder.parent):  # also those that another run was killed before noting
         note_release(project.store, read_release(earlier).manifest)
     return _publish(project, prepared, repo, branch)
+
+
+@contextmanager
+def _unwritten(out: Path) -> Iterator[Project]:
+    """Yield the build in `out`, which no other process writes meanwhile."""
+    state = open_built(out).state
+    with one_output(state, out) if state.is_dir() else nullcontext():
+        yield open_built(out)
 
 
 def _publish(project: Project, prepared: Prepared, repo: str | None, branch: Branch | None) -> Outcome:

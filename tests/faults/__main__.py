@@ -23,7 +23,6 @@ from typing import Any
 from tests.builds import cache_folder
 from tests.faults import interposed
 
-LOADED = "LD_PRELOAD"
 SHM = Path("/dev/shm")
 """Where there is one, a folder in memory."""
 
@@ -38,10 +37,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--messages", action="store_true", help="print each message that was seen, too")
     options = parser.parse_args()
-    library = str(interposed.library(cache_folder()))
-    if os.environ.get(LOADED) != library:
-        os.environ |= {LOADED: library, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
-        os.execv(sys.executable, [sys.executable, "-m", "tests.faults", *sys.argv[1:]])
+    interposed.run_with_library("tests.faults", cache_folder())
     warnings.simplefilter("ignore")
     home = Path(tempfile.mkdtemp(dir=SHM if SHM.is_dir() else None, prefix="faults-"))
     try:

@@ -86,8 +86,16 @@ class Child:
 
     def run(self) -> Ended:
         """Let it go, and wait until it has ended."""
+        self.go()
+        return self.wait()
+
+    def go(self) -> None:
+        """Let it go."""
         os.write(self._go, b".")
         os.close(self._go)
+
+    def wait(self) -> Ended:
+        """Wait until it has ended; kill it if it hangs."""
         until = time.monotonic() + SECONDS
         while not (ended := os.wait4(self.pid, os.WNOHANG))[0]:
             if time.monotonic() > until:

@@ -5,7 +5,8 @@
  *   FAULTS_AT     the number of the operation that fails, from 1; 0 only counts
  *   FAULTS_KIND   enospc, eio: it fails once with this error; full: it and all after it fail with ENOSPC;
  *                 before, after: the process dies before or after it; torn: it dies after half of a write;
- *                 short: a write that says it wrote half, which POSIX allows
+ *                 short: a write that says it wrote half, which POSIX allows; stop, int, term: this signal comes after it
+ *   FAULTS_CLOCK  seconds by which the system's clock is ahead
  *   FAULTS_SYNCED a folder outside of it that gets, at each fsync, what is on the disk from then on: the content of a
  *                 file as f-INODE, the names in a folder as d-INODE, each with its kind and inode
  *   FAULTS_LOG    a file outside of the folder that gets a line for each operation: its number, name, bytes and path
@@ -20,6 +21,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,10 +29,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/time.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
-enum kind { NONE, ENOSPC_ONCE, EIO_ONCE, FULL, BEFORE, AFTER, TORN, SHORT };
+enum kind { NONE, ENOSPC_ONCE, EIO_ONCE, FULL, BEFORE, AFTER, TORN, SHORT, STOP, INT, TERM };
 
 static char root[PATH_MAX];
 static size_t root_length;
@@ -50,9 +54,9 @@ static int look(void) {
   if (!place) return 0;
   pthread_mutex_lock(&lock);
   if (!armed) {
-    static const char *names[] = {"", "enospc", "eio", "full", "before", "after", "torn", "short"};
+    static const char *names[] = {"", "enospc", "eio", "full", "before", "after", "torn", "short", "stop", "int", "term"};
     const char *text = getenv("FAULTS_KIND");
-    for (int each = 1; text && each <= SHORT; each++)
+    for (int each = 1; text && each <= TERM; each++)
       if (!strcmp(text, names[each])) kind = each;
     text = getenv("FAULTS_AT");
     at = text ? atol(text) : 0;
@@ -65,6 +69,27 @@ static int look(void) {
   }
   pthread_mutex_unlock(&lock);
   return 1;
+}
+
+static long ahead(void) {
+  const char *text = getenv("FAULTS_CLOCK");
+  return text ? atol(text) : 0;
+}
+int clock_gettime(clockid_t clock, struct timespec *now) {
+  int result = (int)syscall(SYS_clock_gettime, clock, now);
+  if (!result && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) now->tv_sec += ahead();
+  return result;
+}
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+  int result = (int)syscall(SYS_gettimeofday, now, zone);
+  if (!result) now->tv_sec += ahead();
+  return result;
+}
+time_t time(time_t *to) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (to) *to = now.tv_sec;
+  return now.tv_sec;
 }
 
 /* The path of an operation if it is under the folder, else NULL. */
@@ -114,6 +139,7 @@ static int fails(enum kind what) {
 
 static void dies_after(enum kind what) {
   if (what == AFTER || what == TORN) syscall(SYS_exit_group, 137);
+  if (what >= STOP) syscall(SYS_kill, syscall(SYS_getpid), what == STOP ? SIGSTOP : what == INT ? SIGINT : SIGTERM);
 }
 
 /* An operation: what it is called, how its path is found, the call, and whether it frees space: removing succeeds on a

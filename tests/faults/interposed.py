@@ -3,12 +3,14 @@
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from data.checksum import checksum
 
+LOADED = "LD_PRELOAD"
 SOURCE = Path(__file__).with_name("interpose.c")
 EVERYWHERE = ("eio", "enospc", "full", "before", "after")
 OF_WRITES = (*EVERYWHERE, "torn", "short")
@@ -18,6 +20,8 @@ OF_NAMES = (*EVERYWHERE, "power", "power, names ahead", "power, contents ahead")
 OF_REQUESTS = ("refused", "lost", "killed before", "killed after")
 """Status 500; done, but the connection ends without an answer; whoever asked is killed."""
 REQUEST = "request"
+STOP, SIGNALS = "stop", ("int", "term")
+"""The signal comes after the operation."""
 KINDS = tuple(dict.fromkeys((*OF_WRITES, *OF_NAMES, *OF_REQUESTS)))
 FREES = ("unlink", "rmdir", "truncate")
 """Operations that a full disk does not hinder."""
@@ -55,6 +59,14 @@ def library(cache: Path) -> Path:
         subprocess.run([compiler, "-shared", "-fPIC", "-O2", "-o", temporary, SOURCE, "-ldl", "-lpthread"], check=True)
         temporary.replace(made)
     return made
+
+
+def run_with_library(module: str, cache: Path) -> None:
+    """Run this module, with its arguments, in place of this process, unless the library is loaded here."""
+    made = str(library(cache))
+    if os.environ.get(LOADED) != made:
+        os.environ |= {LOADED: made, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+        os.execv(sys.executable, [sys.executable, "-m", module, *sys.argv[1:]])
 
 
 def told(root: Path, log: Path, at: int = 0, kind: str = "", synced: Path | None = None) -> Mapping[str, str]:

@@ -28,7 +28,7 @@ SAID = 300
 """Characters of a message that are shown."""
 MODULES = "modules"
 LINE, UNEXPECTED = "touchstone: ", "unexpected"
-FAILED, WRONG_INPUT = 1, 2
+FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 _NUMBERS = re.compile(r"\d+")
 
 
@@ -52,6 +52,11 @@ class Fault:
     @property
     def is_of_power(self) -> bool:
         return self.kind.startswith(interposed.POWER)
+
+    @property
+    def statuses(self) -> Sequence[int]:
+        """With which the command may end."""
+        return (INTERRUPTED,) if self.kind in interposed.SIGNALS else (FAILED, WRONG_INPUT)
 
     @property
     def loses(self) -> float:

@@ -7,6 +7,7 @@ import pickle
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from flows.annotate.push import Pushed, push
 from flows.annotate.report import write_annotation
 from flows.annotate.server import KEY, connect_configured
 from flows.construct.progress import ProgressListener
+from flows.construct.stages import StageRef
 from flows.project.locks import one_writer
 from flows.project.output_files import open_for_people
 from flows.project.project import Project
@@ -54,6 +56,21 @@ class Scene:
     """`{port}` is that of its server."""
 
 
+say = partial(print, flush=True)
+
+
+class Lines(ProgressListener):
+    """Says what a build waits for."""
+
+    def blocked(self, ref: StageRef, by: str) -> None:
+        """Say so, as the terminal does."""
+        say(f"{ref} waits for {by}")
+
+    def noted(self, note: str) -> None:
+        """Say it."""
+        say(note)
+
+
 # ---- commands without Prefect, whose server is another program with files of its own ----
 
 
@@ -62,23 +79,23 @@ def build(config: str, out: str, limit: int | None = None, listener: ProgressLis
 
     def work(project: Project) -> BuildManifest:
         project.store.probe()
-        runner_here(project, project.build, ProgressListener()).run(stages_of(project.build))
-        return write_build(project, ProgressListener())
+        runner_here(project, project.build, Lines()).run(stages_of(project.build))
+        return write_build(project, Lines())
 
-    return healing(lambda: Project(Path(config), Path(out), limit), work, print)
+    return healing(lambda: Project(Path(config), Path(out), limit), work, say)
 
 
 def push_all(out: str) -> Pushed:
     """Push as the flow does."""
     project = open_for_people(Path(out))
-    with one_writer(project.state, print), connect_configured(project) as client:
+    with one_writer(project.state, say), connect_configured(project) as client:
         return push(project, client)
 
 
 def pull_all(out: str) -> None:
     """Pull as the flow does."""
     project = open_for_people(Path(out))
-    with one_writer(project.state, print), connect_configured(project) as client:
+    with one_writer(project.state, say), connect_configured(project) as client:
         collected = pull(project, client)
         lines = progress(project, client, collected)
     write_annotation(project, collected, lines)
