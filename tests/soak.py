@@ -34,7 +34,7 @@ from tests.chat_server import ChatServer, Faults, Messages, Request
 
 EACH = 0.01
 """The share of questions with each fault."""
-TIMEOUT_S = 5.0
+TIMEOUT_S = 20.0
 FAULTS = Faults(
     seed=7, latency_s=(0.0, 0.4), rate_limited=EACH, limited_for_a_while=EACH, errors_500=EACH, errors_503=EACH,
     silent=EACH, silence_s=TIMEOUT_S + 3, slow=EACH, dropped=EACH, dropped_in_reply=EACH, malformed=EACH,

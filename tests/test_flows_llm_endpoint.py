@@ -482,6 +482,25 @@ async def test_a_burst_of_429s_cuts_once_and_the_places_come_back(tmp_path: Path
     assert len(set(seen)) > 4  # slowly
 
 
+async def test_a_model_that_changes_behind_its_name_is_told_once(tmp_path: Path, words: Prompt[Text]) -> None:
+    told: list[str] = []
+
+    def answer(_: Messages) -> str:
+        server.serves = "gpt-4o-mini-2" if len(server.requests) >= 5 else "gpt-4o-mini-1"
+        return "x"
+
+    with ChatServer(answer=answer) as server:
+        for _ in range(2):  # from the cache it is the same
+            told.clear()
+            assert await ask(server, tmp_path, words, range(10), told=told) == [Text(text="x")] * 10
+            [line] = told
+            assert line.startswith("model gpt-4o-mini: gpt-4o-mini-")
+            assert "is of both; name one of them" in line
+        assert len(server.requests) == 10
+        assert await ask(server, tmp_path, words, range(4), told=[]) == [Text(text="x")] * 4
+        assert len(server.requests) == 10
+
+
 async def test_a_server_that_is_saturated_without_a_429_answers_all(tmp_path: Path, words: Prompt[Text]) -> None:
     # It answers some 20 in time, also those that nobody waits for any longer. With 64 at once all would be in vain.
     limits = Limits(concurrency=64)

@@ -75,20 +75,20 @@ class Endpoint:
         self.full_price: Price = prices.of(settings.name, settings.base_url)
         self.batch_price: Price = prices.of(settings.name, settings.base_url, batch=True)
         self.price = self.batch_price if settings.batch else self.full_price
-        self.budget = budget or Budget()
+        self.budget = budget = budget or Budget()
         if self.budget.ceiling_usd is not None and not self.price.is_known:
             raise UnknownPrice(
                 f"the price of {self.name} is not known, so budget_usd cannot be kept; name a file under "
                 f"prices: with `{self.name}: {{input_per_million: USD, output_per_million: USD}}`, or "
                 "remove budget_usd"
             )
-        self.limits = limits or Limits(
+        self.limits = limits = limits or Limits(
             concurrency=settings.concurrency,
             requests_per_minute=settings.requests_per_minute,
             tokens_per_minute=settings.tokens_per_minute,
         )
         self._connection = Connection(settings, self.limits)
-        self._paid = PaidCompletions(self.name, cache, self.full_price, self.budget, self.limits, self.batch_price)
+        self._paid = PaidCompletions(self.name, cache, self.full_price, budget, limits, self.batch_price, tell)
         self.negotiation = Negotiation(self._connection, Dialect(settings.name, settings.structured, tell))
         self._log_probabilities = LogProbabilities(settings, self._connection, self._paid)
         self._forms: dict[tuple[str, type[BaseModel], float, int], Form] = {}

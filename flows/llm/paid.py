@@ -82,14 +82,16 @@ class PaidCompletions:
         budget: Budget,
         limits: Limits,
         batch_price: Price,
+        tell: Callable[[str], None],
     ) -> None:
-        """`batch_price` is that of answers that come in batches."""
+        """`batch_price` is that of answers that come in batches; `tell` gets a line if several models answer."""
         self._model = model
         self._cache = cache
         self._price = price
         self._batch_price = batch_price
         self._budget = budget
         self._limits = limits
+        self._tell = tell
         self._asked: dict[str, asyncio.Future[Completion]] = {}
         """The calls in flight, by cache key."""
         self._calls: set[asyncio.Task[Completion]] = set()
@@ -109,7 +111,7 @@ class PaidCompletions:
         if cached is None and key in self._asked:  # the same is being asked: one answer, paid for once
             cached = await asyncio.shield(self._asked[key])
         if cached is not None:
-            self.served[cached.served] += 1
+            self._count(cached.served)
             before = self._from_cache(cached)
             if before.cached_cost_usd and not usage.is_first(key):
                 before.cached_cost_usd = 0.0
@@ -127,7 +129,7 @@ class PaidCompletions:
             asked.set_result(completion)
         finally:
             del self._asked[key]
-        self.served[completion.served] += 1
+        self._count(completion.served)
         usage.calls += 1
         usage.input_tokens += completion.input_tokens
         usage.output_tokens += completion.output_tokens
@@ -135,6 +137,15 @@ class PaidCompletions:
         is_counted = bool(completion.cost_usd) and not usage.is_first(key)
         self._charge(usage, 0.0 if is_counted else completion.cost_usd)
         return completion
+
+    def _count(self, served: str) -> None:
+        is_new = served and served not in self.served
+        self.served[served] += 1
+        if is_new and len(names := [name for name in self.served if name]) == 2:
+            self._tell(
+                f"model {self._model}: {names[0]} and {names[1]} answer by this name, as the server says, so that what "
+                "is made or measured is of both; name one of them in the configuration to ask it alone"
+            )
 
     def _charge(self, usage: Usage, usd: float) -> None:
         usage.cost_usd = added(usage.cost_usd, usd if self._price.is_known else None)
