@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from annotation.label_studio import server
 from flows import cli
-from flows.prefect_server.embedded import API
+from flows.prefect_server.embedded import API, KEY
 from flows.project.settings import DEFAULT
 from tests import configuration_reference
 from tests.builds import ROOT, TOUCHSTONE, share_vectors
@@ -66,7 +66,7 @@ def sh(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
         )
-    kept = {name: value for name, value in os.environ.items() if name.startswith((API, *READ_AT_IMPORT))}
+    kept = {name: value for name, value in os.environ.items() if name.startswith((API, KEY, *READ_AT_IMPORT))}
     return run_forked([str(TOUCHSTONE), *arguments], folder, {**kept, **environment}, timeout=600)
 
 
