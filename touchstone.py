@@ -14,15 +14,19 @@ from pathlib import Path
 
 FOLDER = "touchstone_packages"
 """Beside this file in an installation; in a checkout the packages lie beside this file themselves."""
+INTERRUPTED = 130
 PACKAGES = ("annotation", "data", "flows", "schemas")
 
 
 def main() -> None:
     """Run the command line."""
-    come_first()
-    from flows import cli
+    try:
+        come_first()
+        from flows import cli
 
-    cli.main()
+        cli.main()
+    except KeyboardInterrupt:  # before the command line is there to take it, or while it ends
+        sys.exit(INTERRUPTED)
 
 
 def come_first() -> None:

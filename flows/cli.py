@@ -1,8 +1,11 @@
 """The command line. Each room's `command.py` imports its modules when a command runs, so that `--help` is quick."""
 
+import contextlib
+import errno
 import importlib.metadata
 import logging
 import os
+import resource
 import signal
 import sys
 import traceback
@@ -25,6 +28,9 @@ from schemas.errors import Conflicts, Failed, WrongInput
 from schemas.secrets import hide_in_logs, without_secrets
 
 INTERRUPTED = 130
+NO_MEMORY = "not enough memory; free some, or give this command more, then run it again: finished work is kept"
+TOO_MANY_FILES = "too many open files; allow more (`ulimit -n 4096`), then run again: finished work is kept"
+MOST_FILES = 65_536
 STOPPED = "stopped; run the same command again to go on from here"
 
 app = typer.Typer(
@@ -64,6 +70,7 @@ def main() -> None:
     """Run the command; exit 0 done, 1 failed, 2 wrong input."""
     hide_in_logs()
     _show_logs()
+    _allow_files()
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"] or ["--help"]
     # Schedulers and containers stop a process with SIGTERM; it is handled like Ctrl-C.
@@ -87,9 +94,8 @@ def main() -> None:
         message, status, caught = str(error), 2, error
     except Failed as error:
         message, status, caught = str(error), 1, error
-    except OSError as error:
-        caught = error
-        message, status = f"{error.filename or 'a file'}: {error.strerror or error}; finished work is not lost", 1
+    except (OSError, MemoryError) as error:
+        message, status, caught = _of_system(error), 1, error
     except Exception as error:  # noqa: BLE001 - at the very end a person gets a line, not a traceback
         caught = error
         if hasattr(error, "format_message"):  # the command line's own errors
@@ -106,6 +112,23 @@ def main() -> None:
         # Nobody needs what libraries print while a stopped process shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     sys.exit(status)
+
+
+def _allow_files() -> None:
+    """Allow as many open files as a program may ask for: a model that is asked 256 questions at once takes as many."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(OSError, ValueError):  # some systems have another limit besides
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def _of_system(error: OSError | MemoryError) -> str:
+    if isinstance(error, MemoryError):
+        return NO_MEMORY
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return TOO_MANY_FILES
+    return f"{error.filename or 'a file'}: {error.strerror or error}; finished work is not lost"
 
 
 class _LogLines(logging.Formatter):

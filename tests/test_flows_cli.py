@@ -3,6 +3,7 @@
 import io
 import json
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -327,6 +328,31 @@ def test_a_wrong_option_names_the_help_of_its_command(
         cli.main()
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("limits", "takes", "said"),
+    [
+        ((64, 512), "[open('/dev/null') for _ in range(300)]", ""),
+        ((64, 64), "[open('/dev/null') for _ in range(300)]", "too many open files; allow more (`ulimit -n 4096`)"),
+        ((64, 64), "bytearray(2**60)", "not enough memory; free some"),
+    ],
+)
+def test_all_files_that_may_be_open_may_be_and_a_lack_of_them_or_of_memory_is_a_line(
+    limits: tuple[int, int], takes: str, said: str
+) -> None:
+    script = (
+        "import resource, sys\n"
+        f"resource.setrlimit(resource.RLIMIT_NOFILE, {limits})\n"
+        "from flows import cli\n"
+        f"cli.app.command('take')(lambda: {takes})\n"
+        "sys.argv = ['touchstone', 'take']\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == (1 if said else 0), done.stderr
+    assert done.stderr.startswith(f"touchstone: {said}") if said else not done.stderr
+    assert len(done.stderr.splitlines()) == bool(said)
 
 
 def test_show_prints_items_as_a_person_reads_them(folder: Path) -> None:

@@ -55,7 +55,7 @@ def machines(folder: Path, port: int) -> None:
     """Two machines with a folder each, and a store that both reach; one has built an earlier state of the sources."""
     store = f"file://{folder}/store"
     for place in (folder, folder / OTHER):
-        few(place, **{"store": store})
+        few(place, store=store)
     run(folder, *BUILD)
     for place in (folder, folder / OTHER):
         few(place, ANOTHER, without=1, store=store)

@@ -191,7 +191,7 @@ def label_studio(folder: Path, port: int) -> Iterator[LabelStudio]:
 
 def few(folder: Path, *more: str, without: int = 0, **config: Any) -> None:
     """A dataset of a few statements."""
-    dataset(folder, store="store", **config)
+    dataset(folder, **{"store": "store", **config})
     (folder / "facts.jsonl").write_bytes(facts(*more, without=len(FACTS) - FEW + without))
 
 
