@@ -1,4 +1,4 @@
-"""Each file of a build is damaged in each way; then the build runs again, and each command that reads it.
+"""Each file of a build, and of what people did for it, is damaged in each way; then each command that reads it runs.
 
     python -m tests.faults.damage [--share 0.1]
 
@@ -14,12 +14,14 @@ import os
 import random
 import re
 import shutil
+import socket
 import sys
 import tempfile
 import traceback
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +31,7 @@ from tests.builds import scribed
 from tests.chat_server import ChatServer, Messages, message_hash
 from tests.faults import left
 from tests.faults.forks import Child, in_fork, run
-from tests.faults.scenes import MODEL, RELEASE, endpoint, few
+from tests.faults.scenes import KEY, MODEL, RELEASE, TOKEN, Serve, endpoint, few, judged, label_studio, nobody
 from tests.fork_server import _import_all
 from tests.rebuilds import ANOTHER
 
@@ -40,8 +42,9 @@ FLIPPED = (0.0, 0.3, 0.5, 0.7, 0.999)
 LINE = re.compile(r"touchstone: (?!unexpected).*[./].*")
 TIMES = re.compile(r"\d+\.\d+ s\b|\d+ ms\b")
 INPUTS = ("config.yaml", "facts.jsonl")
-OUTCOMES = ("healed", "same", "told", "wrong")
-"""Made again; as without the damage, as the command does not read the file; a line says what to do; none of these."""
+OUTCOMES = ("healed", "same", "told", "unseen", "wrong")
+"""Made again; as without the damage, as the command does not read the file; a line says what to do; a byte that makes
+another valid line of what people may write by hand, which nobody can see; none of these."""
 
 
 class Scenario(NamedTuple):
@@ -92,7 +95,7 @@ def damages(content: bytes) -> Mapping[str, bytes | None]:
     return ways
 
 
-def prepare(folder: Path) -> None:
+def built_and_released(folder: Path, port: int) -> None:
     """Make a build by a model behind a server, evaluate another, release it, build and release it anew."""
     few(folder / "rules", ANOTHER)
     table = asyncio.run(scribed(folder / "rules" / "config.yaml", folder / "rules" / "out"))
@@ -112,7 +115,26 @@ def prepare(folder: Path) -> None:
             run(folder, *RELEASE)
 
 
-def commands(folder: Path) -> Sequence[tuple[str, ...]]:
+def pulled(folder: Path, port: int) -> None:
+    """Make a build, have people work on it, and pull what they did; a lead has decided on an item, too."""
+    judged(folder, port)
+    with label_studio(folder.parent, port):
+        run(folder, "pull-here")
+    item = pq.read_table(folder / "out/sifted/uraq-items.parquet").to_pylist()[0]
+    verdicts = folder / "out/verdicts/uraq-items.jsonl"
+    verdicts.parent.mkdir(exist_ok=True)
+    with verdicts.open("a", encoding="utf-8") as file:
+        verdict = {"key": item["key"], "view_hash": item["view_hash"], "rubric": "uraq-check", "decision": "reject"}
+        file.write(json.dumps(verdict) + "\n")
+    run(folder, *BUILD)
+
+
+def with_people(folder: Path) -> Sequence[tuple[str, ...]]:
+    """Return the commands that read what people did."""
+    return (BUILD, ("pull-here",), ("push-here",), ("release-here",))
+
+
+def readers(folder: Path) -> Sequence[tuple[str, ...]]:
     """Return the build, and the commands that read it."""
     name = pq.read_table(folder / "out/accepted/uraq-items.parquet")["id"][0].as_py()
     versions = sorted(str(path.relative_to(folder)) for path in (folder / "out/releases").glob("[0-9]*"))
@@ -131,13 +153,45 @@ def commands(folder: Path) -> Sequence[tuple[str, ...]]:
     )
 
 
+@dataclass(frozen=True)
+class Scene:
+    """Files, and the commands that read them."""
+
+    name: str
+    prepare: Callable[[Path, int], None]
+    """Makes them in a folder; the server will be at this port."""
+    commands: Callable[[Path], Sequence[tuple[str, ...]]]
+    serve: Serve = nobody
+    reads: tuple[str, ...] = ("",)
+    """How the paths of the files begin that are damaged."""
+    of_people: bool = False
+    """Whether people may write, empty and remove the files: that is no damage."""
+
+
+SCENES = (
+    Scene("a build and its releases", built_and_released, readers),
+    Scene(
+        "what people did",
+        pulled,
+        with_people,
+        label_studio,
+        ("out/annotations/uraq", "out/verdicts/"),
+        of_people=True,
+    ),
+)
+
+
 class Place:
     """A folder in which scenarios run one after another, each at the same path."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, scene: Scene, folder: Path) -> None:
+        self.scene = scene
         self._folder, self._work, self.template = folder, folder / "work", folder / "template"
         self._work.mkdir(parents=True)
-        in_fork(lambda: prepare(self._work), folder / "prepared")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+        in_fork(lambda: scene.prepare(self._work, self._port), folder / "prepared")
         self._work.rename(self.template)
         self._whole: dict[tuple[str, ...], Left] = {}
 
@@ -147,7 +201,9 @@ class Place:
         shutil.copytree(self.template, self._work)
         damage(self._work)
         shown = self._folder / "shown"
-        ended = Child(command, self._work, self._folder / "said", {}, shown=shown).run()
+        child = Child(command, self._work, self._folder / "said", {}, shown=shown)
+        with self.scene.serve(self._folder, self._port):
+            ended = child.run()
         text = TIMES.sub("", shown.read_text(encoding="utf-8", errors="replace"))
         return Left(ended.status, ended.said, text, left.told(self._work))
 
@@ -173,37 +229,43 @@ class Place:
         unlike = {path for path in {*whole.files, *ended.files} if whole.files.get(path) != ended.files.get(path)}
         if scenario.path in ended.shown and scenario.path not in whole.shown:
             return "told", next(line for line in ended.shown.splitlines() if scenario.path in line)
+        if any(path.startswith(f"{name}.damaged-") for path in unlike):
+            return "healed", f"{name}: damaged, and kept beside what the server has"
         if unlike - {name}:
+            if self.scene.of_people and scenario.damage.startswith("flipped"):
+                return "unseen", ""
             return "wrong", f"divergent: {', '.join(sorted(unlike))}"
         if scenario.command == BUILD:
             return ("same", "") if unlike else ("healed", ended.shown.strip())
         return ("same", "") if ended.shown == whole.shown else ("wrong", f"it shows {ended.shown[-600:]}")
 
 
-def scenarios(template: Path, share: float, seed: int) -> Iterator[tuple[Scenario, bytes | None]]:
+def scenarios(scene: Scene, template: Path, share: float, seed: int) -> Iterator[tuple[Scenario, bytes | None]]:
     """Yield a share of the scenarios, drawn by the seed, with what becomes of the file."""
     drawn = random.Random(seed)
-    runs = commands(template)
+    runs = scene.commands(template)
     for path in sorted(path for path in template.rglob("*") if path.is_file() and path.name not in INPUTS):
         name = path.relative_to(template).as_posix()
-        if name.startswith(("temporary/", "answers")):
+        if name.startswith(("temporary/", "answers")) or not name.startswith(scene.reads):
             continue
         for damage, content in damages(path.read_bytes()).items():
+            if scene.of_people and not content:
+                continue
             for command in runs:
                 reads_releases = command[0] == "diff" or command[:2] == ("verify", "release")
                 if drawn.random() < share and (not reads_releases or name.startswith("out/releases/")):
                     yield Scenario(name, damage, command), content
 
 
-def begun(folder: Path, worker: int, options: argparse.Namespace) -> int:
+def begun(scene: Scene, folder: Path, worker: int, options: argparse.Namespace) -> int:
     """Start a worker, which runs each scenario that falls to it and writes a line for it; returns its process id."""
     pid = os.fork()
     if pid:
         return pid
     try:
-        place = Place(folder)
+        place = Place(scene, folder)
         with (folder / "results").open("w") as results:
-            chosen = [*scenarios(place.template, options.share, options.seed)]
+            chosen = [*scenarios(scene, place.template, options.share, options.seed)]
             for scenario, content in chosen[worker :: options.workers]:
                 outcome, shown = place.judged(scenario, content)
                 results.write(json.dumps([*scenario, outcome, shown]) + "\n")
@@ -238,23 +300,32 @@ def main() -> int:
     """Run the scenarios. Returns 1 if one ended wrongly."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--share", type=float, default=1.0, help="of the scenarios, drawn by the seed")
+    parser.add_argument("--scene", action="append", help="by default all", choices=[scene.name for scene in SCENES])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
-    os.environ |= {"OMP_NUM_THREADS": "1"}
+    os.environ |= {"OMP_NUM_THREADS": "1", KEY: TOKEN}
     warnings.simplefilter("ignore")
     home = Path(tempfile.mkdtemp(dir=SHM if SHM.is_dir() else None, prefix="damage-"))
     try:
         _import_all(home / "prefect")
-        folders = [home / f"worker-{number}" for number in range(options.workers)]
-        workers = [begun(folder, number, options) for number, folder in enumerate(folders)]
-        ended = [os.waitpid(worker, 0)[1] for worker in workers]
-        if any(ended):
-            raise SystemExit("a worker of the harness failed")
-        results = [json.loads(line) for folder in folders for line in (folder / "results").read_text().splitlines()]
-        return 1 if print_table(results) else 0
+        chosen = [scene for scene in SCENES if not options.scene or scene.name in options.scene]
+        return 1 if sum([run_scene(scene, home, options) for scene in chosen]) else 0
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+def run_scene(scene: Scene, home: Path, options: argparse.Namespace) -> int:
+    """Run the scenarios of a scene, side by side, and print what came of them. Returns how many ended wrongly."""
+    folders = [home / f"{scene.name.replace(' ', '-')}-{number}" for number in range(options.workers)]
+    workers = [begun(scene, folder, number, options) for number, folder in enumerate(folders)]
+    ended = [os.waitpid(worker, 0)[1] for worker in workers]
+    if any(ended):
+        raise SystemExit(f"{scene.name}: a worker of the harness failed")
+    print(scene.name)
+    return print_table([
+        json.loads(line) for folder in folders for line in (folder / "results").read_text().splitlines()
+    ])  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -42,6 +42,10 @@ ANSWERS, CONTENT = "answers.json", "content"
 PEOPLE = {"a1": "anna@example.org", "a2": "ben@example.org"}
 
 
+Serve = Callable[[Path, int], contextlib.AbstractContextManager[Server]]
+"""The server at a port, of a folder beside that of the command."""
+
+
 @dataclass(frozen=True)
 class Scene:
     """A command that meets faults."""
@@ -50,8 +54,7 @@ class Scene:
     command: Sequence[str]
     prepare: Callable[[Path, int], None]
     """Write what is there before it into a folder; its server will be at this port."""
-    serve: Callable[[Path, int], contextlib.AbstractContextManager[Server]]
-    """The server at this port, of a folder beside that of the command."""
+    serve: Serve
     environment: Mapping[str, str] = field(default_factory=dict)
     """`{port}` is that of its server."""
 
@@ -72,6 +75,13 @@ class Lines(ProgressListener):
 
 
 # ---- commands without Prefect, whose server is another program with files of its own ----
+
+
+class Told(ProgressListener):
+    """Prints the notes of a build, as the terminal does."""
+
+    def noted(self, note: str) -> None:
+        print(note)
 
 
 def build(config: str, out: str, limit: int | None = None, listener: ProgressListener | None = None) -> BuildManifest:
