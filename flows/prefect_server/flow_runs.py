@@ -37,9 +37,12 @@ def engine() -> Iterator[None]:
     try:
         with login_accepted():
             mark_crashed()
-    except httpx.TransportError as error:
+    except (httpx.TransportError, PrefectHTTPStatusError) as error:  # it may lack memory or space
+        trouble = f"does not answer ({type(error).__name__})"
+        if isinstance(error, PrefectHTTPStatusError):
+            trouble = f"answers {error.response.status_code}"
         raise Failed(
-            f"the Prefect server does not answer ({type(error).__name__}); run again, when this machine, or the server "
+            f"the Prefect server {trouble}; run again, when this machine, or the server "
             "in PREFECT_API_URL, has less to do"
         ) from error
     try:
