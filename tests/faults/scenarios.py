@@ -207,16 +207,17 @@ def wrong_with(scenario: Scenario, result: Result, whole: Mapping[str, Any]) -> 
         yield "twice", ", ".join(f"{name} ×{count}" for name, count in result.twice.items())
     if result.left_over:
         yield "left over", ", ".join(result.left_over)
-    if unclear := [_shown(ended) for ended in interrupted if not _is_clear(ended)]:
+    ends = zip(interrupted, scenario.faults, strict=True)
+    if unclear := [_shown(ended) for ended, fault in ends if not _is_clear(ended, fault.statuses)]:
         yield "unclear", ", ".join(unclear)
 
 
-def _is_clear(ended: Ended) -> bool:
+def _is_clear(ended: Ended, statuses: Sequence[int]) -> bool:
     lines = ended.said.splitlines()
     if ended.status in (0, *DIED):
         return not lines
     is_line = len(lines) == 1 and lines[0].startswith(LINE) and UNEXPECTED not in lines[0]
-    return is_line and ended.status in (FAILED, WRONG_INPUT)
+    return is_line and ended.status in statuses
 
 
 def _shown(ended: Ended) -> str:
