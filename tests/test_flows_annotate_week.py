@@ -86,6 +86,7 @@ from flows.cli import main
 main()
 """
 """The command line, which looks more often than a team needs."""
+ON_BOARD = re.compile(r"(?P<url>http://127\.0\.0\.1:\d+/).*after the colon in (?P<login>\S+)", re.DOTALL)
 COEX = {(author, row): texts["COEX"] for (author, row), texts in TEXTS.items()}
 """A text by which a reviewer knows somebody's work on a dialogue."""
 
@@ -235,16 +236,19 @@ async def test_a_week_of_three_people_and_their_lead(
 
 async def the_board_shows(browser: Any, address: Path, submissions: Submissions, evening: Evening, name: Path) -> None:
     """The lead opens the board, until it has what is done, left, waits for a review, and came back, and no more."""
-    await until(lambda: "http" in address.read_text(encoding="utf-8"), address.read_text)
-    (url,) = re.findall(r"http://127\.0\.0\.1:\d+/", address.read_text(encoding="utf-8"))
+    await until(lambda: ON_BOARD.search(address.read_text(encoding="utf-8")) is not None, address.read_text)
+    told = ON_BOARD.search(address.read_text(encoding="utf-8"))
+    assert told is not None
+    username, _, password = (address.parent / told["login"]).read_text(encoding="utf-8").strip().partition(":")
     done, rows = submissions.done(), {}
     for title, by in {*done, *evening}:
         form = FORMS[title]
         if form.purpose != "survey":
             rows[form.rubric, form.purpose, by] = [done.get((title, by), 0), *evening.get((title, by), Open()), 0]
-    page, found = await browser.new_page(viewport=PAGE), {}
+    login = {"username": username, "password": password}
+    page, found = await browser.new_page(viewport=PAGE, http_credentials=login), {}
     page.set_default_timeout(SOON_S * 1000)
-    await page.goto(url)
+    await page.goto(told["url"])
 
     async def is_so() -> bool:
         found.clear()

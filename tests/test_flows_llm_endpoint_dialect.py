@@ -333,7 +333,7 @@ async def test_answers_that_are_cut_off_are_counted_also_from_the_cache(tmp_path
 
 
 def a_long_prompt(folder: Path, tokens: int = 50) -> Prompt[Any]:
-    (folder / "long.j2").write_text("{% block user %}Square {{ number }} {{ 'on and on ' * 400 }}{% endblock %}")
+    (folder / "long.j2").write_text(f"{{% block user %}}Square {{{{ number }}}} {'on and on ' * 400}{{% endblock %}}")
     return Prompt("long", 1, Text, folder, temperature=0.0, max_tokens=tokens)
 
 
@@ -501,7 +501,7 @@ async def test_a_window_of_16k_holds_the_ends_of_a_longer_prompt(
     """About 30,000 tokens; what the user says of the window may be too much."""
     (tmp_path / "long.j2").write_text(
         "{% block system %}Be exact.{% endblock %}"
-        "{% block user %}Square {{ number }} {{ 'on and on ' * 12000 }}The end.{% endblock %}"
+        f"{{% block user %}}Square {{{{ number }}}} {'on and on ' * 12000}The end.{{% endblock %}}"
     )
     prompt = Prompt("long", 1, Text, tmp_path, temperature=0.0, max_tokens=64, may_be_cut=True)
     with (

@@ -75,7 +75,7 @@ def test_the_first_way_of_asking_is_compared() -> None:
     found, way = of_first_way(values, "gpt", "house")
     assert way == "faithful, 0 shots"
     assert [(value.group, value.value) for value in found] == [("house", 1), ("house", 0)]
-    assert of_first_way([], "gpt", "house") == ([], "")
+    assert of_first_way([], "gpt", "house") == ((), "")
 
 
 def result_of(family: str, measure: str, numbers: Mapping[str, Sequence[float]], source: str) -> FamilyResult:
