@@ -180,6 +180,8 @@ def _import_all(home: Path) -> None:
     _fill_caches()
     gc.collect()
     gc.freeze()  # a collection in a fork would copy every page
+    frozen = gc.get_freeze_count()
+    gc.get_freeze_count = lambda: frozen  # it goes through all of them: a tenth of a small build
 
 
 def _fill_caches() -> None:
@@ -190,6 +192,10 @@ def _fill_caches() -> None:
             for thing in [*vars(module).values()]:
                 if isinstance(thing, cached) and not inspect.signature(thing).parameters:
                     thing()
+    from flows.report.template import HERE, template
+
+    for page in HERE.parent.rglob("*.html.j2"):
+        template(page)
 
 
 def _serve(listener: socket.socket, home: Path) -> dict[str, Any]:

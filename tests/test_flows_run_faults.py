@@ -158,7 +158,7 @@ def test_two_runs_at_once_pay_for_nothing_twice(tmp_path: Path, table: dict[str,
         assert asked.wait(60)
         out = tmp_path / "second"
         second = begun("run", config, "--out", "b", folder=tmp_path, out=out)
-        wait_for(lambda: out.exists() and "waits for process" in out.read_text(), 120)
+        wait_for(lambda: out.exists() and "waits for `touchstone run`, process" in out.read_text(), 120)
         if first_is_killed:
             first.kill()
         go_on.set()

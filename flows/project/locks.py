@@ -117,7 +117,7 @@ def once(tell: Callable[[str], None]) -> Callable[[str], None]:
 
 @contextlib.contextmanager
 def _held(path: Path, waits: Callable[[str], None], *, shared: bool = False) -> Iterator[None]:
-    """Hold the lock on a file, which has the holder's name meanwhile, but for a `shared` lock.
+    """Hold the lock on a file, which has the holder's name as long, but for a `shared` lock.
 
     While another process holds it, `waits` is called with its name at each look; what it raises ends the wait.
     """
@@ -137,7 +137,11 @@ def _held(path: Path, waits: Callable[[str], None], *, shared: bool = False) -> 
                 os.ftruncate(lock.fileno(), 0)
                 if not shared:
                     os.write(lock.fileno(), _this_process().encode())
-            yield
+            try:
+                yield
+            finally:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(lock.fileno(), 0)
             return
 
 

@@ -1,6 +1,7 @@
 """The environment of all pages: one style, texts that are shown and have no effect, no undefined names."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import jinja2
@@ -18,6 +19,7 @@ def style() -> Markup:
     return Markup((HERE / "report.css").read_text(encoding="utf-8"))  # noqa: S704 - our own file
 
 
+@cache
 def template(path: Path) -> jinja2.Template:
     """Return the template in this file; it may include those of this folder."""
     environment = jinja2.Environment(

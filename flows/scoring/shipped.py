@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ ROOT = Path(flows.__file__).parent.parent
 SCORER = "score.py"
 
 
+@cache
 def scorer_fingerprint(text: str) -> str:
     """Return a hash of what a program does: comments, docstrings and layout have no part in it."""
     return content_hash(_meaning(ast.parse(text)))

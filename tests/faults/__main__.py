@@ -8,23 +8,19 @@ a line for each scenario that ended in another way.
 """
 
 import argparse
-import json
 import os
-import shutil
 import sys
-import tempfile
 import time
-import traceback
-import warnings
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.builds import cache_folder
 from tests.faults import interposed
+from tests.faults.side_by_side import note, side_by_side, workshop
 
-SHM = Path("/dev/shm")
-"""Where there is one, a folder in memory."""
+PLAN = "plan"
 
 
 def main() -> int:
@@ -38,9 +34,7 @@ def main() -> int:
     parser.add_argument("--messages", action="store_true", help="print each message that was seen, too")
     options = parser.parse_args()
     interposed.run_with_library("tests.faults", cache_folder())
-    warnings.simplefilter("ignore")
-    home = Path(tempfile.mkdtemp(dir=SHM if SHM.is_dir() else None, prefix="faults-"))
-    try:
+    with workshop("faults") as home:
         from tests.fork_server import _import_all
 
         _import_all(home / "prefect")
@@ -48,8 +42,6 @@ def main() -> int:
 
         chosen = [scene for scene in SCENES if not options.scene or scene.name in options.scene]
         return 1 if sum([run_scene(scene, home, options) for scene in chosen]) else 0
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
 
 
 def run_scene(scene: Any, home: Path, options: argparse.Namespace) -> int:
@@ -57,13 +49,9 @@ def run_scene(scene: Any, home: Path, options: argparse.Namespace) -> int:
     from tests.faults.scenarios import PAIR, WRONG
 
     began = time.monotonic()
-    folders = [home / f"{scene.name.replace(' ', '-')}-{worker}" for worker in range(options.workers)]
-    workers = [begun(scene, folder, worker, options) for worker, folder in enumerate(folders)]
-    ended = [os.waitpid(worker, 0)[1] for worker in workers]
-    if any(ended):
-        raise SystemExit(f"{scene.name}: a worker of the harness failed")
-    results = [json.loads(line) for folder in folders for line in (folder / "results").read_text().splitlines()]
-    operations, scenarios = (folders[0] / "plan").read_text().split()
+    place = home / scene.name.replace(" ", "-")
+    results = side_by_side(place, options.workers, partial(work, scene, options))
+    operations, scenarios = (place / PLAN).read_text().split()
     print(
         f"{scene.name}: {operations} operations, {scenarios} scenarios, {len(results)} of them run in "
         f"{time.monotonic() - began:.0f} s"
@@ -82,30 +70,21 @@ def run_scene(scene: Any, home: Path, options: argparse.Namespace) -> int:
     return len(wrong)
 
 
-def begun(scene: Any, folder: Path, worker: int, options: argparse.Namespace) -> int:
-    """Start a worker, which runs each scenario that falls to it and writes a line for it; returns its process id."""
+def work(scene: Any, options: argparse.Namespace, worker: int, folder: Path) -> None:
+    """Run each scenario that falls to a worker."""
     from tests.faults.scenarios import Place, pairs, scenarios
 
-    pid = os.fork()
-    if pid:
-        return pid
-    try:
-        place = Place(scene, folder)
-        operations, whole = place.learn()
-        if options.pairs:
-            chosen = [*pairs(place, operations, options.share, options.seed)]
-            count = len(chosen)
-        else:
-            chosen, count = scenarios(operations, options.share, options.seed), len(scenarios(operations, 1.0, 0))
-        (folder / "plan").write_text(f"{len(operations)} {count}")
-        with (folder / "results").open("w") as results:
-            for scenario in chosen[worker :: options.workers]:
-                line = {"kind": scenario.kind, "fault": str(scenario), **place.judged(scenario, whole)}
-                results.write(json.dumps(line) + "\n")
-    except BaseException:  # noqa: BLE001 - as the interpreter ends
-        traceback.print_exc()
-        os._exit(1)
-    os._exit(0)
+    place = Place(scene, folder)
+    operations, whole = place.learn()
+    if options.pairs:
+        chosen = [*pairs(place, operations, options.share, options.seed)]
+        count = len(chosen)
+    else:
+        chosen, count = scenarios(operations, options.share, options.seed), len(scenarios(operations, 1.0, 0))
+    if not worker:
+        (folder.parent / PLAN).write_text(f"{len(operations)} {count}")
+    for scenario in chosen[worker :: options.workers]:
+        note(folder, {"kind": scenario.kind, "fault": str(scenario), **place.judged(scenario, whole)})
 
 
 if __name__ == "__main__":

@@ -9,24 +9,21 @@ that ended in another way.
 """
 
 import argparse
-import json
 import os
 import random
 import re
-import shutil
 import sys
-import tempfile
 import time
-import traceback
-import warnings
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.builds import cache_folder
 from tests.faults import interposed
+from tests.faults.side_by_side import note, side_by_side, workshop
 
-SHM = Path("/dev/shm")
+PLAN = "plan"
 
 
 def main() -> int:
@@ -39,9 +36,7 @@ def main() -> int:
     parser.add_argument("--messages", action="store_true", help="print each message that was seen, too")
     options = parser.parse_args()
     interposed.run_with_library("tests.faults.at_once", cache_folder())
-    warnings.simplefilter("ignore")
-    home = Path(tempfile.mkdtemp(dir=SHM if SHM.is_dir() else None, prefix="at-once-"))
-    try:
+    with workshop("at-once") as home:
         from tests.fork_server import _import_all
 
         _import_all(home / "prefect")
@@ -49,8 +44,6 @@ def main() -> int:
 
         chosen = [pair for pair in PAIRS if not options.pair or pair.name in options.pair]
         return 1 if sum([run_pair(pair, home, options) for pair in chosen]) else 0
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
 
 
 def run_pair(pair: Any, home: Path, options: argparse.Namespace) -> int:
@@ -58,16 +51,13 @@ def run_pair(pair: Any, home: Path, options: argparse.Namespace) -> int:
     from tests.faults.pairs import NAMED, OUTCOMES, WRONG
 
     began = time.monotonic()
-    folders = [home / f"{pair.name.replace(' ', '-')}-{worker}" for worker in range(options.workers)]
-    workers = [_worker(pair, folder, number, options) for number, folder in enumerate(folders)]
-    if any([os.waitpid(worker, 0)[1] for worker in workers]):  # noqa: C419 - all are waited for
-        raise SystemExit(f"{pair.name}: a worker of the harness failed")
-    results = [json.loads(line) for folder in folders for line in (folder / "results").read_text().splitlines()]
+    place = home / pair.name.replace(" ", "-")
+    results = side_by_side(place, options.workers, partial(work, pair, options))
     counts = Counter(result["how"] for result in results)
     named = sum(bool(NAMED.search(result["said"])) for result in results if result["said"])
     told = ", ".join(f"{counts[how]} {how}" for how in OUTCOMES)
     faults = ", ".join(f"{sum(name in result for result in results)} {name}" for name in WRONG)
-    every = (folders[0] / "plan").read_text()
+    every = (place / PLAN).read_text()
     print(f"{pair.name}: {len(results)} of {every} run in {time.monotonic() - began:.0f} s")
     print(f"  {told} ({named} named the other); {faults}")
     wrong = [(name, result) for result in results for name in WRONG if name in result]
@@ -80,29 +70,19 @@ def run_pair(pair: Any, home: Path, options: argparse.Namespace) -> int:
     return len(wrong)
 
 
-def _worker(pair: Any, folder: Path, number: int, options: argparse.Namespace) -> int:
-    """Start a worker, which runs each scenario that falls to it and writes a line for it; returns its process id."""
+def work(pair: Any, options: argparse.Namespace, worker: int, folder: Path) -> None:
+    """Run each scenario that falls to a worker."""
     from tests.faults.pairs import GOES_ON, KILLED, Place
 
-    pid = os.fork()
-    if pid:
-        return pid
-    try:
-        place = Place(pair, folder)
-        operations, ends = place.learn()
-        every = [(operation, then) for operation in operations for then in (GOES_ON, KILLED)]
-        (folder / "plan").write_text(f"{len(every)}")
-        drawn = random.Random(options.seed).sample(every, round(len(every) * options.share))
-        with (folder / "results").open("w") as results:
-            for operation, then in drawn[number :: options.workers]:
-                scenario = f"stopped after {operation.number} ({operation.name} {operation.path}), then it {then}"
-                line = {"scenario": scenario, **place.judged(operation, then, ends)}
-                results.write(json.dumps(line) + "\n")
-                results.flush()
-    except BaseException:  # noqa: BLE001 - as the interpreter ends
-        traceback.print_exc()
-        os._exit(1)
-    os._exit(0)
+    place = Place(pair, folder)
+    operations, ends = place.learn()
+    every = [(operation, then) for operation in operations for then in (GOES_ON, KILLED)]
+    if not worker:
+        (folder.parent / PLAN).write_text(f"{len(every)}")
+    drawn = random.Random(options.seed).sample(every, round(len(every) * options.share))
+    for operation, then in drawn[worker :: options.workers]:
+        scenario = f"stopped after {operation.number} ({operation.name} {operation.path}), then it {then}"
+        note(folder, {"scenario": scenario, **place.judged(operation, then, ends)})
 
 
 if __name__ == "__main__":

@@ -14,14 +14,11 @@ import os
 import random
 import re
 import shutil
-import socket
 import sys
-import tempfile
-import traceback
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,17 +27,18 @@ import pyarrow.parquet as pq
 from tests.builds import scribed
 from tests.chat_server import ChatServer, Messages, message_hash
 from tests.faults import left
-from tests.faults.forks import Child, in_fork, run
+from tests.faults.forks import Child, prepared, run
 from tests.faults.scenes import KEY, MODEL, RELEASE, TOKEN, Serve, endpoint, few, judged, label_studio, nobody
+from tests.faults.side_by_side import note, side_by_side, workshop
 from tests.fork_server import _import_all
 from tests.rebuilds import ANOTHER
 
-SHM = Path("/dev/shm")
 BUILD = ("build-here", "config.yaml")
 FLIPPED = (0.0, 0.3, 0.5, 0.7, 0.999)
 """Where in a file a byte is flipped."""
 LINE = re.compile(r"touchstone: (?!unexpected).*[./].*")
-TIMES = re.compile(r"\d+\.\d+ s\b|\d+ ms\b")
+VARIES = re.compile(r"\d+\.\d+ s\b|\d+ ms\b|needed: \d+")
+"""Times, and of how many stages that it keeps `gc` has seen a file."""
 INPUTS = ("config.yaml", "facts.jsonl")
 OUTCOMES = ("healed", "same", "told", "unseen", "wrong")
 """Made again; as without the damage, as the command does not read the file; a line says what to do; a byte that makes
@@ -187,12 +185,7 @@ class Place:
     def __init__(self, scene: Scene, folder: Path) -> None:
         self.scene = scene
         self._folder, self._work, self.template = folder, folder / "work", folder / "template"
-        self._work.mkdir(parents=True)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
-        in_fork(lambda: scene.prepare(self._work, self._port), folder / "prepared")
-        self._work.rename(self.template)
+        self._port = prepared(folder, scene.prepare)
         self._whole: dict[tuple[str, ...], Left] = {}
 
     def run(self, command: tuple[str, ...], damage: Callable[[Path], None]) -> Left:
@@ -204,7 +197,7 @@ class Place:
         child = Child(command, self._work, self._folder / "said", {}, shown=shown)
         with self.scene.serve(self._folder, self._port):
             ended = child.run()
-        text = TIMES.sub("", shown.read_text(encoding="utf-8", errors="replace"))
+        text = VARIES.sub("", shown.read_text(encoding="utf-8", errors="replace"))
         return Left(ended.status, ended.said, text, left.told(self._work))
 
     def judged(self, scenario: Scenario, content: bytes | None) -> tuple[str, str]:
@@ -257,23 +250,12 @@ def scenarios(scene: Scene, template: Path, share: float, seed: int) -> Iterator
                     yield Scenario(name, damage, command), content
 
 
-def begun(scene: Scene, folder: Path, worker: int, options: argparse.Namespace) -> int:
-    """Start a worker, which runs each scenario that falls to it and writes a line for it; returns its process id."""
-    pid = os.fork()
-    if pid:
-        return pid
-    try:
-        place = Place(scene, folder)
-        with (folder / "results").open("w") as results:
-            chosen = [*scenarios(scene, place.template, options.share, options.seed)]
-            for scenario, content in chosen[worker :: options.workers]:
-                outcome, shown = place.judged(scenario, content)
-                results.write(json.dumps([*scenario, outcome, shown]) + "\n")
-                results.flush()
-    except BaseException:  # noqa: BLE001 - as the interpreter ends
-        traceback.print_exc()
-        os._exit(1)
-    os._exit(0)
+def work(scene: Scene, options: argparse.Namespace, worker: int, folder: Path) -> None:
+    """Run each scenario that falls to a worker."""
+    place = Place(scene, folder)
+    chosen = [*scenarios(scene, place.template, options.share, options.seed)]
+    for scenario, content in chosen[worker :: options.workers]:
+        note(folder, [*scenario, *place.judged(scenario, content)])
 
 
 def print_table(results: Sequence[Any]) -> int:
@@ -305,27 +287,17 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     os.environ |= {"OMP_NUM_THREADS": "1", KEY: TOKEN}
-    warnings.simplefilter("ignore")
-    home = Path(tempfile.mkdtemp(dir=SHM if SHM.is_dir() else None, prefix="damage-"))
-    try:
+    with workshop("damage") as home:
         _import_all(home / "prefect")
         chosen = [scene for scene in SCENES if not options.scene or scene.name in options.scene]
         return 1 if sum([run_scene(scene, home, options) for scene in chosen]) else 0
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
 
 
 def run_scene(scene: Scene, home: Path, options: argparse.Namespace) -> int:
     """Run the scenarios of a scene, side by side, and print what came of them. Returns how many ended wrongly."""
-    folders = [home / f"{scene.name.replace(' ', '-')}-{number}" for number in range(options.workers)]
-    workers = [begun(scene, folder, number, options) for number, folder in enumerate(folders)]
-    ended = [os.waitpid(worker, 0)[1] for worker in workers]
-    if any(ended):
-        raise SystemExit(f"{scene.name}: a worker of the harness failed")
+    results = side_by_side(home / scene.name.replace(" ", "-"), options.workers, partial(work, scene, options))
     print(scene.name)
-    return print_table([
-        json.loads(line) for folder in folders for line in (folder / "results").read_text().splitlines()
-    ])  # fmt: skip
+    return print_table(results)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import sys
 import tempfile
 import time
@@ -105,6 +106,22 @@ class Child:
             time.sleep(LOOKS_EVERY_S)
         said = self._said.read_text(encoding="utf-8", errors="replace")
         return Ended(os.waitstatus_to_exitcode(ended[1]), said, ended[2].ru_maxrss // 1024)
+
+
+def prepared(folder: Path, prepare: Callable[[Path, int], None], environment: Mapping[str, str] | None = None) -> int:
+    """Have made in `template` what is there before a command, as if in `work`. Returns the port of the server.
+
+    `environment` is that of all that this process starts from here on; `{port}` is the server's.
+    """
+    work = folder / "work"
+    work.mkdir(parents=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    os.environ |= {name: value.format(port=port) for name, value in (environment or {}).items()}
+    in_fork(lambda: prepare(work, port), folder / "prepared")
+    work.rename(folder / "template")
+    return port
 
 
 def run(folder: Path, *arguments: str) -> None:

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.faults import interposed, left
-from tests.faults.forks import DIED, Child, Ended, in_fork
+from tests.faults.forks import DIED, Child, Ended, in_fork, prepared
 from tests.faults.interposed import STOP, Operation
 from tests.faults.scenes import (
     RELEASE,
@@ -176,13 +175,7 @@ class Place:
     def __init__(self, pair: Pair, folder: Path) -> None:
         self._pair, self._folder = pair, folder
         self._template, self._work, self._log = folder / "template", folder / "work", folder / "operations"
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
-        self._work.mkdir(parents=True)
-        os.environ |= {name: value.format(port=self._port) for name, value in pair.scene.environment.items()}
-        in_fork(lambda: pair.scene.prepare(self._work, self._port), folder / "prepared")
-        self._work.rename(self._template)
+        self._port = prepared(folder, pair.scene.prepare, pair.scene.environment)
 
     def learn(self) -> tuple[list[Operation], list[End]]:
         """Return the operations of the first command, and what is left after both, in either order."""

@@ -8,14 +8,13 @@ import os
 import random
 import re
 import shutil
-import socket
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.faults import interposed, left
-from tests.faults.forks import DIED, Child, Ended, in_fork
+from tests.faults.forks import DIED, Child, Ended, in_fork, prepared
 from tests.faults.interposed import REQUEST, Operation
 from tests.faults.power import disk_of, lose_power
 from tests.faults.scenes import Scene
@@ -100,13 +99,7 @@ class Place:
         self._scene, self._folder = scene, folder
         self._template, self._work, self._log = folder / "template", folder / "work", folder / "operations"
         self._synced = folder / "synced"
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
-        self._work.mkdir(parents=True)
-        os.environ |= {name: value.format(port=self._port) for name, value in scene.environment.items()}
-        in_fork(lambda: scene.prepare(self._work, self._port), folder / "prepared")
-        self._work.rename(self._template)
+        self._port = prepared(folder, scene.prepare, scene.environment)
 
     def learn(self) -> tuple[list[Operation], Mapping[str, Any]]:
         """Run the command undisturbed, twice. Returns its operations, and what it leaves each time alike."""

@@ -77,13 +77,6 @@ class Lines(ProgressListener):
 # ---- commands without Prefect, whose server is another program with files of its own ----
 
 
-class Told(ProgressListener):
-    """Prints the notes of a build, as the terminal does."""
-
-    def noted(self, note: str) -> None:
-        print(note)
-
-
 def build(config: str, out: str, limit: int | None = None, listener: ProgressListener | None = None) -> BuildManifest:
     """Build as the flow of this name does."""
 

@@ -16,12 +16,10 @@ import resource
 import shutil
 import signal
 import sys
-import tempfile
 import time
 import traceback
-import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,11 +32,10 @@ from flows.project.config_checks import check_config
 from flows.project.models import Models
 from flows.project.settings import load_config
 from schemas.errors import Failed, WrongInput
+from tests.faults.side_by_side import forked, note, noted, side_by_side, workshop
 from tests.strangers.mutations import OF_CONFIGURATIONS, mutated
 from tests.strangers.samples import Sample, beside, configurations, samples
 
-SHM = Path("/dev/shm")
-"""Where there is one, a folder in memory."""
 SOURCES, CONFIGURATIONS = 20_000, 1_000
 MOST_SECONDS, MOST_MEGABYTES = 60, 1_500
 MORE_MEMORY = 3 * 2**30
@@ -184,50 +181,28 @@ def _result(sent: Scenario, ended: Ended, seconds: float, wrong: Sequence[str]) 
     }  # fmt: skip
 
 
-def run_all(folder: Path, chosen: Sequence[int], seed: int) -> None:
-    """Run scenarios, many in a process; of one in which a process died, that is told, and the next process goes on."""
-    folder.mkdir()
+def run_all(chosen: Sequence[int], options: argparse.Namespace, worker: int, folder: Path) -> None:
+    """Run the scenarios that fall to a worker, many in a process; a death is noted, and the next process goes on."""
     files, configs = samples(), configurations()
-    done = 0
-    while done < len(chosen):
-        some = chosen[done : done + AT_ONCE]
+    rest = chosen[worker :: options.workers]
 
-        def work(some: Sequence[int] = some) -> None:
-            mapped = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
-            resource.setrlimit(resource.RLIMIT_AS, (mapped + MORE_MEMORY, resource.RLIM_INFINITY))
-            for number in some:
-                _append(folder, judged(scenario(number, seed, files, configs), folder))
+    def work(some: Sequence[int]) -> None:
+        mapped = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (mapped + MORE_MEMORY, resource.RLIM_INFINITY))
+        for number in some:
+            note(folder, judged(scenario(number, options.seed, files, configs), folder))
 
-        status = os.waitpid(_fork(work), 0)[1]
+    while rest:
+        before = len(noted(folder))
+        status = os.waitpid(forked(partial(work, rest[:AT_ONCE])), 0)[1]
         if not os.WIFSIGNALED(status) and status:
             raise SystemExit("the harness failed")
-        done = sum(1 for _ in (folder / RESULTS).open()) if (folder / RESULTS).exists() else 0
+        rest = rest[len(noted(folder)) - before :]
         if os.WIFSIGNALED(status):
-            sent = scenario(chosen[done], seed, files, configs)
+            sent = scenario(rest[0], options.seed, files, configs)
             number = os.WTERMSIG(status)
-            _append(folder, _result(sent, Ended(-number, f"died of {signal.Signals(number).name}", 0), 0, ["died"]))
-            done += 1
-
-
-RESULTS = "results"
-
-
-def _append(folder: Path, result: Mapping[str, Any]) -> None:
-    with (folder / RESULTS).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(result) + "\n")
-
-
-def _fork(work: Callable[[], None]) -> int:
-    """Do something in a fork; returns its process id."""
-    pid = os.fork()
-    if pid:
-        return pid
-    try:
-        work()
-    except BaseException:  # noqa: BLE001 - as the interpreter ends
-        traceback.print_exc()
-        os._exit(1)
-    os._exit(0)
+            note(folder, _result(sent, Ended(-number, f"died of {signal.Signals(number).name}", 0), 0, ["died"]))
+            rest = rest[1:]
 
 
 def numbers(options: argparse.Namespace) -> Sequence[int]:
@@ -271,27 +246,15 @@ def main() -> int:
     parser.add_argument("--messages", action="store_true", help="print each message that was seen, too")
     options = parser.parse_args()
     os.environ |= {"OMP_NUM_THREADS": "1"}
-    warnings.simplefilter("ignore")
-    home = Path(tempfile.mkdtemp(dir=SHM if SHM.is_dir() else None, prefix="strangers-"))
-    try:
+    with workshop("strangers") as home:
         chosen = numbers(options)
         if any(way_of(number, options.seed) not in (READ, LOOK) for number in chosen):
             from tests.strangers.commands import prepare
 
             prepare(home)
-        folders = [home / f"worker-{number}" for number in range(options.workers)]
-        workers = [
-            _fork(partial(run_all, folder, chosen[number :: options.workers], options.seed))
-            for number, folder in enumerate(folders)
-        ]
-        ended = [os.waitpid(worker, 0)[1] for worker in workers]
-        if any(ended):
-            raise SystemExit("a worker of the harness failed")
-        results = [json.loads(line) for folder in folders for line in (folder / RESULTS).read_text().splitlines()]
+        results = side_by_side(home / "workers", options.workers, partial(run_all, chosen, options))
         results.sort(key=lambda result: result["number"])
         return 1 if print_table(results, messages=options.messages) else 0
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
 
 
 if __name__ == "__main__":
