@@ -12,10 +12,11 @@ from data.publish.reading import read_released
 from flows.project.build_note import note_draw
 from flows.project.output_files import remember, write_output_files
 from flows.project.project import Project
+from flows.project.released import RELEASES
 from flows.project.settings import load_config
 from flows.rebuild.refresh import Refresh, decide_draw
 from flows.release.outcome import release_built
-from flows.release.version import RELEASES, newest
+from flows.release.version import newest
 from tests.builds import ROOT, write_config
 from tests.toy import run_all
 

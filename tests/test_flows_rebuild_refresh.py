@@ -14,12 +14,12 @@ from flows.project.build_note import note_draw
 from flows.project.gc import stages_of_build
 from flows.project.output_files import read_manifest
 from flows.project.project import Project
-from flows.project.released import MadeOf, note_release
+from flows.project.released import RELEASES, MadeOf, note_release
 from flows.project.settings import load_config
 from flows.rebuild.preview import preview
 from flows.rebuild.refresh import decide_draw
 from flows.release.gate import CHANGED
-from flows.release.version import RELEASES, newest
+from flows.release.version import newest
 from schemas.release import ReleasedConfig, ReleaseManifest
 from tests.builds import write_config
 from tests.chat_server import ChatServer, Messages

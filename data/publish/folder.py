@@ -7,6 +7,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from data.checksum import checksum
+from data.publish.version_number import is_version, parsed_version
 from data.whole_file import write_whole
 from schemas.base import content_hash, odd_character
 from schemas.errors import Failed, WrongInput, first_problem
@@ -34,6 +35,12 @@ class Release(NamedTuple):
 
     folder: Path
     manifest: ReleaseManifest
+
+
+def versions_in(to: Path) -> list[Path]:
+    """Return the folders of the versions in `to`, the newest last."""
+    folders = [path for path in to.glob("*.*.*") if path.is_dir() and is_version(path.name)]
+    return sorted(folders, key=lambda path: parsed_version(path.name))
 
 
 def read_release(folder: Path) -> Release:

@@ -17,5 +17,5 @@ def write_report(project: Project) -> Path:
     path = project.out / REPORT
     finished = Project(project.config_path, project.out, project.limit, built=manifest, store=project.config.store)
     private = PrivateSources(finished).rows_by_part()
-    write_whole(path, report_page(project.build, manifest, beside, private).encode())
+    write_whole(path, report_page(finished.build, manifest, beside, private).encode())
     return path

@@ -1,19 +1,23 @@
 """Notes in a store which stages the releases of a dataset were made from. These stages are never removed."""
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from data.publish.folder import read_release, versions_in
 from data.publish.version_number import parsed_version
 from data.store import Store
 from schemas.base import content_hash
-from schemas.errors import Failed
+from schemas.errors import Failed, WrongInput
 from schemas.manifest import is_none
 from schemas.release import ReleaseManifest
 from schemas.sealed import Sealed
 
 RELEASES = "releases"
+"""The folder of the versions in an output folder, and of the notes on them in a store."""
 
 
 class MadeOf(Sealed):
@@ -42,6 +46,13 @@ def note_release(store: Store, released: ReleaseManifest) -> None:
     content = made.sealed()
     if store.read(path) != content:
         store.write(path, content)
+
+
+def note_newest(store: Store, out: Path) -> None:
+    """Note the newest version in an output folder, if it is whole: its release may have been killed before it did."""
+    for version in versions_in(out / RELEASES)[-1:]:
+        with contextlib.suppress(WrongInput):
+            note_release(store, read_release(version).manifest)
 
 
 def releases(store: Store) -> list[MadeOf]:

@@ -15,12 +15,13 @@ from flows.project.gc import stages_of_build
 from flows.project.locks import building, one_rebuild
 from flows.project.output_files import last_manifest
 from flows.project.project import Project
+from flows.project.released import RELEASES
 from flows.project.settings import load_config
 from flows.rebuild.changes import Rebuilt, asks_people, compared_with, drift, note_rows, refuse_too_many, rows_of
 from flows.rebuild.refresh import decide_draw
 from flows.release.outcome import Outcome, release_built
 from flows.release.ready import check_rebuild
-from flows.release.version import AS_BEFORE, RELEASES, NothingToRelease
+from flows.release.version import AS_BEFORE, NothingToRelease
 from flows.run.damage import remove_damaged, stages_of
 from flows.run.finished import finished_build, report_if_new
 from schemas.errors import Conflicts, Stopped

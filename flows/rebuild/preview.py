@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from data.publish.folder import versions_in
 from data.seen import Hashes, place_of, sorted_hashes
 from data.sources.pins import Pins, lock_of
 from data.stage_files import Stage, StageFiles
@@ -32,7 +33,7 @@ from flows.construct.stages import SOURCE, StageRef
 from flows.llm.rules import Rules
 from flows.project.output_files import last_manifest, write_output_files
 from flows.project.project import COPIES, EMBEDDINGS, Project
-from flows.project.released import released_stages
+from flows.project.released import RELEASES, released_stages
 from flows.project.settings import load_config
 from flows.rebuild.by_document import DocumentChange, changed_documents
 from flows.rebuild.changes import (
@@ -49,7 +50,7 @@ from flows.rebuild.changes import (
 from flows.rebuild.reasons import Reason, why_changed
 from flows.rebuild.refresh import Refresh, decide_draw
 from flows.rebuild.retirement import proposed
-from flows.release.version import PRIVATE, RELEASES, Prepared, look_at, prepare, versions_in
+from flows.release.version import PRIVATE, Prepared, look_at, prepare
 from flows.run.estimate import Estimate, estimate
 from flows.run.in_process import runner_here
 from schemas.base import Record

@@ -28,6 +28,7 @@ from flows.project.gc import stages_of_build
 from flows.project.locks import one_rebuild
 from flows.project.output_files import open_built
 from flows.project.project import COPIES, Project
+from flows.project.released import RELEASES
 from flows.project.settings import load_config
 from flows.rebuild.changes import (
     Incomplete,
@@ -43,7 +44,6 @@ from flows.rebuild.finished import release_rows
 from flows.rebuild.refresh import decide_draw
 from flows.release.outcome import Outcome
 from flows.release.ready import check_rebuild
-from flows.release.version import RELEASES
 from flows.run.finished import report_if_new
 from schemas.base import counted
 from schemas.errors import Failed, WrongInput

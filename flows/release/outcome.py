@@ -7,17 +7,17 @@ from pathlib import Path
 
 from data.publish.check import damage_of
 from data.publish.edits import Branch
-from data.publish.folder import read_release
+from data.publish.folder import read_release, versions_in
 from flows.project.locks import one_output
 from flows.project.output_files import open_built
 from flows.project.private_sources import PrivateSources
 from flows.project.project import Project
-from flows.project.released import note_release
+from flows.project.released import RELEASES, note_release
 from flows.project.settings import load_config
 from flows.release.history import tell_of_clock
 from flows.release.private_leaks import refuse_leaks
 from flows.release.ready import check_release
-from flows.release.version import RELEASES, Prepared, look_at, newest, prepare, versions_in
+from flows.release.version import Prepared, look_at, newest, prepare
 from schemas.base import visible
 from schemas.errors import Failed
 
@@ -64,8 +64,8 @@ def release_built(
             withdraw=withdraw,
             branch=branch,
         )
-    for earlier in versions_in(prepared.folder.parent):  # also those that another run was killed before noting
-        note_release(project.store, read_release(earlier).manifest)
+        for earlier in versions_in(prepared.folder.parent):  # also those that another run was killed before noting
+            note_release(project.store, read_release(earlier).manifest)
     return _publish(project, prepared, repo, branch)
 
 

@@ -7,13 +7,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from data.publish.folder import read_release
+from data.publish.folder import read_release, versions_in
 from data.publish.licences import undetermined, unknown
 from data.publish.reading import read_batches
 from data.sources.pins import Pins, lock_of
 from flows.project.output_files import accepted_files
 from flows.project.private_sources import PrivateSources
 from flows.project.project import COPIES, Project
+from flows.project.released import RELEASES
 from flows.project.settings import load_config
 from flows.release.gate import needs_people
 from flows.release.private_share import PrivateShare
@@ -27,12 +28,10 @@ from flows.release.rows import (
 )
 from flows.release.version import (
     PRIVATE,
-    RELEASES,
     is_as_before,
     lacks_last_step,
     newest,
     refuse_another_dataset,
-    versions_in,
 )
 from schemas.base import SourceRef
 from schemas.errors import Failed, WrongInput, raise_all

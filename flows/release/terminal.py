@@ -16,7 +16,7 @@ from rich.table import Table
 from data.publish.changelog import section, summary
 from data.publish.check import damage_of, others_in
 from data.publish.diff import compare, next_version
-from data.publish.folder import CARD, MANIFEST, Release, read_release
+from data.publish.folder import CARD, MANIFEST, Release, read_release, versions_in
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LEFT, make_console
 from flows.project.output_files import LAST, open_build
@@ -24,7 +24,7 @@ from flows.project.project import EMBEDDINGS
 from flows.project.settings import EmbedderSettings
 from flows.release.gate import CHANGED, UNREVIEWED, advice_on
 from flows.release.private_share import SECRET
-from flows.release.version import AS_BEFORE, PRIVATE, versions_in, withdrawn_in_words
+from flows.release.version import AS_BEFORE, PRIVATE, withdrawn_in_words
 from schemas.base import counted, visible
 from schemas.errors import Failed, WrongInput, first_problem
 from schemas.release import ReleaseManifest

@@ -20,10 +20,10 @@ from data.publish.changelog import changelog, summary
 from data.publish.check import damage_of
 from data.publish.diff import Difference, compare, next_version
 from data.publish.edits import Branch, Edits, edits_of, in_words, kept_edits, put_files
-from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, files_in, read_release, write_manifest
+from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, files_in, read_release, versions_in, write_manifest
 from data.publish.history import write_history
 from data.publish.merge import WITH_VERSION, merge_metadata, read_card
-from data.publish.version_number import FIRST_VERSION, bumped, is_version, parsed_version
+from data.publish.version_number import FIRST_VERSION, bumped
 from data.whole_file import rename_folder, write_whole
 from flows.project.locks import locked
 from flows.project.private_sources import PrivateSources
@@ -45,8 +45,6 @@ from schemas.base import counted, visible
 from schemas.errors import Conflicts, Failed, Stopped, WrongInput
 from schemas.release import Baseline, MadeCard
 
-RELEASES = "releases"
-"""Default folder of the versions, below the output folder of a build."""
 PREPARED = ".next"
 """Folder in which the next version is put together."""
 LOCK = ".lock"
@@ -95,12 +93,6 @@ class Prepared:
     def is_new(self) -> bool:
         """True if a new version was made."""
         return self.difference is not None
-
-
-def versions_in(to: Path) -> list[Path]:
-    """Return the folders of the versions in `to`, the newest last."""
-    folders = [path for path in to.glob("*.*.*") if path.is_dir() and is_version(path.name)]
-    return sorted(folders, key=lambda path: parsed_version(path.name))
 
 
 def newest(to: Path) -> Release | None:

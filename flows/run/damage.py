@@ -8,8 +8,9 @@ from typing import TypeVar
 from data.stage_files import StageFiles
 from data.store import DamageError
 from flows.construct.stages import Build, StageRef
-from flows.project.locks import building, once, one_stage
+from flows.project.locks import building, once, one_output, one_stage
 from flows.project.project import Project
+from flows.project.released import note_newest
 from schemas.errors import Failed
 
 T = TypeVar("T")
@@ -46,6 +47,8 @@ def healing(opened: Callable[[], Project], work: Callable[[Project], T], tell: C
     while True:
         project = opened()
         try:
+            with one_output(project.state, project.out, tell):
+                note_newest(project.store, project.out)  # steps may draw from what was released
             with building(project.state):
                 remove_damaged(project.build, project.state, stages_of(project.build), tell)
                 try:

@@ -53,5 +53,5 @@ def report_if_new(project: Project) -> Path:
     """Write the report, unless that of this build is there; return where it is."""
     path = project.out / REPORT
     if not path.exists():
-        write_report(Project(project.config_path, project.out, project.limit))
+        write_report(project)
     return path

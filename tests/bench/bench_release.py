@@ -73,10 +73,9 @@ def gate(folder: Path) -> None:
 
 def hold(folder: Path) -> None:
     """Draw a private share of a tenth of the rows."""
-    from data.publish.folder import read_release
+    from data.publish.folder import read_release, versions_in
     from flows.project.output_files import open_built
     from flows.release.private_share import PrivateShare
-    from flows.release.version import versions_in
 
     versions = [read_release(version) for version in versions_in(folder / "releases")]
     PrivateShare.opened(0.1, folder / "private", versions).rows(open_built(folder / "out"))
@@ -84,11 +83,11 @@ def hold(folder: Path) -> None:
 
 def release(folder: Path) -> None:
     """Release what passes, and check before what that needs."""
-    from data.publish.folder import read_release
+    from data.publish.folder import read_release, versions_in
     from flows.project.output_files import open_built
     from flows.project.released import note_release
     from flows.release.ready import check_release
-    from flows.release.version import prepare, versions_in
+    from flows.release.version import prepare
 
     project = open_built(folder / "out")
     check_release(project, None, folder / "releases", allow_unreviewed=None)

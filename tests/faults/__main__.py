@@ -51,11 +51,8 @@ def run_scene(scene: Any, home: Path, options: argparse.Namespace) -> int:
     began = time.monotonic()
     place = home / scene.name.replace(" ", "-")
     results = side_by_side(place, options.workers, partial(work, scene, options))
-    operations, scenarios = (place / PLAN).read_text().split()
-    print(
-        f"{scene.name}: {operations} operations, {scenarios} scenarios, {len(results)} of them run in "
-        f"{time.monotonic() - began:.0f} s"
-    )
+    plan = (place / PLAN).read_text()
+    print(f"{scene.name}: {plan}; {len(results)} scenarios run in {time.monotonic() - began:.0f} s")
     for kind in [PAIR] if options.pairs else interposed.KINDS:
         of_kind = [result for result in results if result["kind"] == kind]
         counts = ", ".join(f"{sum(name in result for result in of_kind)} {name}" for name in WRONG)
@@ -72,18 +69,20 @@ def run_scene(scene: Any, home: Path, options: argparse.Namespace) -> int:
 
 def work(scene: Any, options: argparse.Namespace, worker: int, folder: Path) -> None:
     """Run each scenario that falls to a worker."""
-    from tests.faults.scenarios import Place, pairs, scenarios
+    from tests.faults.scenarios import Place, firsts, pairs, scenarios
 
     place = Place(scene, folder)
     operations, whole = place.learn()
     if options.pairs:
-        chosen = [*pairs(place, operations, options.share, options.seed)]
-        count = len(chosen)
+        faults = firsts(operations, options.share, options.seed)
+        chosen = (pair for first in faults[worker :: options.workers] for pair in pairs(place, first, options.seed))
+        plan = f"{len(faults)} of {len(firsts(operations, 1.0, 0))} first faults, each with one of each kind after it"
     else:
-        chosen, count = scenarios(operations, options.share, options.seed), len(scenarios(operations, 1.0, 0))
+        chosen = iter(scenarios(operations, options.share, options.seed)[worker :: options.workers])
+        plan = f"{len(scenarios(operations, 1.0, 0))} scenarios"
     if not worker:
-        (folder.parent / PLAN).write_text(f"{len(operations)} {count}")
-    for scenario in chosen[worker :: options.workers]:
+        (folder.parent / PLAN).write_text(f"{len(operations)} operations, {plan}")
+    for scenario in chosen:
         note(folder, {"kind": scenario.kind, "fault": str(scenario), **place.judged(scenario, whole)})
 
 

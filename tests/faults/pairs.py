@@ -178,11 +178,13 @@ class Place:
         self._port = prepared(folder, pair.scene.prepare, pair.scene.environment)
 
     def learn(self) -> tuple[list[Operation], list[End]]:
-        """Return the operations of the first command, and what is left after both, in either order."""
+        """Return the operations of the first command, and what is left after both, in either order.
+
+        The first may have done all its work when it is killed; then it runs again after the second.
+        """
         first, second = (self._pair.scene.command, "."), (self._pair.second, self._pair.folder)
-        ends = [
-            End(*json.loads(self._in_fork(self._one_by_one, order))) for order in ((first, second), (second, first))
-        ]
+        orders = ((first, second), (second, first), (first, second, first))
+        ends = [End(*json.loads(self._in_fork(self._one_by_one, order))) for order in orders]
         self._in_fork(self._one_by_one, (first,))
         return [*interposed.operations(self._log)], ends
 
@@ -207,7 +209,7 @@ class Place:
 
     def _one_by_one(self, commands: Sequence[tuple[Sequence[str], str]]) -> End:
         self._fresh()
-        names = ("first", "second")
+        names = ("first", "second", "first again")
         processes = [self._begun(name, *command) for name, command in zip(names, commands, strict=False)]
         with self._pair.scene.serve(self._folder, self._port) as server:
             for process in processes:

@@ -223,18 +223,18 @@ def scenarios(operations: Sequence[Operation], share: float, seed: int) -> list[
     return faults if share >= 1 else random.Random(seed).sample(faults, round(len(faults) * share))
 
 
-def pairs(place: Place, operations: Sequence[Operation], share: float, seed: int) -> Iterator[Scenario]:
-    """Yield a share of the scenarios in which the next run fails, too.
-
-    A first fault of each kind, at an operation of each name on each kind of file; after it, a fault at an operation of
-    each name on each kind of file of the run that follows.
-    """
+def firsts(operations: Sequence[Operation], share: float, seed: int) -> list[Fault]:
+    """Return a share of the first faults of two: of each kind, at an operation of each name on each kind of file."""
     drawn = random.Random(seed)
-    for first in _one_of_each(operations, lambda fault: (fault.operation.name, fault.file, fault.kind), drawn):
-        if drawn.random() < share:
-            then = place.learn_after(first)
-            seconds = _one_of_each(then, lambda fault: (fault.operation.name, fault.file), drawn)
-            yield from (Scenario((first, second)) for second in seconds)
+    faults = _one_of_each(operations, lambda fault: (fault.operation.name, fault.file, fault.kind), drawn)
+    return faults if share >= 1 else drawn.sample(faults, round(len(faults) * share))
+
+
+def pairs(place: Place, first: Fault, seed: int) -> Iterator[Scenario]:
+    """Yield the scenarios whose next run fails, too: at an operation of each name on each kind of file."""
+    drawn = random.Random(f"{seed} {first}")
+    for second in _one_of_each(place.learn_after(first), lambda fault: (fault.operation.name, fault.file), drawn):
+        yield Scenario((first, second))
 
 
 def _one_of_each(
