@@ -17,8 +17,8 @@ from flows.families.lveval.scored_reply import dataset_of
 from flows.families.reeval.score import VARIANTS as REEVAL_VARIANTS
 from flows.families.reeval.scored_reply import answers, category
 from flows.llm.likelihood import DEFAULT_SCORE
-from flows.scoring.scorer import Value
 from flows.scoring.tables import ScoreTables
+from flows.scoring.values import Value
 from schemas.uraq import NEEDS
 from tests.released import (
     charpeval_items,

@@ -327,7 +327,9 @@ def test_what_scoring_keeps_of_a_case() -> None:
     )  # fmt: skip
     kept = EVALUATION.scored(other)
     assert answers(kept, "question_focused") == ["Ann", "Ann Lee"]
-    (first, second) = _cases([swapped, kept])
+    cases, others = _cases([swapped, kept, kept])
+    (_, [first]), (_, [second]) = cases  # the same case twice is one
+    assert others == 0
     assert (category(first), first["row"], first["pivot"], first["answer_position"]) == (
         "category 1", "dev.json q1", "small", "first",
     )  # fmt: skip

@@ -15,7 +15,7 @@ from flows.profile.page import questions
 from flows.profile.questions import QUESTIONS
 from flows.profile.results import FamilyResult, Outcome, alike, facts, of_first_way, ranks
 from flows.scoring.intervals import Measured
-from flows.scoring.scorer import Value
+from flows.scoring.values import Value
 from tests.builds import killed, touchstone, write_config
 from tests.chat_server import ChatServer, Faults, Messages, Reply
 from tests.profiled import FAMILIES, able, build, model, right_answers, work_in

@@ -11,7 +11,7 @@ from flows.construct.evaluation import Redrawn
 from flows.families import load_family
 from flows.profile.learned import NEW, OLD, Learned, in_words
 from flows.scoring.intervals import Figure, Measured
-from flows.scoring.scorer import Value
+from flows.scoring.values import Value
 from tests.chat_server import ChatServer, Messages, message_hash
 from tests.profiled import able, model, right_answers
 from tests.refreshed import CONTEXTS, SWAPS, built, configure, released, rows

@@ -16,7 +16,8 @@ from flows.families import load_family
 from flows.project.output_files import open_built, remember, write_output_files
 from flows.project.project import Project
 from flows.release.history import release_date
-from flows.scoring.scorer import Value
+from flows.scoring.on_disk import Rows
+from flows.scoring.values import Value
 from schemas.base import HASH_LENGTH
 from tests.builds import write_config
 from tests.chat_server import ChatServer
@@ -228,13 +229,15 @@ def test_windows_are_as_long_as_the_time_of_the_sources_calls_for() -> None:
         (("2023-01-02", "2024-05-01", "2024-03-31"), ["2023, quarter 1", "2024, quarter 1", "2024, quarter 2"]),
         (("2024-01-02", "2024-05-01", "2024-05-31"), ["2024-01", "2024-05", "2024-05"]),
     ):
-        found = by_source_time([measure], values, {f"i{number}": day for number, day in enumerate(days)})
+        found = by_source_time([measure], values, Rows((f"i{number}", day) for number, day in enumerate(days)))
         assert found is not None
         timed, dated = found
         assert [value.at for value in dated] == windows
         assert {value.measure for value in dated} == {timed.name} == {f"{measure.name} over time of source"}
         assert all(value.item != "i3" for value in dated), "a row whose source has no date has no window"
-    assert by_source_time([measure], values, {"i0": "2024-01-02", "i1": "2024-01-31"}) is None, "one month is no time"
+    assert by_source_time([measure], values, Rows([("i0", "2024-01-02"), ("i1", "2024-01-31")])) is None, (
+        "one month is no time"
+    )
 
 
 @pytest.mark.slow

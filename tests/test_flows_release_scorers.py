@@ -30,7 +30,7 @@ from flows.llm.likelihood import SCORES
 from flows.scoring.hashing import drawn_hash
 from flows.scoring.scorer import Scores
 from flows.scoring.shipped import shipped_file, shipped_scorer
-from flows.scoring.tables import ScoreError, ScoreTables, tally, told_beside
+from flows.scoring.tables import Beside, ScoreError, ScoreTables, tally, told_beside
 from schemas.base import content_hash
 from schemas.charpeval import OPTION_TYPES
 from schemas.prediction import Prediction
@@ -198,8 +198,9 @@ def test_failures_and_empty_replies_are_counted_beside_the_scores(family: str) -
     ]
     failed = sum("failure" in one for one in given)
     empty = sum(not one["prediction"].strip() for one in given) - failed
-    seen: list[Prediction] = []
-    beside = told_beside([*tally(map(Prediction.model_validate, given), seen)] and seen)
+    seen = Beside()
+    assert len(list(tally(map(Prediction.model_validate, given), seen))) == len(given)
+    beside = told_beside(seen)
     counts = Counter[str]()
     for cell in beside.tables:
         counts[cell.row.rpartition(" / ")[2].partition(":")[0]] += cell.n
@@ -224,9 +225,9 @@ SCORES_OF: Mapping[str, Callable[..., Scores]] = {
 
 
 def test_options_that_are_weighed_have_no_reply_that_could_be_empty() -> None:
-    noted: list[Prediction] = []
+    noted = Beside()
     assert len([*tally([Prediction(id="a", variant="sum", scores={"GTRS": 0.0})], noted)]) == 1
-    assert noted == []
+    assert noted == {}
 
 
 def test_lv_eval_s_replies_without_replacements_are_for_touchstone() -> None:

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from flows.scoring.intervals import LEAST_FOR_INTERVAL, Figure, Measured, by_measure
-from flows.scoring.scorer import Value
+from flows.scoring.values import Value
 
 SCIPY_DRAWS = 10_000
 ROOM = 0.35

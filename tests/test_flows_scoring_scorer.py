@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from flows.scoring.scorer import Account, AllFailed, CannotScore, Row, Value, Values, matched
+from flows.scoring.on_disk import Rows
+from flows.scoring.scorer import Account, AllFailed, CannotScore, Row, matched
+from flows.scoring.values import Value, Values
 
-ROWS = {"a": {"id": "a"}, "b": {"id": "b"}}
+ROWS = Rows((id_, {"id": id_}) for id_ in "ab")
 
 
 def lines_of(predictions: list[Row], account: Account, *, partial: bool = False) -> Iterator[str]:
@@ -41,7 +43,7 @@ def test_what_is_missing_double_and_unknown_is_counted_with_the_first_of_each() 
     assert list(lines_of(predictions, account, partial=True)) == ["b x yes", "b y yes", "a x yes"]
     [partly] = account.partial
     assert partly.message == f"3 of 4 predictions are scored: {counts}"
-    assert partly.left_out == [*predictions[3:7], *ALL[:1]]
+    assert list(partly.left_out) == [*predictions[3:7], *ALL[:1]]
 
 
 def test_each_model_needs_a_prediction_of_its_own() -> None:

@@ -1,14 +1,13 @@
 """Examples of what a model got wrong, each with its replies: what a person reads before they believe a figure."""
 
-import heapq
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from flows.construct.engine import Family
 from flows.construct.evaluation import Measure
 from flows.construct.view import View
-from flows.evaluate.rows import EvaluatedRows
-from flows.scoring.scorer import Value
+from flows.evaluate.rows import RowPlaces
+from flows.scoring.values import Value, stored
 from schemas.base import content_hash
 from schemas.prediction import Prediction
 
@@ -38,31 +37,30 @@ def failed_values(measures: Sequence[Measure], values: Collection[Value]) -> lis
 
     They are the first by a hash of the item: of all kinds, and the same for everybody.
     """
-    lasts = {value.measure: value.at for value in values}
+    values = stored(values)
     for measure in measures:
-        if measure.name not in lasts or not measure.is_share:
+        conditions = [kind.at for kind in values.kinds() if kind.measure == measure.name]
+        if not conditions or not measure.is_share:
             continue
-        wanted = measure.name, lasts[measure.name], 0
-        failed = {value.item for value in values if (value.measure, value.at, value.value) == wanted}
-        if failed:
-            first = heapq.nsmallest(EXAMPLES, failed, key=content_hash)
-            of_item = {
-                value.item: value
-                for value in values
-                if value.item in first and (value.measure, value.at, value.value) == wanted
-            }
-            return [of_item[item] for item in first]
+        first: dict[str, Value] = {}
+        """By hash."""
+        for value in values.of(measure.name, conditions[-1]):
+            if value.value == 0:
+                first[content_hash(value.item)] = value
+                if len(first) > EXAMPLES:
+                    del first[max(first)]
+        if first:
+            return [first[item] for item in sorted(first)]
     return []
 
 
 def failures(
     family: Family,
-    rows: EvaluatedRows,
-    places: Mapping[str, int],
+    places: RowPlaces,
     predictions: Iterable[Prediction],
     chosen: Sequence[Value],
 ) -> list[Failure]:
-    """Return the examples on the `chosen` values. `places` are the rows' places among `rows`, by id."""
+    """Return the examples on the `chosen` values."""
     wanted = {value.row or value.item for value in chosen}
     replies: dict[tuple[str, str], list[Prediction]] = {}
     for prediction in predictions if wanted else ():
@@ -71,7 +69,7 @@ def failures(
     examples = []
     for value in chosen:
         id_ = value.row or value.item
-        view = family.view_of(rows.at(places[id_]))
+        view = family.view_of(places.row(id_))
         said = [
             (prediction.variant, _reply(prediction))
             for (row, group), of_group in replies.items()

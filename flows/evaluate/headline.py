@@ -9,8 +9,8 @@ from pydantic import Field
 from flows.construct.evaluation import Measure
 from flows.report.whiskers import Mark, whiskers
 from flows.scoring.intervals import Figure, Measured, by_measure
-from flows.scoring.scorer import Value
 from flows.scoring.tables import SHARES, Unit
+from flows.scoring.values import Value
 from schemas.base import Frozen, counted
 
 RATED = (1.0, 5.0)

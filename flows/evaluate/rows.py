@@ -1,5 +1,6 @@
 """The rows that a model is asked about: all accepted rows, or those that a limit and the configuration choose."""
 
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import accumulate, groupby
 from operator import itemgetter
@@ -95,6 +96,25 @@ class EvaluatedRows:
             for start in range(first, last, read):
                 rows = list(stage.slice(start, min(start + read, last)))
                 yield from (rows[place : place + size] for place in range(0, len(rows), size))
+
+
+class RowPlaces:
+    """Where rows are among those that a model is asked about: 8 bytes each."""
+
+    def __init__(self, rows: EvaluatedRows) -> None:
+        self._rows = rows
+        self._hashes = array("q")
+
+    def append(self, id_: str) -> None:
+        """Note the id of the next row."""
+        self._hashes.append(hash(id_))
+
+    def row(self, id_: str) -> Any:
+        """Return the first row with an id that was noted."""
+        place = self._hashes.index(hash(id_))
+        while (row := self._rows.at(place)).id != id_:
+            place = self._hashes.index(hash(id_), place + 1)
+        return row
 
 
 def _in_files(stage: Stage[Any]) -> bool:

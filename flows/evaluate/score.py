@@ -6,7 +6,7 @@ Predictions may replace earlier ones, and an evaluation may have been stopped by
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from flows.evaluate.failures import failed_values, failures
 from flows.evaluate.predictions import NothingAnswered, Unanswered
 from flows.evaluate.records import dialogue_context, given_context
 from flows.evaluate.report import Shown, show_tables
-from flows.evaluate.rows import EvaluatedRows, evaluated_rows
+from flows.evaluate.rows import EvaluatedRows, RowPlaces, evaluated_rows
 from flows.evaluate.scores_file import EarlierLine, Spent, earlier_lines, scores_path
 from flows.evaluate.signature import Signature
 from flows.evaluate.source_time import DateOf, dates_of_rows, with_source_time
@@ -33,10 +33,10 @@ from flows.project.evaluated import PREDICTIONS, read_predictions, settings_now
 from flows.project.output_files import open_build
 from flows.project.project import Project
 from flows.scoring.metrics import METRICS
-from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, tally, told_beside
+from flows.scoring.on_disk import Rows
+from flows.scoring.tables import Beside, PartialScores, ScoreError, ScoreTables, tally, told_beside
 from schemas.base import counted
 from schemas.errors import WrongInput, nearest
-from schemas.prediction import Prediction
 
 _ID = re.compile(r'\{"id": "([^"]*)"')
 
@@ -96,10 +96,9 @@ class Scored(NamedTuple):
 
     result: ScoreTables
     notes: Sequence[str]
-    places: Mapping[str, int]
-    """By id, the rows' places."""
-    dates: Mapping[str, str]
-    """By id, the dates of the rows' sources, where they state one."""
+    places: RowPlaces
+    dates: Rows
+    """The dates of the rows' sources, where they state one."""
 
 
 def scores_of(
@@ -110,20 +109,20 @@ def scores_of(
     Raises `ScoreError` for those that do not fit the rows.
     """
     evaluation, settings = family.evaluation, settings_now(project, family)
-    predictions: list[Prediction] = []
-    places: dict[str, int] = {}
-    dates: dict[str, str] = {}
+    seen, places, dates = Beside(), RowPlaces(rows), Rows()
 
     def scored() -> Iterator[Any]:
-        for place, row in enumerate(rows):
-            places.setdefault(row.id, place)
+        for row in rows:
+            places.append(row.id)
             if (date := date_of(row)) is not None:
-                dates[row.id] = date
+                dates.add(row.id, date)
             yield evaluation.scored(row)
 
     with partly(path) as left_out:
-        result = evaluation.score(scored(), tally(read_predictions(path, family), predictions), partial, settings)
-    result = result.joined(told_beside(predictions, [id_ for scores in left_out for id_ in scores.left_out]))
+        result = evaluation.score(scored(), tally(read_predictions(path, family), seen), partial, settings)
+    for scores in left_out:
+        seen.subtract(scores.left_out)
+    result = result.joined(told_beside(seen))
     return Scored(result, [*rows.notes, *map(str, left_out), *result.notes], places, dates)
 
 
@@ -146,7 +145,7 @@ def score_predictions(
     with console.status(f"scoring {escape(str(path))}"):
         scored = scores_of(project, family, rows, path, dates_of_rows(project), partial=partial)
         chosen = failed_values(family.evaluation.measures, scored.result.values)
-        examples = failures(family, rows, scored.places, read_predictions(path, family), chosen)
+        examples = failures(family, scored.places, read_predictions(path, family), chosen)
     result = scored.result if more is None else scored.result.joined(more)
     measures, result = with_source_time(family.evaluation.measures, result, scored.dates)
     shown = Shown(

@@ -1,6 +1,6 @@
 """Scores by the time of the rows' sources: whether a model does worse on what was written after it was trained."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import chain
@@ -11,8 +11,9 @@ from flows.construct.evaluation import Measure
 from flows.project.project import Project
 from flows.project.row_choice import source_dates_of
 from flows.project.source_dates import source_dates
-from flows.scoring.scorer import Value, Values
+from flows.scoring.on_disk import Rows
 from flows.scoring.tables import ScoreTables
+from flows.scoring.values import Value, Values, stored
 
 YEARS, QUARTERS = 3 * 365, 365
 """Days: sources over a longer time are told apart by years, over a shorter one by quarters, or by months."""
@@ -30,13 +31,13 @@ def dates_of_rows(project: Project) -> DateOf:
     return lambda row: date_of(row.model_dump(mode="json", include=_READ))
 
 
-def dated(rows: Iterable[Any], date_of: DateOf) -> dict[str, str]:
+def dated(rows: Iterable[Any], date_of: DateOf) -> Rows:
     """Return the dates of the rows whose sources state one, by id."""
-    return {row.id: day for row in rows if (day := date_of(row)) is not None}
+    return Rows((row.id, day) for row in rows if (day := date_of(row)) is not None)
 
 
 def with_source_time(
-    measures: Sequence[Measure], result: ScoreTables, dates: Mapping[str, str]
+    measures: Sequence[Measure], result: ScoreTables, dates: Rows
 ) -> tuple[Sequence[Measure], ScoreTables]:
     """Return measures and scores with the first measure by windows of source time, if there are several."""
     if (timed := by_source_time(measures, result.values, dates)) is None:
@@ -45,35 +46,37 @@ def with_source_time(
 
 
 def by_source_time(
-    measures: Sequence[Measure], values: Collection[Value], dates: Mapping[str, str]
-) -> tuple[Measure, list[Value]] | None:
+    measures: Sequence[Measure], values: Collection[Value], dates: Rows
+) -> tuple[Measure, Values] | None:
     """Return the first measure under its last condition by windows of source time, with its values.
 
     `dates` are by row. None if the dates are of fewer than two windows.
     """
-    named = {value.measure for value in values}
+    values = stored(values)
+    kinds = values.kinds()
+    named = {kind.measure for kind in kinds}
     measure = next((measure for measure in measures if measure.name in named), None)
-    if measure is None or not dates:
+    if measure is None or not len(dates):
         return None
-    *_, last = dict.fromkeys(value.at for value in values if value.measure == measure.name)
-    with_day = [
-        (dates[row], value)
-        for value in values
-        if (value.measure, value.at) == (measure.name, last) and (row := value.row or value.item) in dates
-    ]
-    window = _windows([day for day, _ in with_day])
-    timed = sorted(((window(day), value) for day, value in with_day), key=lambda pair: pair[0])
-    if len({at for at, _ in timed}) < 2:
+    *_, last = dict.fromkeys(kind.at for kind in kinds if kind.measure == measure.name)
+
+    def with_day() -> Iterator[tuple[str, Value]]:
+        for value in values.of(measure.name, last):
+            if (day := dates.get(value.row or value.item)) is not None:
+                yield day, value
+
+    window = _windows({day for day, _ in with_day()})
+    ranks = {at: rank for rank, at in enumerate(sorted({window(day) for day, _ in with_day()}))}
+    if len(ranks) < 2:
         return None
     name = f"{measure.name} over time of source"
     tells = f"{measure.tells}, {last}"
-    return (
-        Measure(name, measure.asks, tells, "the date that the sources state", measure.unit, by_change=False),
-        [value._replace(measure=name, at=at) for at, value in timed],
-    )
+    timed = Values()
+    timed.add((ranks[at := window(day)], 0, value._replace(measure=name, at=at)) for day, value in with_day())
+    return Measure(name, measure.asks, tells, "the date that the sources state", measure.unit, by_change=False), timed
 
 
-def _windows(days: Sequence[str]) -> Callable[[str], str]:
+def _windows(days: Iterable[str]) -> Callable[[str], str]:
     """Return a function that names the window of a day: `2024`, `2024, quarter 3`, `2024-07`."""
     ends = sorted(date.fromisoformat(day) for day in days) or [date.min]
     span = (ends[-1] - ends[0]).days

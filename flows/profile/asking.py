@@ -74,7 +74,7 @@ def _evaluate(
         held = hold_dialogues(console, project, family, model, limit)
         tables = family.evaluation.held.tables(held.context)
         rows: Iterable[Any] = list(seeds_of(family, held.context))
-        dates: Mapping[str, str] = dated(rows, date_of)
+        dates = dated(rows, date_of)
         values, way = of_first_way(tables.values, model, model)
         path = held.stem.with_name(f"{held.stem.name}{ENDING}")
         outcome = Outcome(
@@ -109,11 +109,11 @@ def _evaluate(
             way=outcome.way,
         ),
     )
-    result.dates = {**result.dates, **dates}
-    if not result.sources:
-        result.sources = {
-            row.id: tuple((source.source, source.id) for source in row.provenance.sources) for row in rows
-        }  # fmt: skip
+    for id_, date in dates:
+        result.dates.add(id_, date)
+    if not len(result.sources):
+        for row in rows:
+            result.sources.add(row.id, [(source.source, source.id) for source in row.provenance.sources])
     return stopped if isinstance(stopped, BudgetSpent) else None
 
 

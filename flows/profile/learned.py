@@ -22,8 +22,8 @@ from flows.profile.results import FamilyResult, Outcome
 from flows.project.project import Project
 from flows.project.release_as_build import STORE, open_release
 from flows.scoring.intervals import Figure, Measured
-from flows.scoring.scorer import Value
 from flows.scoring.tables import Unit
+from flows.scoring.values import Value
 from schemas.base import content_hash, counted
 
 NEW, OLD = "new draws", "old draws"

@@ -12,8 +12,9 @@ from flows.evaluate.scores_file import Spent
 from flows.evaluate.signature import Signature
 from flows.evaluate.source_time import by_source_time
 from flows.scoring.intervals import Figure, Measured
-from flows.scoring.scorer import Value, Values
+from flows.scoring.on_disk import Rows
 from flows.scoring.tables import BESIDE, ScoreTables
+from flows.scoring.values import Value, Values
 
 Source = tuple[str, str]
 """A source and the id of what stands there."""
@@ -43,9 +44,9 @@ class FamilyResult:
     family: Family
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
-    sources: dict[str, tuple[Source, ...]] = field(default_factory=dict)
+    sources: Rows = field(default_factory=Rows)
     """By row, what it stands on."""
-    dates: Mapping[str, str] = field(default_factory=dict)
+    dates: Rows = field(default_factory=Rows)
     """By row, the date of its sources, where they state one."""
     has_rows: bool = True
     """Whether the build has rows of it that a model can be asked about."""
@@ -55,8 +56,8 @@ class FamilyResult:
         """The values of all models, by measure."""
         return measured_by(self.family.evaluation.measures, self._values)
 
-    @property
-    def _values(self) -> Collection[Value]:
+    @cached_property
+    def _values(self) -> Values:
         return Values(value for outcome in self.outcomes.values() for value in outcome.values)
 
     @cached_property
@@ -162,8 +163,8 @@ def facts(results: Sequence[FamilyResult]) -> list[Fact]:
         for outcome in result.outcomes.values():
             for value in outcome.values:
                 is_asked = (value.measure, value.at) == (measure.name, measured.conditions[-1])
-                for source in result.sources.get(value.row or value.item, ()) if is_asked else ():
-                    of_source = sums.setdefault(source, {})
+                for source in result.sources.get(value.row or value.item) or () if is_asked else ():
+                    of_source = sums.setdefault(tuple(source), {})
                     of_source.setdefault((result.family.name, outcome.model), []).append(
                         (value.value - 1) / 4 if rated else value.value
                     )

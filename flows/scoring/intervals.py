@@ -9,30 +9,30 @@ Where all values of a share are 0, or all are 1, every draw is alike. Its interv
 what is drawn (Clopper and Pearson, 1934): of 10 sources without a right reply, 0 to 30.8 %.
 """
 
-from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
-from statistics import fmean
+from itertools import combinations, groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flows.scoring.scorer import Value
+from flows.scoring.scorer import Means
+from flows.scoring.values import Value, Values, stored
 
 DRAWS = 1000
 INTERVAL = (2.5, 97.5)
 LEAST_FOR_INTERVAL = 5
 """The fewest things drawn: resampling fewer shows little but those few, and an interval would promise too much."""
-DRAWS_AT_ONCE = 32
+DRAWS_AT_ONCE, DRAWN_AT_ONCE = 32, 2**16
+"""So many draws are made together, or fewer: of so many things at most."""
 DIGITS = 6
 """To which figures are rounded: a sum's last digits depend on the machine."""
 _SEED = 21
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
 
 
 class Figure(NamedTuple):
@@ -59,71 +59,31 @@ class Side:
     at: str
 
 
-class _Column(NamedTuple):
-    """The values of one side, or the differences of two, by the numbers of their items: there may be millions."""
-
-    items: Ints
-    """In order, none twice."""
-    things: Ints
-    """What each item has in common with others."""
-    values: Floats
-
-    @classmethod
-    def of(cls, items: Ints, things: Ints, values: Iterable[float]) -> "_Column":
-        """Put the items in order; of two values of one, take the last."""
-        order = np.argsort(items, kind="stable")
-        is_last = np.append(np.diff(items[order]) != 0, True)
-        last = order[is_last]
-        return cls(items[last], things[last], np.asarray(values)[last])
-
-    def minus(self, other: "_Column") -> "_Column":
-        """Return the differences of the items that both have, which belong to what they belong to here."""
-        both, own, others = np.intersect1d(self.items, other.items, assume_unique=True, return_indices=True)
-        return _Column(both, self.things[own], self.values[own] - other.values[others])
-
-
-def _places(numbers: Mapping[str, int], ordered: Collection[str]) -> Ints:
-    """Return, for each number, the place of its name in order."""
-    places = np.empty(len(numbers), np.int32)
-    places[[numbers[name] for name in ordered]] = np.arange(len(numbers), dtype=np.int32)
-    return places
+Pair = tuple[Side | None, Side]
+"""What is compared: the second side with the first, or with nothing."""
 
 
 class Measured:
     """The values of one measure."""
 
     def __init__(self, values: Iterable[Value], *, shares: bool = True) -> None:
-        """Take the values of one measure: none twice for an item, a model and a condition; from 0 to 1 if `shares`."""
+        """Take the values of one measure, of which the last counts for an item, a model and a condition.
+
+        They are from 0 to 1 if `shares`.
+        """
+        self._values = stored(values)
         self._shares = shares
-        items: dict[str, int] = {}
-        things: dict[str, int] = {}
-        of: dict[tuple[str, str], tuple[array[int], array[int], array[float]]] = {}
-        for group, _, at, item, shared, value, _, _ in values:
-            columns = of.get((group, at))
-            if columns is None:
-                columns = of[group, at] = array("l"), array("l"), array("d")
-            columns[0].append(items.setdefault(item, len(items)))
-            columns[1].append(things.setdefault(shared, len(things)))
-            columns[2].append(value)
-        self._things = len(things)
-        self._names = sorted(items)
-        """Of the items, which have their places here as numbers."""
-        places = _places(items, self._names)
-        things_in_order = _places(things, sorted(things))
-        self._of = {
-            Side(*side): _Column.of(places[np.asarray(of_items)], things_in_order[np.asarray(of_things)], numbers)
-            for side, (of_items, of_things, numbers) in of.items()
-        }
+        self._sides = list(dict.fromkeys(Side(kind.group, kind.at) for kind in self._values.kinds()))
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
         """The models."""
-        return tuple(dict.fromkeys(side.group for side in self._of))
+        return tuple(dict.fromkeys(side.group for side in self._sides))
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:
         """The conditions, in the order in which they are shown."""
-        return tuple(dict.fromkeys(side.at for side in self._of))
+        return tuple(dict.fromkeys(side.at for side in self._sides))
 
     def of(self, group: str, at: str) -> Figure | None:
         """Return the mean of a model under a condition; None if it was not asked."""
@@ -142,74 +102,50 @@ class Measured:
         return figure
 
     def over_both(self, group: str, first: str, last: str) -> tuple[float, float] | None:
-        """Return a model's means under two conditions over the items that a change between them is taken over."""
-        ours, theirs = self.items(group, first), self.items(group, last)
-        if not ours or not theirs:
-            return None
-        both = sorted(ours.keys() & theirs.keys())
-        means = (fmean(items[item] for item in both or items) for items in (ours, theirs))
-        begun, ended = (round(mean, DIGITS) for mean in means)
-        return begun, ended
+        """Return a model's means under its first condition and another, over the items that the change is taken over.
+
+        Where the two have none in common, each is over its own.
+        """
+        return self._found.ends.get((Side(group, first), Side(group, last)))
 
     def items(self, group: str, at: str) -> Mapping[str, float]:
         """Return the value of each item."""
-        column = self._of.get(Side(group, at))
-        if column is None:
-            return {}
-        return {self._names[item]: value for item, value in zip(column.items, column.values.tolist(), strict=True)}
+        return {value.item: value.value for value in self._values if (value.group, value.at) == (group, at)}
+
+    @property
+    def _figures(self) -> Mapping[Pair, Figure]:
+        return self._found.figures
 
     @cached_property
-    def _figures(self) -> Mapping[tuple[Side | None, Side], Figure]:
-        """By pair of sides, how much the second is higher than the first; or its mean, without a first."""
-        columns: dict[tuple[Side | None, Side], _Column] = {(None, side): own for side, own in self._of.items()}
-        apart: list[tuple[Side, Side]] = []
-        for first, last in self._pairs():
-            change = self._of[last].minus(self._of[first])
-            if len(change.items):
-                columns[first, last] = change
-            else:
-                apart.append((first, last))
-        sums, counts = np.zeros((2, self._things, len(columns)))
-        for number, column in enumerate(columns.values()):
-            np.add.at(sums[:, number], column.things, column.values)
-            np.add.at(counts[:, number], column.things, 1)
-        drawn = self._drawn(sums, counts)
-        place_of = {pair: number for number, pair in enumerate(columns)}
-        means = sums.sum(axis=0) / counts.sum(axis=0)
-        figures: dict[tuple[Side | None, Side], Figure] = {}
-        for pair, number in place_of.items():
-            things = int(np.count_nonzero(counts[:, number]))
-            least = 0.0 if pair[0] is None else -1.0
-            figures[pair] = self._figure(means[number], drawn[:, number], things, len(columns[pair].items), least)
-        for first, last in apart:
-            left, right = place_of[None, first], place_of[None, last]
-            things = min(int(np.count_nonzero(counts[:, number])) for number in (left, right))
-            number = len(columns[None, first].items) + len(columns[None, last].items)
-            difference = drawn[:, right] - drawn[:, left]
-            figures[first, last] = self._figure(means[right] - means[left], difference, things, number, -1.0)
-        return figures
+    def _found(self) -> "_Found":
+        pairs: list[Pair] = [(None, side) for side in self._sides] + [*self._pairs()]
+        summed = _Summed.of(self._values, self._sides, pairs)
+        drawn = _drawn(summed.sums, summed.counts)
+        end_of = {key: round(mean or 0.0, DIGITS) for key, mean, _ in summed.ends}
+        means = summed.sums.sum(axis=0) / np.maximum(summed.counts.sum(axis=0), 1)
+        things = np.count_nonzero(summed.counts, axis=0)
+        column_of = {pair: column for column, pair in enumerate(pairs)}
+        figures: dict[Pair, Figure] = {}
+        ends: dict[tuple[Side, Side], tuple[float, float]] = {}
+        for column, (first, last) in enumerate(pairs):
+            begun = ended = column
+            value, draws, fewest, items = means[column], drawn[:, column], things[column], summed.items[column]
+            if first is not None and not items:  # they have none in common
+                begun, ended = column_of[None, first], column_of[None, last]
+                value, draws = means[ended] - means[begun], drawn[:, ended] - drawn[:, begun]
+                fewest, items = min(things[begun], things[ended]), summed.items[begun] + summed.items[ended]
+            figures[first, last] = self._figure(value, draws, int(fewest), items, 0.0 if first is None else -1.0)
+            if first is not None and first.group == last.group:
+                ends[first, last] = end_of[begun, 0], end_of[ended, 1]
+        return _Found(figures, ends)
 
     def _pairs(self) -> Iterator[tuple[Side, Side]]:
         """Yield the sides that are compared: a model's first condition with each later one, and models with models."""
         for group in self.groups:
-            sides = [Side(group, at) for at in self.conditions if Side(group, at) in self._of]
+            sides = [Side(group, at) for at in self.conditions if Side(group, at) in self._sides]
             yield from ((sides[0], side) for side in sides[1:])
         for at in self.conditions:
-            yield from combinations([side for side in self._of if side.at == at], 2)
-
-    def _drawn(self, sums: Floats, counts: Floats) -> Floats:
-        """Return the mean of each column in each draw: (draws, columns); not a number where a draw has none of it."""
-        random = np.random.default_rng(_SEED)
-        drawn = np.empty((DRAWS, sums.shape[1]))
-        for start in range(0, DRAWS, DRAWS_AT_ONCE):
-            number = min(DRAWS_AT_ONCE, DRAWS - start)
-            drawn_things = random.integers(0, self._things, (number, self._things))
-            drawn_things += self._things * np.arange(number)[:, None]
-            times = np.bincount(drawn_things.ravel(), minlength=number * self._things).astype(np.float64)
-            times = times.reshape(number, self._things)
-            with np.errstate(invalid="ignore"):
-                drawn[start : start + number] = (times @ sums) / (times @ counts)
-        return drawn
+            yield from combinations([side for side in self._sides if side.at == at], 2)
 
     def _figure(self, value: float, drawn: Floats, things: int, items: int, least: float) -> Figure:
         """Return a figure from its value in each draw; a share is not below `least`, nor above 1."""
@@ -223,9 +159,70 @@ class Measured:
         return Figure(value, low, high, items)
 
 
+class _Found(NamedTuple):
+    """What is known of a measure."""
+
+    figures: Mapping[Pair, Figure]
+    """How much the second side is higher than the first; or its mean, without a first."""
+    ends: Mapping[tuple[Side, Side], tuple[float, float]]
+    """A model's means under two conditions."""
+
+
+class _Summed(NamedTuple):
+    """The values of sides, and the differences between two, by what items share: (things, pairs)."""
+
+    sums: Floats
+    counts: Floats
+    items: Sequence[int]
+    """By pair, the number of items that both of its sides have."""
+    ends: Means
+    """The means of both sides over those: (number of the pair, 0 or 1); a side alone has either."""
+
+    @classmethod
+    def of(cls, values: Values, sides: Sequence[Side], pairs: Sequence[Pair]) -> "_Summed":
+        """Read the values once, item by item: of each item there are few."""
+        numbers = {side: number for number, side in enumerate(sides)}
+        numbered = [(-1 if first is None else numbers[first], numbers[last]) for first, last in pairs]
+        side_of = {kind: numbers[Side(kind.group, kind.at)] for kind in values.kinds()}
+        sums, counts = np.zeros((2, values.shared(), len(pairs)))
+        # A number of a memory view is quick to change.
+        all_sums, all_counts = (matrix.data.cast("B").cast("d") for matrix in (sums, counts))
+        items, ends = [0] * len(pairs), Means()
+        for _, of_item in groupby(values.by_item(), key=attrgetter("item")):
+            by_side = {side_of[value.kind]: value for value in of_item}  # of two, the last counts
+            for column, (first, last) in enumerate(numbered):
+                if last not in by_side or (first != -1 and first not in by_side):
+                    continue
+                ended = by_side[last]
+                begun = 0.0 if first == -1 else by_side[first].value
+                place = ended.shared * len(pairs) + column
+                all_sums[place] += ended.value - begun
+                all_counts[place] += 1
+                items[column] += 1
+                ends.add((column, 0), ended.value if first == -1 else begun)
+                ends.add((column, 1), ended.value)
+        return cls(sums, counts, items, ends)
+
+
+def _drawn(sums: Floats, counts: Floats) -> Floats:
+    """Return the mean of each column in each draw: (draws, columns); not a number where a draw has none of it."""
+    random = np.random.default_rng(_SEED)
+    things, columns = sums.shape
+    drawn = np.empty((DRAWS, columns))
+    at_once = max(1, min(DRAWS_AT_ONCE, DRAWN_AT_ONCE // things))
+    for start in range(0, DRAWS, at_once):
+        number = min(at_once, DRAWS - start)
+        drawn_things = random.integers(0, things, (number, things))
+        drawn_things += things * np.arange(number)[:, None]
+        times = np.bincount(drawn_things.ravel(), minlength=number * things).astype(np.float64)
+        times = times.reshape(number, things)
+        with np.errstate(invalid="ignore"):
+            drawn[start : start + number] = (times @ sums) / (times @ counts)
+    return drawn
+
+
 def by_measure(values: Collection[Value], rated: Collection[str] = ()) -> Mapping[str, Measured]:
     """Return the values by measure; those of `rated` measures are no shares."""
-    return {
-        name: Measured((value for value in values if value.measure == name), shares=name not in rated)
-        for name in dict.fromkeys(value.measure for value in values)
-    }
+    values = stored(values)
+    names = dict.fromkeys(kind.measure for kind in values.kinds())
+    return {name: Measured(values.of(name), shares=name not in rated) for name in names}

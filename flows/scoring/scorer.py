@@ -9,8 +9,12 @@ import math
 import sys
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+
+from flows.scoring.on_disk import Rows, Spooled
+from flows.scoring.values import Value
 
 Row = Mapping[str, Any]
 Cell = tuple[str, "str | int", "float | None", int]
@@ -135,7 +139,7 @@ class PartialScore(NamedTuple):
     """Some predictions were missing, double or unknown, and the others are scored."""
 
     message: str
-    left_out: list[Row]
+    left_out: Iterable[Row]
     """The double and unknown ones."""
 
 
@@ -168,54 +172,6 @@ def empty_note(number: int) -> str:
     return f"{number:,} replies are empty, and are scored as they are: the model said nothing"
 
 
-class Value(NamedTuple):
-    """What one item adds to a measure by which models are compared (`flows/scoring/intervals.py`)."""
-
-    group: str
-    """The model, as the tables name it."""
-    measure: str
-    at: str
-    """The condition, such as "original" or "16k". Values come in the order in which conditions are shown."""
-    item: str
-    """The same under every condition and for every model: differences are taken over what both have."""
-    shared: str
-    """What it has in common with other items, such as their source: an interval draws these."""
-    value: float
-    row: str = ""
-    """Id of the row, if it is not that of the item."""
-    variant: str = ""
-    """Under which it was asked; empty if the value is of several."""
-
-
-class Values(Collection[Value]):
-    """Values in columns, in their order: a million take 40 MB, and as objects 200 MB."""
-
-    def __init__(self, values: Iterable[Value] = ()) -> None:
-        self._kinds: dict[tuple[str, str, str, str], int] = {}
-        """Group, measure, condition and variant: there are few."""
-        self._kind = array("L")
-        self._texts: list[str] = []
-        """Item, shared and row of each value."""
-        self._numbers = array("d")
-        for group, measure, at, item, shared, value, row, variant in values:
-            self._kind.append(self._kinds.setdefault((group, measure, at, variant), len(self._kinds)))
-            self._texts += (item, shared, row)
-            self._numbers.append(value)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __contains__(self, value: object) -> bool:
-        return any(value == one for one in self)
-
-    def __iter__(self) -> Iterator[Value]:
-        kinds, texts = list(self._kinds), iter(self._texts)
-        columns = zip(self._kind, texts, texts, texts, self._numbers, strict=True)
-        for kind, item, shared, row, value in columns:
-            group, measure, at, variant = kinds[kind]
-            yield Value(group, measure, at, item, shared, value, row, variant)
-
-
 class Scores(NamedTuple):
     """The tables of a family's predictions."""
 
@@ -231,7 +187,7 @@ Variants = Callable[[Any], Sequence[str]]
 
 
 def matched(
-    rows: Mapping[str, Any],
+    rows: Rows,
     variants: Variants,
     predictions: Iterable[Row],
     partial: bool,
@@ -239,30 +195,32 @@ def matched(
     account: Account,
     may_lack: Callable[[str | None], Collection[str]] = lambda prompting: (),
 ) -> Iterator[Line]:
-    """Yield `line(row, prediction)` of each prediction that is not a failure, in their order. `rows` are by id.
+    """Yield `line(row, prediction)` of each prediction that is not a failure, in their order.
 
     Each group (model, prompting, shots) needs a prediction for each row and variant; `may_lack` names the variants
     that a prompting can do without. At its end it raises `CannotScore` if a prediction was missing, double, or of a
     row or variant that does not exist, and `AllFailed` if all have failed. With `partial`, unknown predictions are
     left out and of two the first counts. The account then has these, failures and empty replies.
     """
-    places = {id_: place for place, id_ in enumerate(rows)}
     seen: dict[tuple[str, str], bytearray] = {}
     """By group and variant, a byte for each row: 1 if there is a prediction. There may be millions."""
     faults = _Faults()
     groups: dict[str, str | None] = {}
-    left_out, found, failed = [], 0, 0
+    number, left_out, found, failed = len(rows), Spooled(), 0, 0
+    looked_up, place, row = "", *rows.find("")
     for prediction in predictions:
         id_, variant, group = prediction["id"], prediction["variant"], group_of(prediction)
         groups[group] = prediction.get("prompting")
-        row, of_variant = rows.get(id_), seen.get((group, variant), b"")
+        if id_ != looked_up:  # the predictions on a row often come together
+            looked_up, (place, row) = id_, rows.find(id_)
+        of_variant = seen.get((group, variant), b"")
         is_known = row is not None and variant in variants(row)
-        if not is_known or (of_variant and of_variant[places[id_]]):
+        if not is_known or (of_variant and of_variant[place]):
             faults.note("double" if is_known else "unknown", id_, variant)
             left_out.append(prediction)
             continue
         found += 1
-        seen.setdefault((group, variant), bytearray(len(rows)))[places[id_]] = 1
+        seen.setdefault((group, variant), bytearray(number))[place] = 1
         if prediction.get("failure") is not None:
             failed += 1
         else:
@@ -272,7 +230,7 @@ def matched(
     expected = 0
     for group, prompting in sorted(groups.items()):
         spared = may_lack(prompting)
-        for place, (id_, row) in enumerate(rows.items()):
+        for place, (id_, row) in enumerate(rows):
             for variant in variants(row):
                 expected += variant not in spared
                 if variant not in spared and not ((group, variant) in seen and seen[group, variant][place]):
@@ -311,13 +269,13 @@ def says_nothing(prediction: Row) -> bool:
     return is_reply and not prediction.get("prediction", "").strip()
 
 
-def _advice(rows: Mapping[str, Any], variants: Variants, unknown: Sequence[Row], some_fit: bool, double: bool) -> str:
+def _advice(rows: Rows, variants: Variants, unknown: Spooled, some_fit: bool, double: bool) -> str:
     advice = "give one for each row and variant, or score what is there with --partial"
     if not some_fit:
-        if not unknown:
+        if not len(unknown):
             raise CannotScore("predictions: expected JSONL rows of id, variant and prediction, found none")
-        if all(prediction["id"] in rows for prediction in unknown):
-            names = ", ".join(sorted({variant for row in rows.values() for variant in variants(row)}))
+        if all(rows.find(prediction["id"])[1] is not None for prediction in unknown):
+            names = ", ".join(sorted({variant for _, row in rows for variant in variants(row)}))
             return f"no variant is known; they are {names}"
         return "they seem to be of another build; name theirs by --out (of a release, name its files)"
     return f"{advice}; model, prompting and shots tell replies of one model apart from another's" if double else advice
@@ -331,17 +289,53 @@ def mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
+MOST_TERMS = 64
+"""The numbers that a mean keeps: of more, those few that have the same sum."""
+
+
+class Means:
+    """The cells of a table whose values come one by one, of any number: the mean of those of each key."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[tuple[Any, ...], tuple[list[int], array[float]]] = {}
+        """How many values there are, and numbers with the same sum."""
+
+    def add(self, key: tuple[Any, ...], value: float | None) -> None:
+        """Add a value to the cell of a key, whose last part is the column; None is no value."""
+        counted = self._by_key.get(key)
+        if counted is None:
+            counted = self._by_key[key] = [0], array("d")
+        if value is not None:
+            number, terms = counted
+            number[0] += 1
+            terms.append(value)
+            if len(terms) > MOST_TERMS:
+                terms[:] = array("d", exact_terms(terms))
+
+    def __iter__(self) -> Iterator[tuple[tuple[Any, ...], float | None, int]]:
+        """Yield each key in order, with the mean of its values, and their number."""
+        for key, ([number], terms) in sorted(self._by_key.items(), key=itemgetter(0)):
+            yield key, math.fsum(terms) / number if number else None, number
+
+    def cells(self) -> list[Cell]:
+        """Return the cells by key, in order."""
+        return [(" / ".join(map(str, key[:-1])), key[-1], mean, number) for key, mean, number in self]
+
+
+def exact_terms(values: Sequence[float]) -> list[float]:
+    """Return a few numbers whose sum is exactly that of the values, which are finite: `fsum` gives the same of both."""
+    terms: list[float] = []
+    while rest := math.fsum([*values, *(-term for term in terms)]):
+        terms.append(rest)
+    return terms
+
+
 def means(values: Iterable[tuple[tuple[Any, ...], float | None]]) -> list[Cell]:
     """A cell for each key, in order: the mean of its values but None. The last part of a key is the column."""
-    by_key: dict[tuple[Any, ...], list[float]] = {}
+    cells = Means()
     for key, value in values:
-        present = by_key.setdefault(key, [])
-        if value is not None:
-            present.append(value)
-    return [
-        (" / ".join(map(str, key[:-1])), key[-1], mean(present), len(present))
-        for key, present in sorted(by_key.items())
-    ]
+        cells.add(key, value)
+    return cells.cells()
 
 
 def in_order(cells: Iterable[Cell], columns: Sequence[str]) -> list[Cell]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from flows.scoring.scorer import CannotScore, Row, Scores, Value, Values, empty_note, failed_note, says_nothing
+from flows.scoring.scorer import CannotScore, Row, Scores, empty_note, failed_note
+from flows.scoring.values import Value, Values
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction, TableCell
 
@@ -41,13 +42,17 @@ class ScoreError(WrongInput):
     """Predictions that do not fit the rows: one line with the counts and what to do."""
 
 
+Beside = Counter[tuple[str, str, str]]
+"""How many predictions of a model and variant stand in a line beside the scores: by (model, variant, line)."""
+
+
 class PartialScores(UserWarning):
     """Scores of the existing predictions: how many others were missing, double or unknown."""
 
-    def __init__(self, message: str, left_out: Sequence[Prediction] = ()) -> None:
-        """`left_out` are those of the double and unknown predictions that `counted_beside` would count."""
+    def __init__(self, message: str, left_out: Beside | None = None) -> None:
+        """`left_out` counts the double and unknown predictions that `told_beside` would count."""
         super().__init__(message)
-        self.left_out = left_out
+        self.left_out = left_out or Beside()
 
 
 class Layout(NamedTuple):
@@ -103,7 +108,7 @@ class ScoreTables:
             self.grids | other.grids,
             {**self.units, **other.units},
             {**self.layouts, **other.layouts},
-            Values(chain(self.values, other.values)),
+            Values(chain(self.values, other.values)) if self.values and other.values else self.values or other.values,
         )
 
     def unit(self, table: str) -> Unit:
@@ -144,10 +149,10 @@ def score_tables(
     except CannotScore as error:
         raise ScoreError(str(error)) from error
     for message, left_out in scores.account.partial:
-        noted: list[Prediction] = []
+        beside = Beside()
         for prediction in left_out:
-            _note(Prediction.model_construct(**prediction), noted)
-        warnings.warn(PartialScores(message, noted), stacklevel=2)
+            beside.update(_lines_beside(Prediction.model_construct(**prediction)))
+        warnings.warn(PartialScores(message, beside), stacklevel=2)
     frames = {
         table: pd.DataFrame(cells, columns=["row", "column", "value", "n"]).astype({"value": float, "n": int})
         for table, cells in scores.tables.items()
@@ -161,41 +166,33 @@ def score_tables(
     )
 
 
-def tally(predictions: Iterable[Prediction], seen: list[Prediction]) -> Iterator[Prediction]:
-    """Pass the predictions on, and note in `seen` those that `told_beside` counts."""
+def tally(predictions: Iterable[Prediction], seen: Beside) -> Iterator[Prediction]:
+    """Pass the predictions on, and count in `seen` what `told_beside` tells of them."""
     for prediction in predictions:
-        _note(prediction, seen)
+        seen.update(_lines_beside(prediction))
         yield prediction
 
 
-def _note(prediction: Prediction, seen: list[Prediction]) -> None:
-    if any(_remarks(prediction).values()):
-        # Its first character is enough: a million replies are long.
-        seen.append(prediction.model_copy(update={"prediction": prediction.prediction.strip()[:1]}))
-
-
-def _remarks(prediction: Prediction) -> Mapping[str, bool]:
-    """By the line that counts it, whether the prediction belongs to it."""
-    return {
+def _lines_beside(prediction: Prediction) -> list[tuple[str, str, str]]:
+    """The lines that count the prediction."""
+    lines = {
         f"{FAILED}{prediction.failure}": prediction.failure is not None,
-        EMPTY: says_nothing(dict(prediction)),
+        EMPTY: prediction.failure is None and prediction.scores is None and not prediction.prediction.strip(),
         CUT: prediction.cut_off is not None,
         REFUSED: prediction.refused is not None,
         PROMPT_CUT: prediction.prompt_cut is not None,
     }
+    return [(prediction.group, prediction.variant, line) for line, is_so in lines.items() if is_so]
 
 
-def told_beside(seen: Sequence[Prediction], left_out: Sequence[Prediction] = ()) -> ScoreTables:
+def told_beside(seen: Beside) -> ScoreTables:
     """Count by model and variant the predictions that failed, are empty or were cut off, and those whose prompts were
-    cut. Of those `seen`, the ones that scoring has `left_out` do not count.
-    """
+    cut."""
     counts: Counter[tuple[str, str]] = Counter()
     sums: Counter[str] = Counter()
-    counted = [*((prediction, 1) for prediction in seen), *((prediction, -1) for prediction in left_out)]
-    for prediction, count in counted:
-        for line, is_so in _remarks(prediction).items():
-            counts[f"{prediction.group} / {line}", prediction.variant] += count * is_so
-            sums[FAILED if line.startswith(FAILED) else line] += count * is_so
+    for (group, variant, line), count in seen.items():
+        counts[f"{group} / {line}", variant] += count
+        sums[FAILED if line.startswith(FAILED) else line] += count
     lines = [
         {"row": row, "column": variant, "value": float(count), "n": count}
         for (row, variant), count in sorted(counts.items())

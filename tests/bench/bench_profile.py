@@ -36,7 +36,7 @@ from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.model import Prompt, Text, Usage
 from flows.project.model_loop import ModelLoop
 from flows.scoring.intervals import Measured
-from flows.scoring.scorer import Value
+from flows.scoring.values import Value
 from schemas.base import Frozen
 from tests.bench.bench_engine import SENTENCES, SLEEP_S, served
 from tests.toy import FAMILY, SHOUT, run_all, shout, toy_build

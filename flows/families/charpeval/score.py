@@ -20,22 +20,23 @@ options; a note says how many items have ties.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from flows.scoring.on_disk import Rows
 from flows.scoring.scorer import (
     Account,
     CannotScore,
+    Means,
     Row,
     Scores,
-    Value,
     command_line,
     group_of,
     in_order,
     matched,
-    means,
     predictions_of,
     rows_of,
     run,
     show,
 )
+from flows.scoring.values import Value, Values
 
 COLUMNS = ("id", "subset")
 OPTIONAL = ("dialogue_id", "knowledge")
@@ -85,28 +86,30 @@ def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False
     that occur, has two, or has some of an item or variant that does not exist, and where scores are not those of the
     six options. With `partial`, such predictions are left out, and of two the first counts.
     """
-    items, account, all_predictions = {row["id"]: row for row in rows}, Account(), list(predictions)
-    if not items:
+    items, account, values, occurring = Rows((row["id"], row) for row in rows), Account(), Values(), set[str]()
+    if not len(items):
         raise CannotScore("rows: expected items, found none; check which build or release is scored")
-    occurring = {prediction["variant"] for prediction in all_predictions}
-    variants = [name for name in SCORES if name in occurring] or SCORES
-    rankings = list(matched(items, lambda row: variants, all_predictions, partial, _ranking, account))
-    accuracy = means(((one.group, one.subset, one.variant), one.shares["GTRS"]) for one in rankings)
-    tables = {"accuracy": in_order(accuracy, variants)}
-    for name in variants:
-        shares_of_kinds = means(
-            ((one.group, one.subset, kind), share)
-            for one in rankings
-            if one.variant == name
-            for kind, share in one.shares.items()
-        )
-        tables[f"ranked first, by {name}"] = in_order(shares_of_kinds, OPTION_TYPES)
-    tied, notes = sum(max(one.shares.values()) < 1 for one in rankings), []
-    if tied:
-        notes.append(
-            f"{tied} of {len(rankings)} rankings have several options in the first place: each has an equal share of it"
-        )
-    return Scores(tables, notes, account, list(_values(rankings)))
+
+    def noted() -> Iterator[Row]:
+        for prediction in predictions:
+            occurring.add(prediction["variant"])
+            yield prediction
+
+    def variants(row: object = None) -> Sequence[str]:
+        return [name for name in SCORES if name in occurring] or SCORES
+
+    accuracy, firsts = Means(), {name: Means() for name in SCORES}
+    number = tied = 0
+    for number, ranked in enumerate(matched(items, variants, noted(), partial, _ranking, account), 1):
+        accuracy.add((ranked.group, ranked.subset, ranked.variant), ranked.shares["GTRS"])
+        for kind, share in ranked.shares.items():
+            firsts[ranked.variant].add((ranked.group, ranked.subset, kind), share)
+        tied += max(ranked.shares.values()) < 1
+        values.add(_values(number, ranked))
+    tables = {"accuracy": in_order(accuracy.cells(), variants())}
+    tables |= {f"ranked first, by {name}": in_order(firsts[name].cells(), OPTION_TYPES) for name in variants()}
+    notes = [f"{tied} of {number} rankings have several options in the first place: each has an equal share of it"]
+    return Scores(tables, notes if tied else [], account, values)
 
 
 def _ranking(row: Row, prediction: Row) -> Ranking:
@@ -121,13 +124,14 @@ def _ranking(row: Row, prediction: Row) -> Ranking:
     )  # fmt: skip
 
 
-def _values(rankings: Iterable[Ranking]) -> Iterator[Value]:
+def _values(number: int, ranked: Ranking) -> Iterator[tuple[float, int, Value]]:
     """The accuracy with the easy last utterance of a dialogue, and with its hard one."""
-    for subset, at in LAST_UTTERANCES.items():
-        for one in rankings:
-            if (one.subset, one.variant) == (subset, SCORES[0]):
-                right = one.shares["GTRS"]
-                yield Value(one.group, "accuracy", at, one.dialogue, one.knowledge, right, one.row, one.variant)
+    if ranked.variant == SCORES[0] and ranked.subset in LAST_UTTERANCES:
+        at, right = LAST_UTTERANCES[ranked.subset], ranked.shares["GTRS"]
+        value = Value(
+            ranked.group, "accuracy", at, ranked.dialogue, ranked.knowledge, right, ranked.row, ranked.variant
+        )
+        yield list(LAST_UTTERANCES).index(ranked.subset), number, value
 
 
 # ---- for lm-evaluation-harness (the YAML files beside this one), and for Inspect ----

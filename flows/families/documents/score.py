@@ -15,22 +15,23 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from flows.scoring.on_disk import Rows
 from flows.scoring.qa import NORMAL_FORMS, exact_match, f1
 from flows.scoring.scorer import (
     Account,
+    Means,
     Row,
     Scores,
-    Value,
     command_line,
     group_of,
     in_order,
     matched,
-    means,
     predictions_of,
     rows_of,
     run,
     show,
 )
+from flows.scoring.values import Value, Values
 
 COLUMNS = ("id", "question", "kind", "language")
 OPTIONAL = ("answer", "first_answer", "second_answer", "places")
@@ -68,28 +69,19 @@ def variants_of(row: Row) -> Sequence[str]:
 
 def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False) -> Scores:
     """Return the tables, by model and kind. Raises `CannotScore` for predictions that do not fit the rows."""
-    items, account = {row["id"]: row for row in rows}, Account()
-    lines = list(matched(items, variants_of, predictions, partial, _graded, account))
-    graded = [line for line in lines if isinstance(line, Graded)]
-    on_conflicts = [line for line in lines if isinstance(line, OnConflict)]
+    items, account, values = Rows((row["id"], row) for row in rows), Account(), Values()
+    means = {variant: Means() for variant in (*VARIANTS, *CONFLICT_VARIANTS)}
+    kinds = set[type]()
+    for number, reply in enumerate(matched(items, variants_of, predictions, partial, _graded, account)):
+        kinds.add(type(reply))
+        for key, value in _cells(reply) if isinstance(reply, Graded) else _conflict_cells(reply):
+            means[reply.variant].add(key, value)
+        values.add([(list(means).index(reply.variant), number, _value(reply))])
     tables = {
-        variant: means(cell for reply in graded if reply.variant == variant for cell in _cells(reply))
-        for variant in (VARIANTS if graded or not on_conflicts else ())
+        variant: means[variant].cells() for variant in (VARIANTS if Graded in kinds or OnConflict not in kinds else ())
     }
-    values = [
-        Value(reply.group, EXACT, variant, reply.id, reply.document, reply.exact)
-        for variant in VARIANTS
-        for reply in graded
-        if reply.variant == variant
-    ]
-    for variant in CONFLICT_VARIANTS if on_conflicts else ():
-        of_variant = [reply for reply in on_conflicts if reply.variant == variant]
-        cells = means(cell for reply in of_variant for cell in _conflict_cells(reply))
-        tables[CONFLICTS.format(variant)] = in_order(cells, TOLD)
-        values += [
-            Value(reply.group, BOTH, variant, reply.id, reply.documents, float(reply.told == TOLD[0]))
-            for reply in of_variant
-        ]
+    for variant in CONFLICT_VARIANTS if OnConflict in kinds else ():
+        tables[CONFLICTS.format(variant)] = in_order(means[variant].cells(), TOLD)
     return Scores(tables, [], account, values)
 
 
@@ -146,6 +138,13 @@ def _conflict_cells(reply: OnConflict) -> Iterator[tuple[tuple[str, str], float]
     for name in (ALL, reply.kind):
         for told in TOLD:
             yield (f"{reply.group} / {name}", told), float(reply.told == told)
+
+
+def _value(reply: "Graded | OnConflict") -> Value:
+    if isinstance(reply, Graded):
+        return Value(reply.group, EXACT, reply.variant, reply.id, reply.document, reply.exact)
+    told = float(reply.told == TOLD[0])
+    return Value(reply.group, BOTH, reply.variant, reply.id, reply.documents, told)
 
 
 def own_words(answer: str, other: str, language: str) -> tuple[frozenset[str], frozenset[str]]:

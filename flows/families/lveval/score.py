@@ -17,8 +17,9 @@ compared with question, answer and keywords from before the replacements, which 
 """
 
 import argparse
+import json
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
 from flows.families.lveval.datasets import VARIANTS, WITHOUT_RULES, Ablation, ablations_of, variants_of, words_of
@@ -35,23 +36,23 @@ from flows.families.lveval.scored_reply import (
     read_blacklist,
 )
 from flows.scoring.metrics import METRICS
+from flows.scoring.on_disk import Lines, Rows, Spooled
 from flows.scoring.scorer import (
     Account,
     AllFailed,
     CannotScore,
     Cell,
+    Means,
     Row,
     Scores,
-    Value,
     command_line,
     matched,
-    mean,
-    means,
     predictions_of,
     rows_of,
     run,
     show,
 )
+from flows.scoring.values import Value, Values
 from flows.scoring.words import WORDS
 
 COLUMNS = ("id", "dataset", "level", "depth", "language", "answers", "answer_keywords", "pair_id", "confusing_facts")
@@ -65,8 +66,13 @@ KPR = {AS_RELEASED: ", with KPR", "no-kpr": ", without KPR"}
 """Table 3's names of its ablations."""
 CHANGES: Mapping[str, Ablation] = {"confusing facts": "no-cfi", "replacement": "no-kpr"}
 """What was done to a row, and the ablation without it: models are compared by both."""
+LATER = 10**12
+"""More than the words of any level: the values of changes come after those of levels."""
 
 # ---- the tables ----
+
+Key = tuple[str, str, str, str]
+"""Model, dataset, what else names the line, and level."""
 
 
 def score(
@@ -83,45 +89,49 @@ def score(
     one to a row or variant that does not exist. Under an ablation, the rows are those that it changes; replies to other
     rows are left out, and a note says so. With `partial`, faulty replies are left out, and of two the first counts.
     """
-    by_id, account = {row["id"]: row for row in rows}, Account()
-    if not by_id:
+    by_id, account, values = Rows((row["id"], row) for row in rows), Account(), Values()
+    if not len(by_id):
         raise CannotScore("rows: expected contexts, found none; check which build or release is scored")
     notes = [f"{metrics} metrics: {GATES[metrics]}"]
     notes += [f"{lang}: the blacklist is {blacklist.path}" for lang, blacklist in sorted((blacklists or {}).items())]
     scoring = Metrics(metrics, blacklists or {}, windows or {})
-    replies = _replies(by_id, predictions, partial, scoring, account, notes)
-    asked = [reply for reply in replies if reply.variant == "context"]
-    released = [reply for reply in asked if reply.ablation == AS_RELEASED]
-    changed = [reply for reply in asked if reply.changed]
-    leaking = [reply for reply in replies if reply.ablation in KPR]
+    scores, means, changed = Means(), {table: Means() for table in MEANS}, Lines(6)
+    shared: dict[str, Counter[str]] = {language: Counter() for language in WORDS}
+    total: Counter[str] = Counter()
+    for number, reply in enumerate(_replies(by_id, predictions, partial, scoring, account, notes)):
+        for table, added in MEANS.items():
+            for key, value in added(reply):
+                means[table].add(key, value)
+        if reply.variant == "context":
+            changed.add([(reply.base, reply.row, reply.pair, reply.ablation, reply.score, number)])
+        if _is_released(reply):
+            scores.add((reply.group, reply.dataset.kind, reply.dataset.name, reply.level), reply.score)
+            shared[reply.language].update(reply.shared)
+            total[reply.language] += 1
+            values.add([_value(number, reply)])
+    values.add(_change_values(changed))
     tables = {
-        "score by dataset": _averages(released, lambda reply: (reply.group, reply.dataset.name)),
-        "score by level": _averages(released, lambda reply: (reply.group,)),
-        "score by type": _averages(released, lambda reply: (reply.group, reply.dataset.kind)),
-        "metric ablation": _metric_ablation(released),
-        "fact recall by depth": _by_depth(asked),
-        "CFI and KPR": _ablations(_beside(changed, lambda reply: reply.ablation != AS_RELEASED)),
-        "leakage": _leakage(_beside(leaking, lambda reply: reply.variant == "direct")),
-        SHARED: _shared_words(released),
-        FACTS: _confusing_facts(by_id.values(), notes),
+        "score by dataset": _averages(scores, lambda group, kind, dataset: (group, dataset)),
+        "score by level": _averages(scores, lambda group, kind, dataset: (group,)),
+        "score by type": _averages(scores, lambda group, kind, dataset: (group, kind)),
+        **{table: _in_levels(means[table].cells()) for table in ("metric ablation", "fact recall by depth")},
+        "CFI and KPR": _beside(means["CFI and KPR"], lambda ablation: ablation != AS_RELEASED),
+        "leakage": _beside(means["leakage"], lambda asked: asked.startswith("direct")),
+        SHARED: _shared_words(shared, total),
+        FACTS: _confusing_facts(by_id, notes),
     }
-    values = list(_values(asked, released))
     return Scores({name: cells for name, cells in tables.items() if cells}, notes, account, values)
 
 
 def _replies(
-    by_id: Mapping[str, Row],
-    predictions: Iterable[Row],
-    partial: bool,
-    scoring: Metrics,
-    account: Account,
-    notes: list[str],
-) -> list[Reply]:
+    by_id: Rows, predictions: Iterable[Row], partial: bool, scoring: Metrics, account: Account, notes: list[str]
+) -> Iterator[Reply]:
     """The replies that fit; each ablation needs the rows that it changes."""
-    by_ablation: dict[Ablation | None, list[Row]] = {}
+    by_ablation: defaultdict[Ablation | None, Spooled] = defaultdict(Spooled)
     unchanged: Counter[str] = Counter()
     for prediction in predictions:
-        ablation, row = ablation_of(prediction), by_id.get(prediction["id"])
+        ablation = ablation_of(prediction)
+        row = by_id.get(prediction["id"]) if ablation is not None else None
         if ablation is not None and row is not None and not _is_changed(row, ablation):
             unchanged[ablation] += 1
         elif ablation in WITHOUT_RULES and row is not None and ORIGINAL not in row:
@@ -130,22 +140,28 @@ def _replies(
                 "leave them out here"
             )
         else:
-            by_ablation.setdefault(ablation, []).append(prediction)
+            by_ablation[ablation].append(prediction)
     notes += [
         f"{count:,} replies under {ablation} are left out: it changes nothing in their rows"
         for ablation, count in sorted(unchanged.items())
     ]
-    replies: list[Reply] = []
+    number = 0
     failed: AllFailed | None = None
-    for ablation, under_it in (by_ablation or {None: []}).items():  # `matched` reports that there are no predictions
-        asked = {id_: row for id_, row in by_id.items() if ablation is None or _is_changed(row, ablation)}
+    for ablation, asked in (
+        by_ablation or {None: Spooled()}
+    ).items():  # `matched` reports that there are no predictions
+
+        def variants(row: Row, ablation: Ablation | None = ablation) -> Sequence[str]:
+            return VARIANTS if ablation is None or _is_changed(row, ablation) else ()
+
         try:
-            replies += matched(asked, lambda row: VARIANTS, under_it, partial, scoring.reply, account, _may_lack)
+            for reply in matched(by_id, variants, asked, partial, scoring.reply, account, _may_lack):
+                number += 1
+                yield reply
         except AllFailed as error:  # of one ablation: the others are scored
             failed = error
-    if failed is not None and not replies:
+    if failed is not None and not number:
         raise failed
-    return replies
 
 
 def _may_lack(prompting: str | None) -> Set[str]:
@@ -163,116 +179,107 @@ def _in_levels(cells: Iterable[Cell]) -> list[Cell]:
     )  # fmt: skip
 
 
-def _averages(replies: Iterable[Reply], by: Callable[[Reply], tuple[str, ...]]) -> list[Cell]:
+def _averages(scores: Means, by: Callable[[str, str, str], tuple[str, ...]]) -> list[Cell]:
     """The mean over datasets of a dataset's score, at each level and over all levels of all of them.
 
     Figure 4a; by type of dataset, figure 4b; by dataset, tables A1 and A2 with figures A8 and A9. n counts the
-    replies, of which a large dataset has more and weighs no more.
+    replies, of which a large dataset has more and weighs no more. `scores` are by model, type, dataset and level.
     """
-    scores: dict[tuple[str, ...], list[float]] = {}
-    for reply in replies:
-        scores.setdefault((*by(reply), reply.dataset.name, reply.level), []).append(reply.score)
-    averages: dict[tuple[str, str], list[tuple[float, int]]] = {}
-    for (*place, _, level), of_dataset in sorted(scores.items()):
-        average = math.fsum(of_dataset) / len(of_dataset), len(of_dataset)
+    averages, numbers = Means(), Counter[tuple[str, ...]]()
+    for (*place, level), score, number in scores:
         for column in (level, ALL_LEVELS):
-            averages.setdefault((" / ".join(place), column), []).append(average)
-    return _in_levels(
-        (row, column, mean([value for value, _ in values]), sum(count for _, count in values))
-        for (row, column), values in averages.items()
-    )
+            key = (*by(*place), column)
+            averages.add(key, score)
+            numbers[key] += number
+    return _in_levels((" / ".join(key[:-1]), key[-1], average, numbers[key]) for key, average, _ in averages)
 
 
-def _values(asked: Iterable[Reply], released: Sequence[Reply]) -> Iterator[Value]:
-    """The score by level, and without and with each of `CHANGES` on the rows that were asked without it.
+def _value(number: int, reply: Reply) -> tuple[float, int, Value]:
+    """The score by level.
 
     Every reply weighs the same here: over several datasets the mean is not that of "score by level".
     """
-    for reply in sorted(released, key=lambda reply: words_of(reply.level)):
-        item = reply.pair if reply.depth is None else f"{reply.pair} {reply.depth}"
-        yield Value(reply.group, "score", reply.level, item, reply.pair, reply.score, reply.row, "context")
-    for change, ablation in CHANGES.items():
-        without = [reply for reply in asked if reply.ablation == ablation]
-        rows = {(reply.base, reply.row) for reply in without}
-        changed = [reply for reply in released if (reply.base, reply.row) in rows]
-        for at, replies in ((f"without {change}", without), (f"with {change}", changed)):
-            for reply in replies:
-                yield Value(
-                    reply.base, f"score, {change}", at, reply.row, reply.pair, reply.score, reply.row, "context"
-                )
+    item = reply.pair if reply.depth is None else f"{reply.pair} {reply.depth}"
+    value = Value(reply.group, "score", reply.level, item, reply.pair, reply.score, reply.row, "context")
+    return words_of(reply.level), number, value
 
 
-def _metric_ablation(replies: Iterable[Reply]) -> list[Cell]:
+def _change_values(asked: Lines) -> Iterator[tuple[float, int, Value]]:
+    """The score without and with each of `CHANGES`, on the rows that were asked without it."""
+    for (model, row), lines in asked.groups(2):
+        replies = list(lines)
+        for rank, (change, ablation) in enumerate(CHANGES.items()):
+            if not any(of_reply == ablation for _, of_reply, _, _ in replies):
+                continue
+            for pair, of_reply, score, number in replies:
+                if of_reply in (ablation, AS_RELEASED):
+                    at = f"{'with' if of_reply == AS_RELEASED else 'without'} {change}"
+                    value = Value(model, f"score, {change}", at, row, pair, score, row, "context")
+                    yield LATER + 2 * rank + (of_reply == AS_RELEASED), number, value
+
+
+def _is_released(reply: Reply) -> bool:
+    return reply.variant == "context" and reply.ablation == AS_RELEASED
+
+
+def _metric_ablation(reply: Reply) -> Iterator[tuple[Key, float]]:
     """Table A3: how much keywords and blacklist reduce the F1, beside the score that a model's window allows.
 
     The ceiling Lm/Ld, at most 1, is that of a model that sees Lm words of the Ld of a level (section 4.2).
     dureader, whose metric is ROUGE-L, is not in it.
     """
-    return _in_levels(
-        means(
-            ((reply.group, reply.dataset.name, stage, reply.level), value)
-            for reply in replies
-            for stage, value in reply.stages.items()
-        )
-    )
+    if _is_released(reply):
+        for stage, value in reply.stages.items():
+            yield (reply.group, reply.dataset.name, stage, reply.level), value
 
 
-def _by_depth(replies: Iterable[Reply]) -> list[Cell]:
+def _by_depth(reply: Reply) -> Iterator[tuple[Key, float]]:
     """Figure 5, under every ablation: a row for each of the 200 places of the fact."""
-    return _in_levels(
-        means(
-            ((reply.group, reply.dataset.name, reply.depth, reply.level), reply.score)
-            for reply in replies
-            if reply.depth is not None
-        )
-    )
+    if reply.variant == "context" and reply.depth is not None:
+        yield (reply.group, reply.dataset.name, reply.depth, reply.level), reply.score
 
 
-def _ablations(replies: Iterable[Reply]) -> list[Cell]:
+def _ablations(reply: Reply) -> Iterator[tuple[Key, float]]:
     """Tables A4 to A7: the datasets that were asked under an ablation, as released and under each ablation.
 
     Of a dataset with confusing facts, the pairs that have some: in the others there is nothing to compare.
     "no-cfi" is the paper's "w. KPR", "no-kpr" its "w. CFI", "neither" its "w.o. both".
     """
-    return _in_levels(
-        means(((reply.base, reply.dataset.name, reply.ablation, reply.level), reply.score) for reply in replies)
-    )
+    if reply.variant == "context" and reply.changed:
+        yield (reply.base, reply.dataset.name, reply.ablation, reply.level), reply.score
 
 
-def _leakage(replies: Iterable[Reply]) -> list[Cell]:
+def _leakage(reply: Reply) -> Iterator[tuple[Key, float]]:
     """Table 3: replies without the context beside those with it, with replacements (KPR) and without them.
 
     A reply without the context does not depend on the level: go by its column "all levels".
     """
-    return _in_levels(
-        means(
-            ((reply.base, reply.dataset.name, _asked(reply), level), reply.score)
-            for reply in replies
-            for level in (reply.level, ALL_LEVELS)
-        )
-    )
+    if reply.ablation in KPR:
+        asked = f"{reply.variant}{KPR[reply.ablation] if reply.dataset.replacements else ''}"
+        for level in (reply.level, ALL_LEVELS):
+            yield (reply.base, reply.dataset.name, asked, level), reply.score
 
 
-def _asked(reply: Reply) -> str:
-    return f"{reply.variant}{KPR[reply.ablation] if reply.dataset.replacements else ''}"
+MEANS: Mapping[str, Callable[[Reply], Iterator[tuple[Key, float]]]] = {
+    "metric ablation": _metric_ablation,
+    "fact recall by depth": _by_depth,
+    "CFI and KPR": _ablations,
+    "leakage": _leakage,
+}
+"""What a reply adds to each of these tables."""
 
 
-def _beside(replies: Sequence[Reply], which: Callable[[Reply], bool]) -> list[Reply]:
-    """The replies of each model and dataset of which at least one is `which`."""
-    wanted = {(reply.base, reply.dataset.name) for reply in replies if which(reply)}
-    return [reply for reply in replies if (reply.base, reply.dataset.name) in wanted]
+def _beside(means: Means, which: Callable[[str], bool]) -> list[Cell]:
+    """The cells of each model and dataset of which at least one line is `which`."""
+    wanted = {key[:2] for key, _, _ in means if which(key[2])}
+    return _in_levels((" / ".join(key[:-1]), key[-1], mean, number) for key, mean, number in means if key[:2] in wanted)
 
 
-def _shared_words(replies: Iterable[Reply]) -> list[Cell]:
+def _shared_words(shared: Mapping[str, Counter[str]], total: Mapping[str, int]) -> list[Cell]:
     """Section 3.3: the words that replies have most often in common with their answers.
 
     People mark the uninformative words (`lveval-blacklist`), which make your own blacklist.
     """
-    shared: dict[str, Counter[str]] = {language: Counter() for language in WORDS}
-    total: Counter[str] = Counter()
-    for reply in replies:
-        total[reply.language] += 1
-        shared[reply.language].update(reply.shared)
     return [
         (f"{lang} / {word}", "replies", float(count), total[lang])
         for lang, counts in shared.items()
@@ -280,20 +287,23 @@ def _shared_words(replies: Iterable[Reply]) -> list[Cell]:
     ]
 
 
-def _confusing_facts(rows: Iterable[Row], notes: list[str]) -> list[Cell]:
+def _confusing_facts(rows: Rows, notes: list[str]) -> list[Cell]:
     """How many pairs of a dataset with confusing facts have two, one or none; n is the number of pairs."""
-    pairs: dict[str, dict[str, int]] = {}
-    for row in rows:
+    facts = Rows()
+    for _, row in rows:
         dataset = dataset_of(row)
         if dataset.confusing_facts:
-            pairs.setdefault(dataset.name, {})[row["pair_id"]] = len(row["confusing_facts"])
+            facts.add(json.dumps([dataset.name, row["pair_id"]]), [dataset.name, len(row["confusing_facts"])])
+    pairs: dict[str, Counter[int]] = {}
+    for _, (name, number) in facts:
+        pairs.setdefault(name, Counter())[min(number, 2)] += 1
     cells: list[Cell] = []
-    for name, facts in sorted(pairs.items()):
-        having = Counter(min(number, 2) for number in facts.values())
-        cells += ((name, column, float(having[at]), len(facts)) for at, column in enumerate(("none", "one", "two")))
+    for name, having in sorted(pairs.items()):
+        number = having.total()
+        cells += ((name, column, float(having[at]), number) for at, column in enumerate(("none", "one", "two")))
         if having[0]:
             notes.append(
-                f"{name}: {having[0]:,} of {len(facts):,} pairs have no confusing fact; CFI and KPR is over the others"
+                f"{name}: {having[0]:,} of {number:,} pairs have no confusing fact; CFI and KPR is over the others"
             )
     return cells
 

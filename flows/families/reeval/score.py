@@ -20,33 +20,47 @@ apart by prompting and shots, and by source; where there are several sources, ro
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from heapq import nsmallest
+from itertools import chain, count, product
 from statistics import fmean
 
-from flows.families.reeval.scored_reply import Judge, answers, category, cross_encoder, premise_and_hypothesis
+from flows.families.reeval.scored_reply import (
+    PLACE,
+    Judge,
+    Replies,
+    Reply,
+    category,
+    cross_encoder,
+    entailed,
+    measures_of,
+    pairs_of,
+    with_verdicts,
+)
 from flows.scoring.hashing import drawn_hash
-from flows.scoring.qa import exact_match, f1
+from flows.scoring.on_disk import Lines, Rows
 from flows.scoring.scorer import (
     Account,
     CannotScore,
     Cell,
+    Means,
     Row,
     Scores,
     Tables,
-    Value,
     command_line,
     group_of,
     in_order,
     matched,
     mean,
-    means,
     model_of,
     predictions_of,
     rows_of,
     run,
     show,
 )
+from flows.scoring.values import Value, Values
 
 COLUMNS = ("id", "question", "answer", "aliases", "language", "source", "provenance")
 SWAP_COLUMNS = ("original_answer", "answer_position")
@@ -59,6 +73,12 @@ FORM = {"id": "THE ROW'S id", "variant": "original", "prediction": "in Paris"}
 """A row of predictions."""
 EXPANSIONS = ("question_focused", "evidence_focused")
 PERTURBED = {"category 1": ("swapped",), "category 2": EXPANSIONS}
+PARTS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "category 1": {"": PERTURBED["category 1"]},
+    "category 2": {"": EXPANSIONS, **{f", {name.replace('_', '-')} alone": (name,) for name in EXPANSIONS}},
+}
+"""The tables of a category on perturbed evidence, with their variants."""
+NORMALISED = "Norm. entail."
 THIRDS = ("first", "middle", "last")  # table 14
 ALL_SOURCES = "all sources"
 PIVOT = "pivot"
@@ -67,9 +87,17 @@ MATRIX_SEEDS = 500  # table 5, "we randomly sample 500 examples"
 
 # ---- the tables ----
 
-Place = tuple[str, str, int]
-"""Model, source, number of the case."""
-Series = Mapping[Place, "float | None"]
+UNPERTURBED = {"original": "original evidence", "closed_book": "closed-book"}
+BY_THIRD, BY_PIVOT = ", by third of the evidence", ", by pivot"
+
+
+class Asked:
+    """What was asked about in a category."""
+
+    def __init__(self) -> None:
+        self.sources: set[str] = set()
+        self.pivots: set[str] = set()
+        self.models: set[str] = set()
 
 
 def score(
@@ -87,41 +115,41 @@ def score(
     has one to a case or variant that does not exist; a faithful group needs none to closed_book. With `partial`, such
     replies are left out, and of two the first counts.
     """
-    cases, account, notes = _cases(rows), Account(), list[str]()
+    (cases, others), account, values, notes = _cases(rows), Account(), Values(), list[str]()
     if judge is None:
         notes.append("entailment is off: Entail. and Norm. entail. are left out")
-    elif english_only and (others := sum(case["language"] != "en" for case in cases)):
+    elif english_only and others:
         notes.append(f"{others} cases are not English, which {english_only} does not read: go by their EM and F1")
-    graded = _graded(cases, predictions, partial, judge, account)
+    asked: defaultdict[str, Asked] = defaultdict(Asked)
+    lines = Lines(len(Reply._fields), _graded(cases, predictions, partial, judge is not None, account, asked))
+    if judge is not None:
+        lines = Lines(len(Reply._fields), with_verdicts(lines, judge))
     measures = ("EM", "F1") if judge is None else ("EM", "F1", "Entail.")
+    means: defaultdict[str, Means] = defaultdict(Means)
+    for replies in _by_case(lines):
+        first = next(iter(replies.values()))
+        together = (ALL_SOURCES,) if len(asked[first.category].sources) > 1 else ()
+        for table, key, value in _of_case(replies, measures):
+            for source in (first.source, *together):
+                means[table].add((first.group, source, *key), value)
+        values.add(_values(replies))
     tables: Tables = {}
     for title in VARIANTS:
-        if asked := [line for line in graded if line["category"] == title]:
-            tables |= _category_tables(asked, title, measures, matrix_seeds)
-    return Scores(tables, notes, account, list(_values(graded)))
+        names = [f"{title}{name}" for name in (*PARTS[title], *(f", {name}" for name in UNPERTURBED.values()))]
+        tables |= {name: in_order(means[name].cells(), (*measures, NORMALISED)) for name in names if name in means}
+        if (name := f"{title}{BY_THIRD}") in means:
+            tables[name] = in_order(means[name].cells(), THIRDS)
+        if matrix := _matrix(lines, title, asked[title], measures, matrix_seeds):
+            tables[f"{title}{BY_PIVOT}"] = matrix
+    return Scores(tables, notes, account, values)
 
 
-def _category_tables(asked: Sequence[Row], title: str, measures: Sequence[str], matrix_seeds: int) -> Tables:
-    matrix = _matrix(asked, title, measures, matrix_seeds)
-    lines = list(asked)
-    if len({line["source"] for line in asked}) > 1:
-        lines += [{**line, "source": ALL_SOURCES} for line in asked]
-    tables = {f"{title}{name}": _table(values) for name, values in _perturbed(lines, title, measures).items()}
-    for variant, name in (("original", "original evidence"), ("closed_book", "closed-book")):
-        if unperturbed := [line for line in lines if line["variant"] == variant]:
-            tables[f"{title}, {name}"] = _table(
-                {measure: {_place(line): line[measure] for line in unperturbed} for measure in measures}
-            )
-    if placed := [line for line in lines if line["variant"] == "swapped" and line["position"]]:
-        tables[f"{title}, by third of the evidence"] = _by_position(placed, measures)
-    if matrix:
-        tables[f"{title}, by pivot"] = matrix
-    return tables
+def _cases(rows: Iterable[Row]) -> tuple[Rows, int]:
+    """The cases of each id as scoring needs them, and how many are not English.
 
-
-def _cases(rows: Iterable[Row]) -> list[Row]:
-    """The cases as scoring needs them; two pivots that are the same model make the same case, which counts once."""
-    kept: dict[str, Row] = {}
+    Two pivots that are the same model make the same case, which counts once.
+    """
+    cases, others = Rows(), 0
     for row in rows:
         provenance = row["provenance"]
         case = {
@@ -131,10 +159,13 @@ def _cases(rows: Iterable[Row]) -> list[Row]:
             "pivot": _pivot(provenance["prompts"] or []),
         }
         del case["provenance"]
-        kept.setdefault(json.dumps(case, sort_keys=True), case)
-    if not kept:
+        of_id = cases.get(row["id"]) or []
+        if not any(json.dumps(case, sort_keys=True) == json.dumps(other, sort_keys=True) for other in of_id):
+            cases.add(row["id"], [*of_id, case])
+            others += case["language"] != "en"
+    if not len(cases):
         raise CannotScore("rows: expected cases, found none; check which build or release is scored")
-    return list(kept.values())
+    return cases, others
 
 
 def _pivot(prompts: Sequence[Row]) -> str:
@@ -144,170 +175,126 @@ def _pivot(prompts: Sequence[Row]) -> str:
 
 
 def _graded(
-    cases: Sequence[Row], predictions: Iterable[Row], partial: bool, judge: Judge | None, account: Account
-) -> list[Row]:
-    """A line for each reply and case: where it belongs, and its measures. A reply serves all cases of its id."""
-    by_id = {case["id"]: case for case in reversed(cases)}
-    replies = list(
+    cases: Rows,
+    predictions: Iterable[Row],
+    partial: bool,
+    judged: bool,
+    account: Account,
+    asked: defaultdict[str, Asked],
+) -> Iterator[Reply]:
+    """A line for each reply and case. A reply serves all cases of its id."""
+    numbers = count()
+
+    def lines(of_id: Sequence[Row], prediction: Row) -> Iterator[Reply]:
+        variant, group, measures = prediction["variant"], group_of(prediction), measures_of(of_id[0], prediction)
+        pairs = json.dumps(pairs_of(of_id[0], prediction)) if judged else ""
+        for place, case in enumerate(of_id):
+            title, source, pivot = category(case), case["source"], case["pivot"]
+            asked[title].sources.add(source)
+            asked[title].pivots.add(pivot)
+            asked[title].models.add(model_of(prediction))
+            belongs = title, case["row"], case["id"], place, group, source, pivot, case["answer_position"], variant
+            yield Reply(*belongs, next(numbers), measures["EM"], measures["F1"], None, pairs)
+
+    return chain.from_iterable(
         matched(
-            by_id,
-            lambda case: VARIANTS[category(case)],
+            cases,
+            lambda of_id: VARIANTS[category(of_id[0])],
             predictions,
             partial,
-            lambda case, prediction: _measured(case, prediction, judged=judge is not None),
+            lines,
             account,
             lambda prompting: ("closed_book",) if prompting == "faithful" else (),
         )
     )
-    places: dict[str, list[Row]] = {}
-    for number, case in enumerate(cases):
-        place = {
-            "case": number,
-            "category": category(case),
-            "source": case["source"],
-            "row": case["row"],
-            "pivot": case["pivot"],
-            "position": case["answer_position"],
-        }
-        places.setdefault(case["id"], []).append(place)
-    return [
-        {**reply, "Entail.": entails, **place}
-        for reply, entails in zip(replies, _entailed(replies, judge), strict=True)
-        for place in places[reply["id"]]
-    ]
 
 
-def _measured(case: Row, prediction: Row, *, judged: bool) -> Row:
-    """A reply's exact match and F1, and the pairs for a judge; a blank reply has none."""
-    reply, variant = prediction["prediction"], prediction["variant"]
-    right = answers(case, variant)
-    return {
-        "id": case["id"],
-        "variant": variant,
-        "model": model_of(prediction),
-        "group": group_of(prediction),
-        "EM": exact_match(reply, right, case["language"]),
-        "F1": f1(reply, right, case["language"]),
-        "pairs": [
-            premise_and_hypothesis(case["question"], reply, answer) for answer in right if judged and reply.strip()
-        ],
-    }
+def _by_case(lines: Lines) -> Iterator[Replies]:
+    """Each model's replies to each case."""
+    for place, of_place in lines.groups(PLACE):
+        replies = (Reply(*place, *line) for line in of_place)
+        yield {reply.variant: reply for reply in replies}
 
 
-def _entailed(replies: Sequence[Row], judge: Judge | None) -> list[float | None]:
-    """1 if the reply entails one of the answers, else 0; None without a judge."""
-    if judge is None:
-        return [None] * len(replies)
-    pairs = [(number, pair) for number, reply in enumerate(replies) for pair in reply["pairs"]]
-    right: list[float | None] = [0.0] * len(replies)
-    for (number, _), entails in zip(pairs, judge([pair for _, pair in pairs]), strict=True):
-        if entails:
-            right[number] = 1.0
-    return right
+def _of_case(replies: Replies, measures: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...], float | None]]:
+    """What a model's replies to a case add to the tables: (table, line and column, value).
+
+    Tables 1 and 2 (category 1), 3 and 4 (category 2, both expansions) and 13 (each expansion alone); the original
+    evidence and closed-book; and table 14: category 1 by the third of the evidence in which the answer starts, where it
+    occurs once.
+    """
+    title, position = next((reply.category, reply.position) for reply in replies.values())
+    for name, variants in PARTS[title].items():
+        for measure, value in _perturbed(replies, variants, measures).items():
+            yield f"{title}{name}", (measure,), value
+    for variant, name in UNPERTURBED.items():
+        if variant in replies:
+            for measure in measures:
+                yield f"{title}, {name}", (measure,), replies[variant].measured(measure)
+    if "swapped" in replies and position:
+        for measure, third in product(measures, THIRDS):
+            value = replies["swapped"].measured(measure) if position == third else None
+            yield f"{title}{BY_THIRD}", (measure, third), value
 
 
-def _place(line: Row) -> Place:
-    return line["group"], line["source"], line["case"]
-
-
-def _table(values: Mapping[str, Series]) -> list[Cell]:
-    """Means of the values over the cases: a column for each name, a row for each model and source."""
-    cells = means(
-        ((group, source, name), value)
-        for name, series in values.items()
-        for (group, source, _), value in series.items()
-    )
-    return in_order(cells, list(values))
-
-
-def _perturbed(lines: Iterable[Row], title: str, measures: Sequence[str]) -> dict[str, dict[str, Series]]:
-    """Tables 1 and 2 (category 1), 3 and 4 (category 2, both expansions) and 13 (each expansion alone).
+def _perturbed(replies: Replies, variants: Sequence[str], measures: Sequence[str]) -> dict[str, float | None]:
+    """By measure, what a case has with perturbed evidence; None if any of the variants is missing.
 
     In category 2, EM and entailment need both expansions right; F1 is their mean. "Norm. entail." is the
     entailment accuracy over the cases that the model answers rightly, by entailment, with the original evidence.
     """
-    by_place: dict[Place, dict[str, Row]] = {}
-    for line in lines:
-        by_place.setdefault(_place(line), {})[line["variant"]] = line
-
-    def over(variants: Sequence[str], measure: str) -> Series:
-        """By place, the measure over the variants; None if any of them is missing."""
-        joined = mean if measure == "F1" else min
-        series: dict[Place, float | None] = {}
-        for place, values_by_variant in by_place.items():
-            values = [values_by_variant[variant][measure] for variant in variants if variant in values_by_variant]
-            series[place] = joined(values) if len(values) == len(variants) else None
-        return series
-
-    parts: dict[str, Sequence[str]] = {"": PERTURBED[title]}
-    if title == "category 2":
-        parts |= {f", {name.replace('_', '-')} alone": (name,) for name in EXPANSIONS}
-    measured = {name: {measure: over(variants, measure) for measure in measures} for name, variants in parts.items()}
+    wanted = [replies[variant] for variant in variants if variant in replies]
+    values: dict[str, float | None] = {}
+    for measure in measures:
+        joined: Callable[[Sequence[float]], float | None] = mean if measure == "F1" else min
+        values[measure] = (
+            joined([reply.measured(measure) for reply in wanted]) if len(wanted) == len(variants) else None
+        )
     if "Entail." in measures:
-        original_values = over(("original",), "Entail.")
-        for series in measured.values():
-            series["Norm. entail."] = {
-                place: value if original_values[place] == 1 else None for place, value in series["Entail."].items()
-            }
-    return measured
+        is_known = "original" in replies and replies["original"].measured("Entail.") == 1
+        values[NORMALISED] = values["Entail."] if is_known else None
+    return values
 
 
-def _values(graded: Sequence[Row]) -> Iterator[Value]:
+def _values(replies: Replies) -> Iterator[tuple[float, int, Value]]:
     """Exact match with the original evidence, and with the perturbed: swapped, or the mean of both expansions.
 
     Departure: the paper's EM of category 2 (its tables here, too) wants both expansions right. Beside one reply to the
     original evidence, a model would then seem misled that the expansions do not touch.
     """
-    for title, perturbed in (("category 1", "swapped"), ("category 2", "expanded")):
-        lines = [line for line in graded if line["category"] == title]
-        cases = {line["case"]: line for line in lines}
-        for at, variants in (("original", ("original",)), (perturbed, PERTURBED[title])):
-            for (group, _, case), value in _mean_exact_match(lines, variants).items():
-                yield Value(group, f"exact match, {title}", at, cases[case]["id"], cases[case]["row"], value)
+    reply = next(iter(replies.values()))
+    title, perturbed = reply.category, "swapped" if reply.category == "category 1" else "expanded"
+    for rank, (at, variants) in enumerate((("original", ("original",)), (perturbed, PERTURBED[title]))):
+        wanted = [replies[variant] for variant in variants if variant in replies]
+        if len(wanted) == len(variants):
+            exact = fmean(reply.exact for reply in wanted)
+            value = Value(reply.group, f"exact match, {title}", at, reply.id, reply.row, exact)
+            yield rank + len(VARIANTS) * list(VARIANTS).index(title), min(reply.number for reply in wanted), value
 
 
-def _mean_exact_match(lines: Iterable[Row], variants: Sequence[str]) -> Mapping[Place, float]:
-    """By place, the mean exact match of the replies under these variants, where all are there."""
-    matches: dict[Place, list[float]] = {}
-    for line in lines:
-        if line["variant"] in variants:
-            matches.setdefault(_place(line), []).append(line["EM"])
-    return {place: fmean(values) for place, values in matches.items() if len(values) == len(variants)}
-
-
-def _by_position(placed: Sequence[Row], measures: Sequence[str]) -> list[Cell]:
-    """Table 14: category 1 by the third of the evidence in which the answer starts, where it occurs once."""
-    cells = means(
-        ((line["group"], line["source"], measure, third), line[measure] if line["position"] == third else None)
-        for line in placed
-        for measure in measures
-        for third in THIRDS
-    )
-    return in_order(cells, THIRDS)
-
-
-def _matrix(asked: Sequence[Row], title: str, measures: Sequence[str], seeds: int) -> list[Cell]:
+def _matrix(lines: Lines, title: str, asked: Asked, measures: Sequence[str], seeds: int) -> list[Cell]:
     """Tables 5 and 6: every model on every pivot's cases, over the same seeds; empty for one model and one pivot.
 
     The seeds are the source rows of which every pivot has a case, the first `seeds` in a fixed random order
     ("we randomly sample 500 examples"), of all sources together; without any there is no table.
     """
-    of_pivot: dict[str, set[str]] = {}
-    for line in asked:
-        of_pivot.setdefault(line["pivot"], set()).add(line["row"])
-    common = set(sorted(set.intersection(*of_pivot.values()), key=_random_place)[:seeds])
-    if not common or (len(of_pivot) < 2 and len({line["model"] for line in asked}) < 2):
+    if len(asked.pivots) < 2 and len(asked.models) < 2:
         return []
-    chosen = [{**line, "source": line["pivot"]} for line in asked if line["row"] in common]
-    measured = _perturbed(chosen, title, measures)[""]
-    columns = [f"{pivot}: {measure}" for pivot in sorted(of_pivot) for measure in measures]
-    cells = means(
-        ((group, f"{pivot}: {measure}"), value if source == pivot else None)
-        for measure in measures
-        for (group, source, _), value in measured[measure].items()
-        for pivot in of_pivot
+    common = (
+        row
+        for (of_title, row), of_row in lines.groups(2)
+        if of_title == title and {Reply(title, row, *line).pivot for line in of_row} == asked.pivots
     )
-    return in_order(cells, columns)
+    chosen = set(nsmallest(seeds, common, key=_random_place))
+    cells = Means()
+    for replies in _by_case(lines):
+        first = next(iter(replies.values()))
+        if first.category == title and first.row in chosen:
+            for measure, value in _perturbed(replies, PERTURBED[title], measures).items():
+                for pivot in asked.pivots if measure in measures else ():
+                    cells.add((first.group, f"{pivot}: {measure}"), value if first.pivot == pivot else None)
+    columns = [f"{pivot}: {measure}" for pivot in sorted(asked.pivots) for measure in measures]
+    return in_order(cells.cells(), columns)
 
 
 def _random_place(row: str) -> str:
@@ -319,7 +306,7 @@ def _random_place(row: str) -> str:
 
 def grade(row: Row, variant: str, reply: str) -> float:
     """Return whether a reply to a case under a variant is an exact match."""
-    return float(_measured(row, {"variant": variant, "prediction": reply}, judged=False)["EM"])
+    return measures_of(row, {"variant": variant, "prediction": reply})["EM"]
 
 
 # ---- for lm-evaluation-harness (the YAML files beside this one) ----
@@ -335,14 +322,12 @@ def process_results(doc: Row, results: Sequence[str], entailment: str | None = N
     judge = _judge(entailment) if entailment else None
     names = {"em": "EM", "f1": "F1", **({"entail": "Entail."} if judge else {})}
     variants = VARIANTS[category(doc)][-len(results) :]
-    replies = [
-        _measured(doc, {"variant": variant, "prediction": reply}, judged=judge is not None)
-        for variant, reply in zip(variants, results, strict=True)
-    ]
-    by_variant = {
-        reply["variant"]: {**reply, "Entail.": entails}
-        for reply, entails in zip(replies, _entailed(replies, judge), strict=True)
-    }
+    replies = [{"variant": variant, "prediction": reply} for variant, reply in zip(variants, results, strict=True)]
+    measures = [measures_of(doc, reply) for reply in replies]
+    if judge:
+        verdicts = entailed([pairs_of(doc, reply) for reply in replies], judge)
+        measures = [{**own, "Entail.": entails} for own, entails in zip(measures, verdicts, strict=True)]
+    by_variant = dict(zip(variants, measures, strict=True))
     perturbed = [by_variant[variant] for variant in ("swapped", *EXPANSIONS) if variant in by_variant]
     joined: dict[str, Callable[..., float]] = {"em": min, "f1": fmean, "entail": min}
     values = {name: float(joined[name]([reply[measure] for reply in perturbed])) for name, measure in names.items()}

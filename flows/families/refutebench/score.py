@@ -39,8 +39,8 @@ from flows.families.refutebench.measures import (
 from flows.families.refutebench.protocol import FOLLOWING
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.scoring.intervals import DRAWS, INTERVAL, LEAST_FOR_INTERVAL
-from flows.scoring.scorer import Value
 from flows.scoring.tables import Layout, ScoreTables, Unit
+from flows.scoring.values import Value
 from schemas.base import content_hash
 from schemas.refutebench import RATINGS, RefutationDialogue, Seed
 

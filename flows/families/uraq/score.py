@@ -19,29 +19,31 @@ right if a reader understands it. The table "replies without <output>" says how 
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from itertools import chain, count
+from typing import NamedTuple
 
 from flows.scoring.number_value import number_value
+from flows.scoring.on_disk import Lines, Rows
 from flows.scoring.qa import normalise_answer
 from flows.scoring.scorer import (
     Account,
     CannotScore,
     Cell,
+    Means,
     Row,
     Scores,
-    Value,
-    Values,
     command_line,
     group_of,
     matched,
     mean,
-    means,
     predictions_of,
     rows_of,
     run,
     show,
 )
+from flows.scoring.values import Value, Values
 
 COLUMNS = ("id", "item_id", "setting", "n_contexts", "contexts", "answer_type", "expected", "dataset")
 FORM = {"id": "THE ROW'S id", "variant": "context-first", "prediction": "So it is <output>3</output>"}
@@ -129,15 +131,26 @@ class Reply(NamedTuple):
     refused: bool
     negative: bool
     tagged: bool
+    row: str = ""
+    """Id of the row that it replies to."""
+    number: int = 0
+    """Its place among all replies."""
 
 
 Asked = tuple[str, str]
 """User need and setting."""
-Place = tuple[str, str, str, int]
-"""Model, data set, item, number of contexts."""
-Replies = Mapping[Place, Mapping[Asked, Reply]]
-Ids = dict[tuple[str, int], dict[str, str]]
-"""The rows' ids: by item and number of contexts, and then by setting."""
+Replies = Mapping[Asked, Reply]
+"""To an item with a number of contexts."""
+ACCURACIES: Mapping[str, Mapping[tuple[str, ...], Sequence[Asked]]] = {
+    "overall accuracy": {(): [(need, setting) for need in NEEDS for setting in SETTINGS]},
+    "case-level accuracy": {(need,): [(need, setting) for setting in SETTINGS] for need in NEEDS},
+    "setting-specific accuracy": {(need, setting): [(need, setting)] for need in NEEDS for setting in SETTINGS},
+    "setting-specific accuracy, also right under match": {
+        (need, setting): [(need, setting), (need, "match")] for need in NEEDS for setting in CHALLENGES
+    },
+}
+"""Section 4.3, and section 5.3.2's accuracy in a setting and in match as well: by table and name, what has to be right
+of an item with a number of contexts."""
 
 
 def graded(row: Row, need: str, text: str) -> Reply:
@@ -147,190 +160,152 @@ def graded(row: Row, need: str, text: str) -> Reply:
     return Reply(right, is_refusal(answer), normal_form(answer) in SINGLE_NEGATIVES, tagged)
 
 
+REFUSED, UNTAGGED = "I don't know among context-exclusive errors", "replies without <output>"
+NEGATIVES, PAIRS = "single negatives", "pairs"
+"""They make one table."""
+
+
 def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False) -> Scores:
     """Return every table, by model and data set.
 
     Raises `CannotScore` if a model lacks a reply to a row under a need, has two, or has one to a row or need that
     does not exist. With `partial`, such rows are left out, and of two replies the first counts.
     """
-    (by_id, ids), account = _read(rows), Account()
-    replies: dict[Place, dict[Asked, Reply]] = {}
-    answered = set()
-    same: dict[Any, Any] = {}
-    """Equal replies are one object, and so is what was asked: there may be millions, of a few kinds."""
+    (by_id, most), account, values, numbers = _read(rows), Account(), Values(), count()
+    tokens = _Tokens(len(by_id))
+    tables: defaultdict[str, Means] = defaultdict(Means)
 
-    def grade(row: Row, prediction: Row) -> tuple[Place, Asked, Reply]:
-        answered.add(row["id"])
-        place = group_of(prediction), row["dataset"], row["item_id"], row["n_contexts"]
-        asked = prediction["variant"], row["setting"]
-        reply = graded(row, prediction["variant"], prediction["prediction"])
-        return place, same.setdefault(asked, asked), same.setdefault(reply, reply)
+    def line(row: Row, prediction: Row) -> tuple[str | int, ...]:
+        tokens.add(row)
+        place, need = (group_of(prediction), row["dataset"], row["item_id"], row["n_contexts"]), prediction["variant"]
+        reply = graded(row, need, prediction["prediction"])
+        return (*place, need, row["setting"], *reply._replace(row=row["id"], number=next(numbers)))
 
-    for place, asked, reply in matched(by_id, lambda row: NEEDS, predictions, partial, grade, account):
-        replies.setdefault(place, {})[asked] = reply
+    lines = Lines(12, matched(by_id, lambda row: NEEDS, predictions, partial, line, account))
+    for (model, dataset, item), of_item in lines.groups(3):
+        by_contexts: dict[int, dict[Asked, Reply]] = {}
+        for contexts, need, setting, *reply in of_item:
+            by_contexts.setdefault(contexts, {})[need, setting] = Reply(*reply)
+        for contexts, replies in by_contexts.items():
+            longest = by_contexts.get(most[dataset], {}) if contexts == 1 < most[dataset] else {}
+            for table, key, value in chain(_shares(contexts, replies), _recovered(replies, longest)):
+                tables[table].add((model, dataset, *key), value)
+            values.add(_values(model, dataset, item, contexts, replies))
+    negatives, pairs = tables[NEGATIVES].cells(), tables[PAIRS].cells()
+    recovered = [
+        (row, "number", float(number) if n else None, n)
+        for (row, _, _, n), (_, _, _, number) in zip(pairs, negatives, strict=True)
+    ]
+    cells = {
+        **{name: tables[name].cells() for name in (*ACCURACIES, REFUSED)},
+        "wrong with 1 context, right with the most": [*negatives, *recovered],
+        UNTAGGED: tables[UNTAGGED].cells(),
+        "context tokens": tokens.cells(),
+    }
+    return Scores(cells, [], account, values)
+
+
+def _read(rows: Iterable[Row]) -> tuple[Rows, Mapping[str, int]]:
+    """The rows with the number of tokens in place of the contexts; and by data set, the most contexts of a row."""
+    by_id, by_place = Rows(), Rows()
     most: dict[str, int] = {}
-    for row in by_id.values():
+    for number, row in enumerate(rows):
+        place = f"{row['item_id']}, {row['setting']}, {row['n_contexts']} contexts"
+        tokens = sum(map(len, row["contexts"])) / CHARACTERS_PER_TOKEN
+        scored = {name: value for name, value in row.items() if name in COLUMNS and name != "contexts"}
+        if not (by_id.add(row["id"], {**scored, "number": number, "tokens": tokens}) and by_place.add(place, None)):
+            raise CannotScore(f"rows: expected one row for item {place}, found two; score one release at a time")
         most[row["dataset"]] = max(row["n_contexts"], most.get(row["dataset"], 0))
-    tables = {
-        **_accuracies(replies),
-        "I don't know among context-exclusive errors": _refusals(replies),
-        "wrong with 1 context, right with the most": _recovered(replies, most),
-        "replies without <output>": _untagged(replies),
-        "context tokens": _tokens([by_id[id_] for id_ in answered]),
-    }
-    return Scores(tables, [], account, Values(_values(replies, ids)))
-
-
-def _read(rows: Iterable[Row]) -> tuple[dict[str, Row], Ids]:
-    """The rows by id, with the number of tokens in place of the contexts, which are most of a row; and their ids.
-
-    Equal texts are one object: an item is in many rows, and there may be a million.
-    """
-    by_id: dict[str, Row] = {}
-    ids: Ids = {}
-    same: dict[str, str] = {}
-    for row in rows:
-        of_item = ids.setdefault((same.setdefault(row["item_id"], row["item_id"]), row["n_contexts"]), {})
-        if row["id"] in by_id or row["setting"] in of_item:
-            raise CannotScore(
-                f"rows: expected one row for item {row['item_id']}, {row['setting']}, {row['n_contexts']} contexts, "
-                "found two; score one release at a time"
-            )
-        expected = {
-            same.setdefault(need, need): same.setdefault(answer, answer) for need, answer in row["expected"].items()
-        }
-        shared = {
-            name: same.setdefault(row[name], row[name]) for name in ("item_id", "setting", "answer_type", "dataset")
-        }
-        of_item[shared["setting"]] = row["id"]
-        by_id[row["id"]] = {
-            **shared,
-            "id": row["id"],
-            "n_contexts": row["n_contexts"],
-            "expected": expected,
-            "tokens": sum(map(len, row["contexts"])) / CHARACTERS_PER_TOKEN,
-        }
-    if not by_id:
+    if not most:
         raise CannotScore("rows: expected evaluation rows, found none; check which build or release is scored")
-    return by_id, ids
+    return by_id, most
 
 
-def _accuracies(replies: Replies) -> dict[str, list[Cell]]:
-    """Section 4.3, and section 5.3.2's accuracy in a setting and in match as well."""
-    return {
-        "overall accuracy": _accuracy(replies, {(): [(need, setting) for need in NEEDS for setting in SETTINGS]}),
-        "case-level accuracy": _accuracy(
-            replies, {(need,): [(need, setting) for setting in SETTINGS] for need in NEEDS}
-        ),
-        "setting-specific accuracy": _accuracy(
-            replies, {(need, setting): [(need, setting)] for need in NEEDS for setting in SETTINGS}
-        ),
-        "setting-specific accuracy, also right under match": _accuracy(
-            replies,
-            {(need, setting): [(need, setting), (need, "match")] for need in NEEDS for setting in CHALLENGES},
-        ),
-    }
+def _shares(contexts: int, replies: Replies) -> Iterator[tuple[str, tuple[str | int, ...], float | None]]:
+    """What the replies to an item with so many contexts add to tables of shares: (table, line and column, value)."""
+    for table, asked in ACCURACIES.items():
+        for name, wanted in asked.items():
+            yield table, (*name, contexts), _all_right(replies, wanted)
+    yield REFUSED, ("share",), _refused(contexts, replies)
+    for (need, _), reply in replies.items():
+        yield UNTAGGED, (need, contexts), float(not reply.tagged)
 
 
-def _accuracy(replies: Replies, asked: Mapping[tuple[str, ...], Sequence[Asked]]) -> list[Cell]:
-    """By name, the shares of (item, contexts) that are right in all that the name asks for."""
-    return means(
-        ((model, dataset, *name, contexts), _all_right(replies_of_item, wanted))
-        for (model, dataset, _, contexts), replies_of_item in replies.items()
-        for name, wanted in asked.items()
-    )
-
-
-def _all_right(replies: Mapping[Asked, Reply], wanted: Iterable[Asked]) -> float | None:
+def _all_right(replies: Replies, wanted: Iterable[Asked]) -> float | None:
     """1 if every wanted reply is right, else 0; None if any is missing."""
     chosen = [replies.get(asked) for asked in wanted]
     return None if None in chosen else float(all(reply.right for reply in chosen if reply is not None))
 
 
-def _values(replies: Replies, ids: Ids) -> Iterator[Value]:
-    """The accuracy under each need, over all settings and data sets, and that of each of `AGAINST_MEMORY`.
-
-    Natural conflicts have measures of their own.
-    """
-    for (model, dataset, item, contexts), replies_of_item in sorted(replies.items(), key=lambda one: one[0][-1]):
-        at, natural = f"{contexts} context{'s' * (contexts != 1)}", is_natural(dataset)
-        names: dict[str, str] = {}  # one text each, whatever the needs
-        for (need, setting), reply in replies_of_item.items():
-            right, accuracy = float(reply.right), measure_of(f"accuracy, {need}", natural=natural)
-            row = ids[item, contexts][setting]
-            name = names.setdefault(setting, f"{item} {setting}")
-            yield Value(model, accuracy, at, name, item, right, row, need)
-            if (need, setting) in AGAINST_MEMORY:
-                against = measure_of(f"{setting}, {need}", natural=natural)
-                yield Value(model, against, at, item, item, right, row, need)
-
-
-def _refusals(replies: Replies) -> list[Cell]:
+def _refused(contexts: int, replies: Replies) -> float | None:
     """Table 2: how many context-exclusive errors are refusals although the contexts gave the answer to another need.
 
     Taken over the match setting with up to `SHORT_CONTEXTS` contexts if context-exclusive is wrong and
     context-first or memory-first is right. Departure: the paper samples 100 of them; we take all.
     """
-
-    def share(contexts: int, replies_of_item: Mapping[Asked, Reply]) -> float | None:
-        knows_answer = any(
-            replies_of_item[need, "match"].right for need in MEMORY_NEEDS if (need, "match") in replies_of_item
-        )
-        reply = replies_of_item.get(("context-exclusive", "match"))
-        if reply is None or reply.right or not knows_answer or contexts > SHORT_CONTEXTS:
-            return None
-        return float(reply.refused)
-
-    return means(
-        ((model, dataset, "share"), share(contexts, replies_of_item))
-        for (model, dataset, _, contexts), replies_of_item in replies.items()
-    )
+    knows_answer = any(replies[need, "match"].right for need in MEMORY_NEEDS if (need, "match") in replies)
+    reply = replies.get(("context-exclusive", "match"))
+    if reply is None or reply.right or not knows_answer or contexts > SHORT_CONTEXTS:
+        return None
+    return float(reply.refused)
 
 
-def _recovered(replies: Replies, most: Mapping[str, int]) -> list[Cell]:
+def _recovered(replies: Replies, longest: Replies) -> Iterator[tuple[str, tuple[str, str], float | None]]:
     """Table 3: replies wrong with one context and right with the most, and how many of the wrong were a bare "no".
 
-    Pairs are the replies to an item in a setting under a need. "share of single negatives" is that of
-    the short replies in `SINGLE_NEGATIVES`; "number" counts the pairs that recovered, of n pairs.
-    Departure: the paper samples 100 pairs and also asks for explicit reasoning in the long reply; we take
-    all, and leave the reasoning out.
+    Pairs are the replies to an item in a setting under a need; `longest` are those with the most contexts, if
+    `replies` are those with one. "share of single negatives" is that of the short replies in `SINGLE_NEGATIVES`;
+    "number" counts the pairs that recovered, of n pairs. Departure: the paper samples 100 pairs and also asks for
+    explicit reasoning in the long reply; we take all, and leave the reasoning out.
     """
-    pairs: dict[tuple[str, str, str], list[tuple[Reply, Reply]]] = {}
-    for (model, dataset, item, contexts), replies_of_item in replies.items():
-        longest = replies.get((model, dataset, item, most[dataset]), {})
-        for (need, setting), reply in replies_of_item.items():
-            if need in MEMORY_NEEDS:
-                of_need = pairs.setdefault((model, dataset, need), [])
-                if contexts == 1 < most[dataset] and (need, setting) in longest:
-                    of_need.append((reply, longest[need, setting]))
-    negatives, numbers = [], []
-    for key, of_need in sorted(pairs.items()):
-        recovered = [short for short, long in of_need if long.right and not short.right]
-        row = " / ".join(key)
-        share = mean([float(short.negative) for short in recovered])
-        negatives.append((row, "share of single negatives", share, len(recovered)))
-        numbers.append((row, "number", float(len(recovered)) if of_need else None, len(of_need)))
-    return [*negatives, *numbers]
+    for (need, setting), short in replies.items():
+        if need in MEMORY_NEEDS:
+            long = longest.get((need, setting))
+            recovers = long is not None and long.right and not short.right
+            yield NEGATIVES, (need, "share of single negatives"), float(short.negative) if recovers else None
+            yield PAIRS, (need, "number"), None if long is None else 1.0
 
 
-def _untagged(replies: Replies) -> list[Cell]:
-    return means(
-        ((model, dataset, need, contexts), float(not reply.tagged))
-        for (model, dataset, _, contexts), replies_of_item in replies.items()
-        for (need, _), reply in replies_of_item.items()
-    )
+def _values(model: str, dataset: str, item: str, contexts: int, replies: Replies) -> Iterator[tuple[float, int, Value]]:
+    """The accuracy under each need, over all settings and data sets, and that of each of `AGAINST_MEMORY`.
+
+    Natural conflicts have measures of their own.
+    """
+    at, natural = f"{contexts} context{'s' * (contexts != 1)}", is_natural(dataset)
+    first = min(reply.number for reply in replies.values())
+    for (need, setting), reply in replies.items():
+        accuracy, right = measure_of(f"accuracy, {need}", natural=natural), float(reply.right)
+        yield contexts, first, Value(model, accuracy, at, f"{item} {setting}", item, right, reply.row, need)
+        if (need, setting) in AGAINST_MEMORY:
+            against = measure_of(f"{setting}, {need}", natural=natural)
+            yield contexts, first, Value(model, against, at, item, item, right, reply.row, need)
 
 
-def _tokens(rows: Sequence[Row]) -> list[Cell]:
+class _Tokens:
     """Table 1's tokens: mean and maximum over the rows of a context count, by their characters / 4."""
-    by_count: dict[tuple[str, int], list[float]] = {}
-    for row in rows:
-        by_count.setdefault((row["dataset"], row["n_contexts"]), []).append(row["tokens"])
-    counts = sorted(by_count.items())
-    return [
-        *((f"{dataset} / mean", contexts, mean(tokens), len(tokens)) for (dataset, contexts), tokens in counts),
-        *((f"{dataset} / max", contexts, max(tokens), len(tokens)) for (dataset, contexts), tokens in counts),
-    ]
+
+    def __init__(self, rows: int) -> None:
+        self._is_counted = bytearray(rows)
+        self._means, self._most = Means(), dict[tuple[str, int], float]()
+
+    def add(self, row: Row) -> None:
+        """Count a row that was answered, once."""
+        if not self._is_counted[row["number"]]:
+            self._is_counted[row["number"]] = 1
+            key = row["dataset"], row["n_contexts"]
+            self._means.add(key, row["tokens"])
+            self._most[key] = max(row["tokens"], self._most.get(key, 0.0))
+
+    def cells(self) -> list[Cell]:
+        """Return the cells, of means first."""
+        means = self._means.cells()
+        return [
+            *((f"{name} / mean", contexts, value, n) for name, contexts, value, n in means),
+            *(
+                (f"{dataset} / max", contexts, self._most[dataset, int(contexts)], n)
+                for dataset, contexts, _, n in means
+            ),
+        ]
 
 
 # ---- for Inspect (`inspect_tasks.py` beside this file) ----
