@@ -43,6 +43,7 @@ static enum kind kind;
 static int log_file = -1;
 static char synced[PATH_MAX / 2];
 static long number;
+static long ahead;
 static int armed; /* 0 not looked, 1 yes */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -60,6 +61,8 @@ static int look(void) {
       if (!strcmp(text, names[each])) kind = each;
     text = getenv("FAULTS_AT");
     at = text ? atol(text) : 0;
+    text = getenv("FAULTS_CLOCK");
+    ahead = text ? atol(text) : 0;
     snprintf(root, sizeof root, "%s", place);
     root_length = strlen(root);
     if ((text = getenv("FAULTS_SYNCED"))) snprintf(synced, sizeof synced, "%s", text);
@@ -71,18 +74,14 @@ static int look(void) {
   return 1;
 }
 
-static long ahead(void) {
-  const char *text = getenv("FAULTS_CLOCK");
-  return text ? atol(text) : 0;
-}
 int clock_gettime(clockid_t clock, struct timespec *now) {
   int result = (int)syscall(SYS_clock_gettime, clock, now);
-  if (!result && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) now->tv_sec += ahead();
+  if (!result && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) now->tv_sec += ahead;
   return result;
 }
 int gettimeofday(struct timeval *restrict now, void *restrict zone) {
   int result = (int)syscall(SYS_gettimeofday, now, zone);
-  if (!result) now->tv_sec += ahead();
+  if (!result) now->tv_sec += ahead;
   return result;
 }
 time_t time(time_t *to) {

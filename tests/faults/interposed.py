@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +16,14 @@ SOURCE = Path(__file__).with_name("interpose.c")
 EVERYWHERE = ("eio", "enospc", "full", "before", "after")
 OF_WRITES = (*EVERYWHERE, "torn", "short")
 POWER = "power"
-OF_NAMES = (*EVERYWHERE, "power", "power, names ahead", "power, contents ahead")
-"""The power goes after it: see `power.py`."""
+BACK, AHEAD = "clock back", "clock ahead"
+OF_NAMES = (*EVERYWHERE, "power", "power, names ahead", "power, contents ahead", BACK, AHEAD)
+"""The power goes after it: see `power.py`. The process dies after it, and the clock of the next one is wrong."""
 OF_REQUESTS = ("refused", "lost", "killed before", "killed after")
 """Status 500; done, but the connection ends without an answer; whoever asked is killed."""
 REQUEST = "request"
+DAY, MOST_SECONDS = 24 * 3600, 3600
+"""A clock is wrong by an hour at most."""
 STOP, SIGNALS = "stop", ("int", "term")
 """The signal comes after the operation."""
 KINDS = tuple(dict.fromkeys((*OF_WRITES, *OF_NAMES, *OF_REQUESTS)))
@@ -69,9 +73,23 @@ def run_with_library(module: str, cache: Path) -> None:
         os.execv(sys.executable, [sys.executable, "-m", module, *sys.argv[1:]])
 
 
-def told(root: Path, log: Path, at: int = 0, kind: str = "", synced: Path | None = None) -> Mapping[str, str]:
-    """The environment of a process in which operation number `at` below `root` meets the fault; 0: none does."""
-    told = {"FAULTS_ROOT": str(root), "FAULTS_LOG": str(log), "FAULTS_AT": str(at), "FAULTS_KIND": kind}
+def clock_after(kind: str) -> int:
+    """Return by how many seconds the clock is ahead after this fault: on the same day, which releases name."""
+    since_midnight = int(time.time()) % DAY
+    if kind == BACK:
+        return -min(MOST_SECONDS, since_midnight)
+    return min(MOST_SECONDS, max(0, DAY - since_midnight - MOST_SECONDS)) if kind == AHEAD else 0
+
+
+def told(
+    root: Path, log: Path, at: int = 0, kind: str = "", synced: Path | None = None, ahead: int = 0
+) -> Mapping[str, str]:
+    """The environment of a process in which operation number `at` below `root` meets the fault; 0: none does.
+
+    The clock is `ahead` by so many seconds.
+    """
+    told = {"FAULTS_ROOT": str(root), "FAULTS_LOG": str(log), "FAULTS_AT": str(at), "FAULTS_CLOCK": str(ahead)}
+    told["FAULTS_KIND"] = "after" if kind in (BACK, AHEAD) else kind
     return told if synced is None else {**told, "FAULTS_KIND": "after", "FAULTS_SYNCED": str(synced)}
 
 

@@ -157,7 +157,8 @@ class Place:
         last = len(faults) - 1
         children = [
             Child(self._scene.command, self._work, self._folder / f"said-{number}",
-                  self._told(fault, noted=number == last), self._folder / MODULES if not last else None)
+                  self._told(fault, faults[number - 1] if number else None, noted=number == last),
+                  self._folder / MODULES if not last else None)
             for number, fault in enumerate(faults)
         ]  # fmt: skip
         ended = []
@@ -176,13 +177,14 @@ class Place:
             found, twice, asked = server.told(), server.twice(), server.arrived()
         return Result(ended, left.told(self._work), [*left.left_over(self._work)], found, twice, asked)
 
-    def _told(self, fault: Fault | None, *, noted: bool) -> Mapping[str, str]:
-        """The environment of a run: what fails, and where its operations are noted."""
+    def _told(self, fault: Fault | None, before: Fault | None, *, noted: bool) -> Mapping[str, str]:
+        """The environment of a run: what fails, what the fault of the run before left, where operations are noted."""
         log = self._log if noted else Path(os.devnull)
+        ahead = interposed.clock_after(before.kind) if before is not None else 0
         if fault is None or fault.operation.name == REQUEST:
-            return interposed.told(self._work, log) if noted else {}
+            return interposed.told(self._work, log, ahead=ahead) if noted or ahead else {}
         synced = self._synced if fault.is_of_power else None
-        return interposed.told(self._work, log, fault.operation.number, fault.kind, synced=synced)
+        return interposed.told(self._work, log, fault.operation.number, fault.kind, synced, ahead)
 
 
 def wrong_with(scenario: Scenario, result: Result, whole: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
