@@ -1,8 +1,11 @@
 """Builds against a chat server over real HTTP, with everything going wrong that can."""
 
 import asyncio
+import os
+import signal
 import sqlite3
 import threading
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -170,6 +173,29 @@ def test_two_runs_at_once_pay_for_nothing_twice(tmp_path: Path, table: dict[str,
             assert server.answered_twice == []
             assert bytes_of(tmp_path / "a") == bytes_of(tmp_path / "b")
     assert list((tmp_path / ".touchstone" / "locks").iterdir()) == []
+
+
+def test_a_build_that_is_stopped_for_a_minute_goes_on(tmp_path: Path, table: dict[str, str]) -> None:
+    with ChatServer(answer=served(table), model="loopback", faults=Faults(latency_s=(0.2, 0.3))) as server:
+        config = write_config(tmp_path, model=endpoint(server, concurrency=4), families={"uraq": URAQ})
+        process = begun("run", config, "--out", "b", folder=tmp_path)
+        wait_for(lambda: len(server.requests) > 10, 60)
+        os.killpg(process.pid, signal.SIGSTOP)  # as Ctrl-Z does: the local Prefect server is stopped as well
+        time.sleep(1)
+        asked = len(server.requests)
+        time.sleep(60)
+        assert len(server.requests) == asked
+        assert process.poll() is None
+        os.killpg(process.pid, signal.SIGCONT)
+        assert process.wait(300) == 0
+        assert server.answered_twice == []
+        undisturbed = write_config(
+            tmp_path, "undisturbed.yaml", store="other", cache=f"sqlite:///{tmp_path}/.touchstone/completions.sqlite",
+            model=endpoint(server), families={"uraq": URAQ},
+        )  # fmt: skip
+        assert touchstone("run", undisturbed, "--out", "c", folder=tmp_path).returncode == 0
+        assert server.answered_twice == []
+    assert bytes_of(tmp_path / "b") == bytes_of(tmp_path / "c")
 
 
 def test_the_money_ceiling_stops_cleanly_and_can_be_raised(tmp_path: Path, table: dict[str, str]) -> None:
