@@ -140,6 +140,14 @@ def packed(parts: dict[str, bytes]) -> bytes:
     return file.getvalue()
 
 
+def test_a_row_of_parquet_unpacks_to_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    texts = ["a" * 8 * MIB, *["b" * 8 * MIB] * 3, "c" * (16 * MIB + 1)]
+    pq.write_table(pa.table({"text": texts}), path, compression="zstd")
+    assert path.stat().st_size < MIB // 4
+    assert "rows.parquet: row 5: expected at most 16 MiB in a row, found more" in told(path, "parquet")
+
+
 def test_parquet_that_is_damaged_inside_is_told_as_such(tmp_path: Path) -> None:
     path = tmp_path / "facts.parquet"
     pq.write_table(pa.table({"text": [f"Snow is white {number}." for number in range(50)]}), path, compression="snappy")

@@ -12,8 +12,8 @@ from data.sources.opening import BYTE_ORDER_MARK, MOST_LINE, MOST_WHOLE, check_i
 from data.sources.spec import OutOfRange, Row, SourceError, SourceSpec
 from schemas.errors import first_line
 
-BATCH_ROWS = 1024
-"""Rows of a Parquet file that are read at once."""
+BATCH_ROWS, MOST_ROW = 16, 16 * 2**20
+"""Rows of a Parquet file that are read at once, and the most bytes of one: a repeated value takes no room in a file."""
 AS_LINES = "give the rows as JSON lines, an object in each line"
 
 
@@ -154,9 +154,16 @@ def parquet_rows(path: str, columns: tuple[str, ...] | None = None) -> Iterator[
             wanted = None if columns is None else [name for name in file.schema_arrow.names if name in columns]
             number = 0
             for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
-                for values in _python_rows(batch):
-                    number += 1
-                    yield Row(path, f"row {number}", values)
+                is_large = batch.nbytes > MOST_ROW
+                for rows in (batch.slice(place, 1) for place in range(len(batch))) if is_large else (batch,):
+                    if rows.nbytes > MOST_ROW:
+                        raise SourceError(
+                            f"{path}: row {number + 1}: expected at most {megabytes(MOST_ROW)} in a row, found more; "
+                            "split its texts into rows"
+                        )
+                    for values in _python_rows(rows):
+                        number += 1
+                        yield Row(path, f"row {number}", values)
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:  # of what is damaged inside it
         raise SourceError(f"{path}: expected Parquet, found {first_line(error)}; write the file again") from error
 
