@@ -18,9 +18,9 @@ SHOWS_USAGE = ("report.html",)
 STAGE_LOCK = "stage-"
 TEMPORARY = "temporary"
 """Stands for the system's folder of temporary files, which the system empties."""
-NOT_COMPARED = (".lock", ".sqlite", *SHOWS_USAGE)
-LOGS = ("-wal", "-shm")
-"""Of databases: they are there while one is open, and stay until the next run if it was not closed."""
+NOT_COMPARED = (".sqlite", *SHOWS_USAGE)
+MAY_GO = re.compile(r"\.lock$|-wal$|-shm$|^lessons-")
+"""Locks; logs of databases, which stay until the next run if one was not closed; what a server will teach again."""
 
 
 def told(folder: Path) -> Mapping[str, str]:
@@ -28,7 +28,7 @@ def told(folder: Path) -> Mapping[str, str]:
     return {
         NOTE.sub("", MARK.sub("", path.relative_to(folder).as_posix())): _checksum(path)
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and TEMPORARY not in path.parts and ".tmp" not in path.name and not path.name.endswith(LOGS)
+        if path.is_file() and TEMPORARY not in path.parts and ".tmp" not in path.name and not MAY_GO.search(path.name)
     }
 
 

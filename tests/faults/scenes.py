@@ -31,7 +31,7 @@ from schemas.manifest import BuildManifest
 from tests.builds import scribed, served
 from tests.chat_server import Messages
 from tests.faults.forks import run
-from tests.faults.servers import Chat, Hub, LabelStudio, NoServer, Server
+from tests.faults.servers import Batches, Chat, Hub, LabelStudio, NoServer, Server
 from tests.label_studio_stand_in import TOKEN
 from tests.rebuilds import ANOTHER, FACTS, dataset, facts
 
@@ -154,15 +154,23 @@ def builder(folder: Path, port: int) -> Iterator[Server]:
         yield server
 
 
+def a_word(messages: Messages) -> str:
+    """Answer a question with a word of it."""
+    words = messages[-1]["content"].split()
+    return words[len(words) // 2]
+
+
 @contextlib.contextmanager
 def evaluated(folder: Path, port: int) -> Iterator[Server]:
     """A model that answers each question with a word of it."""
+    with Chat(a_word, MODEL, port) as server:
+        yield server
 
-    def answer(messages: Messages) -> str:
-        words = messages[-1]["content"].split()
-        return words[len(words) // 2]
 
-    with Chat(answer, MODEL, port) as server:
+@contextlib.contextmanager
+def evaluated_in_batches(folder: Path, port: int) -> Iterator[Server]:
+    """The same model, which takes batches."""
+    with Batches(a_word, MODEL, port) as server:
         yield server
 
 
@@ -215,6 +223,12 @@ def sources(folder: Path, port: int) -> None:
 def built(folder: Path, port: int) -> None:
     """A build of the rules, with a model to be evaluated and people."""
     few(folder, **config(port))
+    run(folder, "build-here", "config.yaml")
+
+
+def with_batches(folder: Path, port: int) -> None:
+    """The same build, with a model that takes batches."""
+    few(folder, models={MODEL: {**endpoint(port), "batch": True}})
     run(folder, "build-here", "config.yaml")
 
 
@@ -271,6 +285,7 @@ SCENES: Sequence[Scene] = (
     Scene("build", ("build-here", "config.yaml"), sources, builder),
     Scene("next build", ("build-here", "config.yaml"), changed, nobody),
     Scene("evaluate", ("evaluate", "uraq", "--model", MODEL), built, evaluated),
+    Scene("evaluate in batches", ("evaluate", "uraq", "--model", MODEL), with_batches, evaluated_in_batches),
     Scene("release", RELEASE, built, nobody),
     Scene("next release", RELEASE, released, nobody),
     Scene("publish", (*RELEASE, "--hub", REPO), built, hub, ON_HUB),

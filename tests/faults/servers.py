@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from flows.families.uraq.rubric import CHECK
+from tests.batch_server import BatchServer
 from tests.chat_server import Answer, ChatServer
 from tests.forms import result
 from tests.hub import Fault, HubServer
@@ -64,8 +65,8 @@ class _Nowhere:
 class Chat(ChatServer):
     """A model behind the line."""
 
-    def __init__(self, answer: Answer, model: str, port: int) -> None:
-        super().__init__(answer, model=model, port=port)
+    def __init__(self, answer: Answer, model: str, port: int, **more: Any) -> None:
+        super().__init__(answer, model=model, port=port, **more)
         self._fails = 0, "", 0
         self._names: list[str] = []
 
@@ -97,6 +98,13 @@ class Chat(ChatServer):
     def twice(self) -> Mapping[str, int]:
         counts = Counter(request.hash for request in self.answered)
         return {name: count for name, count in counts.items() if count > 1}
+
+
+class Batches(Chat, BatchServer):
+    """A model that takes batches, which are answered at once."""
+
+    def __init__(self, answer: Answer, model: str, port: int) -> None:
+        super().__init__(answer, model, port, batch_s=0.0)
 
 
 class Hub(HubServer):
