@@ -15,6 +15,7 @@ from flows.profile.page import questions
 from flows.profile.questions import QUESTIONS
 from flows.profile.results import FamilyResult, Outcome, alike, facts, of_first_way, ranks
 from flows.scoring.intervals import Measured
+from flows.scoring.on_disk import Rows
 from flows.scoring.values import Value
 from tests.builds import killed, touchstone, write_config
 from tests.chat_server import ChatServer, Faults, Messages, Reply
@@ -58,16 +59,19 @@ def test_items_that_all_have_right_and_items_that_none_has() -> None:
         *of_model("m", [1, 0, 1, 0, 1]), *of_model("n", [1, 0, 0, 1]), *of_model("m", [1] * 5, at="last"),
         *of_model("n", [0] * 3, at="last"),
     ])  # fmt: skip
-    both = Measured([*of_model("m", [1, 0, 1, 0, 1]), *of_model("n", [1, 0, 0, 1])])
-    same = alike(measure, both, {"i1": "row of i1"})
+    both = Measured(
+        value._replace(row="row of i1" if value.item == "i1" else "")
+        for value in (*of_model("m", [1, 0, 1, 0, 1]), *of_model("n", [1, 0, 0, 1]))
+    )
+    same = alike(measure, both)
     assert same is not None
     assert (same.all_right, same.none_right, same.items) == (("i0",), ("row of i1",), 4), (
         "n was not asked about the fifth"
     )
-    last = alike(measure, measured, {})
+    last = alike(measure, measured)
     assert last is not None
     assert (last.at, last.items, last.all_right, last.none_right) == ("last", 3, (), ())
-    assert alike(measure, Measured(of_model("m", [1, 0])), {}) is None
+    assert alike(measure, Measured(of_model("m", [1, 0]))) is None
 
 
 def test_the_first_way_of_asking_is_compared() -> None:
@@ -83,7 +87,7 @@ def result_of(family: str, measure: str, numbers: Mapping[str, Sequence[float]],
         name: Outcome(name, of_model(name, values, measure), "", None, None, {}, "")  # type: ignore[arg-type]
         for name, values in numbers.items()
     }
-    sources = {f"i{place}": (("notes.md", source if place < 2 else f"{family} {place}"),) for place in range(9)}
+    sources = Rows((f"i{place}", [("notes.md", source if place < 2 else f"{family} {place}")]) for place in range(9))
     return FamilyResult(load_family(family), outcomes, {}, sources)
 
 
@@ -106,7 +110,7 @@ def test_a_family_answers_by_its_first_measure_and_by_the_first_over_other_items
         of_both = [value._replace(item=f"{item}{value.item}") for value in of_model("m", [1, 0], both.name, "in_order")]
         values = [*of_model("m", [1, 0, 1], exact.name), *of_both]
         outcome: Any = Outcome("m", values, "", None, None, {}, "")  # type: ignore[arg-type]
-        (question,) = questions([FamilyResult(documents, {"m": outcome}, {}, {})], ["m"])
+        (question,) = questions([FamilyResult(documents, {"m": outcome})], ["m"])
         return [glance.measure for (glances,) in [question.glances] for glance in glances]
 
     assert told("conflict ") == [f"documents: {exact.name}", f"documents: {both.name}"]

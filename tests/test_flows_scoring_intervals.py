@@ -174,8 +174,11 @@ def test_a_side_that_nobody_was_asked_has_no_figure() -> None:
     assert measured.change("m", "a", "b") is None
     assert measured.between("m", "n", "a") is None
     assert measured.between("n", "m", "a") is None
-    assert dict(measured.items("m", "b")) == {}
-    assert dict(measured.items("n", "b")) == {"i0": 1, "i1": 0}
+    assert [{group: value.value for group, value in of_item.items()} for of_item in measured.items("b")] == [
+        {"n": 1}, {"n": 0}
+    ]  # fmt: skip
+    assert list(measured.names("m")) == list(measured.names("n")) == ["i0", "i1"]
+    assert list(measured.names("o")) == []
 
 
 # ---- what it promises ----

@@ -44,7 +44,7 @@ def failed_values(measures: Sequence[Measure], values: Collection[Value]) -> lis
             continue
         first: dict[str, Value] = {}
         """By hash."""
-        for value in values.of(measure.name, conditions[-1]):
+        for value in values.where(measure=measure.name, at=conditions[-1]):
             if value.value == 0:
                 first[content_hash(value.item)] = value
                 if len(first) > EXAMPLES:

@@ -61,7 +61,7 @@ def by_source_time(
     *_, last = dict.fromkeys(kind.at for kind in kinds if kind.measure == measure.name)
 
     def with_day() -> Iterator[tuple[str, Value]]:
-        for value in values.of(measure.name, last):
+        for value in values.where(measure=measure.name, at=last):
             if (day := dates.get(value.row or value.item)) is not None:
                 yield day, value
 

@@ -23,7 +23,7 @@ from flows.project.project import Project
 from flows.project.release_as_build import STORE, open_release
 from flows.scoring.intervals import Figure, Measured
 from flows.scoring.tables import Unit
-from flows.scoring.values import Value
+from flows.scoring.values import Value, Values
 from schemas.base import content_hash, counted
 
 NEW, OLD = "new draws", "old draws"
@@ -216,11 +216,11 @@ def _learned(old: FamilyResult, new: FamilyResult, keys: Mapping[str, str]) -> L
         signatures = old.outcomes[model].signature, new.outcomes[model].signature
         if others := [name for name in signatures[0].differences(signatures[1]) if name not in ("dataset", "asked")]:
             refused[model] = f"the versions were asked or scored with other {' and '.join(others)}"
-    values = [
+    values = Values(
         Value(value.group, value.measure, at, key, value.shared, value.value)
         for at, result in ((NEW, new), (OLD, old))
         for value in _values(result)
         if value.group not in refused and (key := keys.get(value.row or value.item)) is not None
-    ]
+    )
     measure = next(one for one in old.family.evaluation.measures if one.name == redrawn.measure)
     return Learned(old.family.name, redrawn, measure, Measured(values, shares=measure.is_share), old.outcomes, refused)

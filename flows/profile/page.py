@@ -4,7 +4,8 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from heapq import merge, nsmallest
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -87,13 +88,13 @@ def questions(results: Sequence[FamilyResult], models: Sequence[str]) -> list[Qu
 
 def _glances(answering: Sequence[tuple[FamilyResult, Measure, Measured]], model: str) -> Iterator[Glance]:
     """Yield a model's answer by the first measure of each family that it was asked under, and of other items."""
-    told: dict[str, set[str]] = defaultdict(set)
+    told: dict[str, list[Measured]] = defaultdict(list)
     for result, measure, measured in answering:
         asked = [(at, figure) for at in measured.conditions if (figure := measured.of(model, at)) is not None]
-        items = {item for at in measured.conditions for item in measured.items(model, at)}
-        if not asked or not told[result.family.name].isdisjoint(items):
+        of_family = told[result.family.name]
+        if not asked or any(_share_items(measured, before, model) for before in of_family):
             continue
-        told[result.family.name] |= items
+        of_family.append(measured)
         (first, _), (last, ended) = asked[0], asked[-1]
         what, unit = f"{result.family.name}: {measure.name}", " %" if measure.is_share else ""
         change = measured.change(model, first, last) if measure.by_change else None
@@ -104,6 +105,12 @@ def _glances(answering: Sequence[tuple[FamilyResult, Measure, Measured]], model:
         way = "open" if not change.differs else "holds" if change.value > 0 else "falls"
         figures = f"{number(ends[0], measure.unit)} → {number(ends[1], measure.unit)}{unit}"
         yield Glance(figures, f"{first} → {last}: {in_words(change, measure.unit)}", what, way)
+
+
+def _share_items(measured: Measured, other: Measured, model: str) -> bool:
+    """Return whether a model was asked about some of the same items under both measures."""
+    names = merge(measured.names(model), other.names(model))
+    return any(name == following for name, following in pairwise(names))
 
 
 def side_by_side(results: Sequence[FamilyResult], models: Sequence[str]) -> Iterator[SideBySide]:
@@ -144,13 +151,7 @@ def alike_items(results: Sequence[FamilyResult]) -> list[tuple[str, Alike]]:
         if first is None:
             continue
         measure, measured = first
-        rows = {
-            value.item: value.row
-            for outcome in result.outcomes.values()
-            for value in outcome.values
-            if value.row and value.measure == measure.name and value.at == measured.conditions[-1]
-        }
-        same = alike(measure, measured, rows)
+        same = alike(measure, measured)
         if same is not None and (same.all_right or same.none_right):
             found.append((result.family.name, same))
     return found
@@ -158,13 +159,17 @@ def alike_items(results: Sequence[FamilyResult]) -> list[tuple[str, Alike]]:
 
 def fact_rows(results: Sequence[FamilyResult], models: Sequence[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Return the families' names, and for each source on which several stand a cell for each model and family."""
-    found: list[Fact] = facts(results)
-    families = [
-        result.family.name for result in results if any((result.family.name, model) in fact.shares
-                                                        for fact in found for model in models)
-    ]  # fmt: skip
+    several: set[str] = set()
+
+    def found() -> Iterator[Fact]:
+        for fact in facts(results):
+            several.update(fact.families)
+            yield fact
+
+    shown = nsmallest(SHOWN_FACTS, found(), key=lambda fact: (-len(fact.families), fact.source))
+    families = [result.family.name for result in results if result.family.name in several]
     rows = []
-    for fact in found[:SHOWN_FACTS]:
+    for fact in shown:
         cells = [
             f"{number(share.value, 'share')} of {share.items}" if (share := _share(fact, family, model)) else "–"
             for model in models

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 from flows.construct.engine import Family
 from flows.construct.evaluation import Measure
@@ -12,9 +13,9 @@ from flows.evaluate.scores_file import Spent
 from flows.evaluate.signature import Signature
 from flows.evaluate.source_time import by_source_time
 from flows.scoring.intervals import Figure, Measured
-from flows.scoring.on_disk import Rows
+from flows.scoring.on_disk import Lines, Rows
 from flows.scoring.tables import BESIDE, ScoreTables
-from flows.scoring.values import Value, Values
+from flows.scoring.values import Value, Values, stored
 
 Source = tuple[str, str]
 """A source and the id of what stands there."""
@@ -125,23 +126,25 @@ class Alike:
     """That all models answered."""
 
 
-def alike(measure: Measure, measured: Measured, rows: Mapping[str, str]) -> Alike | None:
+def alike(measure: Measure, measured: Measured) -> Alike | None:
     """Return the items that all models have right, and those that none has, under the last condition.
 
-    `rows` has the id of each item's row. None for a single model, and for ratings.
+    None for a single model, and for ratings.
     """
-    at = measured.conditions[-1]
-    of_models = [measured.items(group, at) for group in measured.groups]
-    if len(of_models) < 2 or not measure.is_share:
+    at, models = measured.conditions[-1], len(measured.groups)
+    if models < 2 or not measure.is_share:
         return None
-    common = sorted(set.intersection(*(set(items) for items in of_models)))
-    return Alike(
-        measure.name,
-        at,
-        tuple(rows.get(item, item) for item in common if all(items[item] == 1 for items in of_models)),
-        tuple(rows.get(item, item) for item in common if all(items[item] == 0 for items in of_models)),
-        len(common),
-    )
+    all_right, none_right, number = [], [], 0
+    for of_models in measured.items(at):
+        if len(of_models) == models:
+            number += 1
+            rows = [value.row or value.item for value in of_models.values()]
+            amounts = {value.value for value in of_models.values()}
+            if amounts == {1}:
+                all_right.append(rows[-1])
+            elif amounts == {0}:
+                none_right.append(rows[-1])
+    return Alike(measure.name, at, tuple(all_right), tuple(none_right), number)
 
 
 @dataclass(frozen=True)
@@ -152,31 +155,31 @@ class Fact:
     shares: Mapping[tuple[str, str], Figure]
     """By family and model: its first measure over the family's items that stand on it, under the last condition."""
 
+    @property
+    def families(self) -> set[str]:
+        """The names of the families."""
+        return {family for family, _ in self.shares}
 
-def facts(results: Sequence[FamilyResult]) -> list[Fact]:
-    """Return the sources on which items of two families or more stand, those of most families first."""
-    sums: dict[Source, dict[tuple[str, str], list[float]]] = {}
-    for result in results:
-        if (first := next(result.measures, None)) is None:
-            continue
-        (measure, measured), rated = first, first[0].unit == "rating"
-        for outcome in result.outcomes.values():
-            for value in outcome.values:
-                is_asked = (value.measure, value.at) == (measure.name, measured.conditions[-1])
-                for source in result.sources.get(value.row or value.item) or () if is_asked else ():
-                    of_source = sums.setdefault(tuple(source), {})
-                    of_source.setdefault((result.family.name, outcome.model), []).append(
-                        (value.value - 1) / 4 if rated else value.value
-                    )
-    several = {source: found for source, found in sums.items() if len({family for family, _ in found}) > 1}
-    order = sorted(several, key=lambda source: (-len({family for family, _ in several[source]}), source))
-    return [
-        Fact(
-            source,
-            {
-                key: Figure(sum(values) / len(values), None, None, len(values))
-                for key, values in several[source].items()
-            },
+
+def facts(results: Sequence[FamilyResult]) -> Iterator[Fact]:
+    """Yield the sources on which items of two families or more stand, in order."""
+    values = Lines(5, (line for result in results for line in _by_source(result)))
+    for source, of_source in values.groups(2):
+        sums: dict[tuple[str, str], list[float]] = {}
+        for family, model, value in of_source:
+            sums.setdefault((family, model), []).append(value)
+        fact = Fact(
+            source, {key: Figure(sum(values) / len(values), None, None, len(values)) for key, values in sums.items()}
         )
-        for source in order
-    ]
+        if len(fact.families) > 1:
+            yield fact
+
+
+def _by_source(result: FamilyResult) -> Iterator[tuple[str, str, str, str, float]]:
+    """Yield the values of the first measure under its last condition: (source, its row, family, model, value)."""
+    for measure, measured in islice(result.measures, 1):
+        for outcome in result.outcomes.values():
+            for value in stored(outcome.values).where(measure=measure.name, at=measured.conditions[-1]):
+                share = (value.value - 1) / 4 if measure.unit == "rating" else value.value
+                for source, id_ in result.sources.get(value.row or value.item) or ():
+                    yield source, id_, result.family.name, outcome.model, share

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flows.scoring.scorer import Means
-from flows.scoring.values import Value, Values, stored
+from flows.scoring.values import ItemValue, Value, Values, stored
 
 DRAWS = 1000
 INTERVAL = (2.5, 97.5)
@@ -108,9 +108,14 @@ class Measured:
         """
         return self._found.ends.get((Side(group, first), Side(group, last)))
 
-    def items(self, group: str, at: str) -> Mapping[str, float]:
-        """Return the value of each item."""
-        return {value.item: value.value for value in self._values if (value.group, value.at) == (group, at)}
+    def items(self, at: str) -> Iterator[Mapping[str, ItemValue]]:
+        """Yield the values of each item under a condition, by model, in the order of the items' names."""
+        for _, of_item in groupby(self._values.where(at=at).by_item(), key=attrgetter("item")):
+            yield {value.kind.group: value for value in of_item}
+
+    def names(self, group: str) -> Iterator[str]:
+        """Yield the name of each item of a model, in order."""
+        return (name for name, _ in groupby(self._values.where(group=group).by_item(), key=attrgetter("item")))
 
     @property
     def _figures(self) -> Mapping[Pair, Figure]:
@@ -176,13 +181,14 @@ class _Summed(NamedTuple):
     items: Sequence[int]
     """By pair, the number of items that both of its sides have."""
     ends: Means
-    """The means of both sides over those: (number of the pair, 0 or 1); a side alone has either."""
+    """The means of both sides over those, if they are of one model: (number of the pair, 0 or 1)."""
 
     @classmethod
     def of(cls, values: Values, sides: Sequence[Side], pairs: Sequence[Pair]) -> "_Summed":
         """Read the values once, item by item: of each item there are few."""
         numbers = {side: number for number, side in enumerate(sides)}
         numbered = [(-1 if first is None else numbers[first], numbers[last]) for first, last in pairs]
+        is_own = [first is None or first.group == last.group for first, last in pairs]
         side_of = {kind: numbers[Side(kind.group, kind.at)] for kind in values.kinds()}
         sums, counts = np.zeros((2, values.shared(), len(pairs)))
         # A number of a memory view is quick to change.
@@ -199,8 +205,9 @@ class _Summed(NamedTuple):
                 all_sums[place] += ended.value - begun
                 all_counts[place] += 1
                 items[column] += 1
-                ends.add((column, 0), ended.value if first == -1 else begun)
-                ends.add((column, 1), ended.value)
+                if is_own[column]:
+                    ends.add((column, 0), ended.value if first == -1 else begun)
+                    ends.add((column, 1), ended.value)
         return cls(sums, counts, items, ends)
 
 
@@ -225,4 +232,4 @@ def by_measure(values: Collection[Value], rated: Collection[str] = ()) -> Mappin
     """Return the values by measure; those of `rated` measures are no shares."""
     values = stored(values)
     names = dict.fromkeys(kind.measure for kind in values.kinds())
-    return {name: Measured(values.of(name), shares=name not in rated) for name in names}
+    return {name: Measured(values.where(measure=name), shares=name not in rated) for name in names}

@@ -43,11 +43,12 @@ class Kind(NamedTuple):
 class ItemValue(NamedTuple):
     """A value of an item."""
 
-    item: str
     kind: Kind
+    item: str
     shared: int
     """The place of what the item shares with others, among all such names in order."""
     value: float
+    row: str
 
 
 @dataclass
@@ -87,14 +88,14 @@ class Values(Collection[Value]):
         """Return the kinds of the values, in the order of the first of each."""
         return sorted(self._kinds, key=lambda kind: self._kinds[kind].first)
 
-    def of(self, measure: str, at: str | None = None) -> "Values":
-        """Return the values of a measure, under one condition or all; none can be added to them."""
+    def where(self, **fields: str) -> "Values":
+        """Return the values of the kinds with these fields; none can be added to them."""
         part = copy(self)
         part._kinds = {
             kind: stored
             for kind, stored in self._kinds.items()
-            if kind.measure == measure and at in (None, kind.at)
-        }  # fmt: skip
+            if all(getattr(kind, name) == wanted for name, wanted in fields.items())
+        }
         return part
 
     def __len__(self) -> int:
@@ -110,8 +111,8 @@ class Values(Collection[Value]):
     def by_item(self) -> Iterator[ItemValue]:
         """Yield the values by item, in the order of the items' names; those of an item are in their order."""
         shared = "DENSE_RANK() OVER (ORDER BY shared) - 1"
-        for kind, item, number, value in self._select(f"item, {shared}, value", "item, rank, number, rowid"):
-            yield ItemValue(item, kind, number, value)
+        for kind, *value in self._select(f"item, {shared}, value, row", "item, rank, number, rowid"):
+            yield ItemValue(kind, *value)
 
     def shared(self) -> int:
         """Return how many different things items share."""
