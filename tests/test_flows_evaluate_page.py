@@ -14,8 +14,9 @@ import pytest
 from flows.evaluate.rows import evaluated_rows
 from flows.evaluate.scores_file import EvaluationScores, read_scores
 from flows.evaluate.signature import Signature, asked_as, signature_of
-from flows.project.evaluated import AskedRows, Fingerprints
+from flows.project.evaluated import AskedRows, Fingerprints, fingerprint_lines
 from flows.project.output_files import open_built
+from schemas.base import content_hash
 from tests.builds import touchstone, write_config
 from tests.chat_server import ChatServer, Faults, Messages, message_hash
 from tests.profiled import able, build, model, right_answers, work_in
@@ -232,10 +233,11 @@ def signature(folder: Path, limit: int | None = None, *, backwards: bool = False
     configure(folder, {"m": {"provider": "endpoint", "name": "m-1", **config.pop("model", {})}}, **config)
     project = open_built(folder / "out")
     family, fingerprint = project.family("uraq"), Fingerprints(project, project.family("uraq"))
-    asked = {row.id: fingerprint(row) for row in evaluated_rows(project, family, limit)}
-    if backwards:
-        asked = dict(reversed(asked.items()))
-    found = signature_of(project, family, asked_as(project, "m", None), AskedRows(asked, fingerprint.prompts), TODAY)
+    pairs = [(row.id, fingerprint(row)) for row in evaluated_rows(project, family, limit)]
+    asked = AskedRows(fingerprint_lines(reversed(pairs) if backwards else pairs), fingerprint.prompts)
+    found = signature_of(project, family, asked_as(project, "m", None), asked, TODAY)
+    assert found.rows == len(pairs)
+    assert found.asked == content_hash(sorted(pairs))[: len(found.asked)], "as in earlier scores"
     project.close()
     return found
 

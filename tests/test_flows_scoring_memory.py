@@ -9,6 +9,7 @@ from flows.families.documents import score as documents
 from flows.families.lveval import score as lveval
 from flows.families.reeval import score as reeval
 from flows.families.uraq import score as uraq
+from flows.project.evaluated import Evaluated, fingerprint_lines, fingerprints_in
 from flows.scoring.intervals import DRAWN_AT_ONCE, DRAWS_AT_ONCE, Measured
 from flows.scoring.scorer import Row, Scores
 from flows.scoring.values import Value, Values
@@ -42,6 +43,27 @@ def test_a_row_with_its_replies_takes_few_bytes_of_memory(family: str) -> None:
     (of_few, few), (of_many, many) = with_peak(scored(FEW)), with_peak(scored(MANY))
     assert 0 < of_few < of_many
     assert many - few < MOST_BYTES * (MANY - FEW)
+
+
+def test_a_row_in_a_note_takes_few_bytes_of_memory() -> None:
+    def noted(number: int) -> Callable[[], Evaluated]:
+        def work() -> Evaluated:
+            lines = fingerprint_lines(
+                (f"{place:016x}", f"{-place & 2**64 - 1:016x}") for place in reversed(range(number))
+            )
+            written = Evaluated(family="uraq", model="m", predictions="", rows=lines).sealed()
+            return Evaluated.model_validate_json(written)
+
+        return work
+
+    (_, few), (note, many) = with_peak(noted(2000)), with_peak(noted(10_000))
+    assert [*fingerprints_in(note.rows)][:2] == [(f"{0:016x}", f"{1:016x}"), (f"{1:016x}", f"{2:016x}")]
+    assert many - few < 2 * MOST_BYTES * 8000
+
+
+def test_a_note_that_has_its_rows_as_an_object_is_read() -> None:
+    note = Evaluated.model_validate({"family": "uraq", "model": "m", "predictions": "", "rows": {"b": "2", "a": "1"}})
+    assert note.rows == ("a 1\nb 2\n",)
 
 
 @pytest.mark.slow

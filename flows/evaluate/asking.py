@@ -29,7 +29,7 @@ from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
 from flows.llm.model import BudgetSpent, EachOnce, TransportError, Usage
 from flows.project.console import LogInterval, money
-from flows.project.evaluated import AskedRows, settings_now, write_note
+from flows.project.evaluated import AskedRows, fingerprint_lines, settings_now, write_note
 from flows.project.locks import building, one_evaluation
 from flows.project.project import Project
 from flows.run.terminal import Terminal
@@ -194,7 +194,7 @@ def hold_dialogues(console: Console, project: Project, family: Family, model: st
     seconds = time.monotonic() - begun
     messages = [*_written_in_words(family, build, context, written), *map(escape, notes)]
     first = build.stages(family, family.part(held.parts[0]))[0]
-    seeds = {seed.key: seed.id for seed in build.inputs(first)}
+    seeds = fingerprint_lines((seed.key, seed.id) for seed in build.inputs(first))
     asked_for = asked_as(project, model, None)
     # Dialogues that are there already ask nothing: who held them stands in the scores of that time.
     known = before.signature.served if before is not None and before.signature.model == asked_for.name else ()

@@ -33,6 +33,7 @@ from flows.llm.model import (
 from flows.project.evaluated import ENDING, settings_now
 from flows.project.locks import one_evaluation
 from flows.project.project import Project
+from flows.scoring.on_disk import Rows as RowsById
 from schemas.base import Record, counted
 from schemas.errors import Failed
 from schemas.prediction import Prediction
@@ -196,13 +197,12 @@ def _in_order(
     So many batches are asked about `at_once`. After one that the budget stops, no other is begun; after `GONE_AFTER`
     questions in a row without an answer, those that were begun are given up.
     """
-    asked: set[str] = set()
+    asked = RowsById()
     in_a_row = 0
     begun: deque[tuple[int, Future[Predicted]]] = deque()
     try:
         for batch in batches:
-            new = [row for row in {row.id: row for row in batch}.values() if row.id not in asked]
-            asked.update(row.id for row in new)
+            new = [row for row in {row.id: row for row in batch}.values() if asked.add(row.id, None)]
             begun.append((len(batch), ask(new)))
             if len(begun) == at_once:
                 rows, predictions = begun[0][0], begun[0][1].result()

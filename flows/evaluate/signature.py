@@ -4,9 +4,10 @@ As sacreBLEU's (Post, "A Call for Clarity in Reporting BLEU Scores", 2018): shor
 """
 
 import datetime
+import hashlib
 import importlib.metadata
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from pydantic import Field
@@ -15,10 +16,10 @@ from flows.construct.engine import Family
 from flows.llm.endpoint_settings import ANSWERED_BY
 from flows.llm.likelihood import LikelihoodModel
 from flows.llm.local import LocalModel
-from flows.project.evaluated import AskedRows, dialogue_fingerprints, settings_now
+from flows.project.evaluated import AskedRows, dialogue_fingerprints, fingerprints_in, settings_now
 from flows.project.project import Project
 from flows.scoring.shipped import SCORER, scorer_fingerprint, shipped_scorer
-from schemas.base import Frozen, content_hash, counted, visible
+from schemas.base import Frozen, canonical_json, content_hash, counted, visible
 
 SHORT = 8
 """Digits of a hash."""
@@ -120,8 +121,8 @@ def signature_of(project: Project, family: Family, model: AskedAs, asked: AskedR
     return Signature(
         dataset=project.config.name,
         family=family.name,
-        rows=len(asked.rows),
-        asked=_short(sorted(asked.rows.items())),
+        rows=sum(text.count("\n") for text in asked.rows),
+        asked=_short_of_pairs(fingerprints_in(asked.rows)),
         prompts=tuple(shown),
         window="none" if model.window is None else str(model.window),
         parameters=",".join(
@@ -135,6 +136,15 @@ def signature_of(project: Project, family: Family, model: AskedAs, asked: AskedR
         served=model.served if set(model.served) - {model.name} else (),
         date=today,
     )
+
+
+def _short_of_pairs(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return `_short` of the list of these pairs, which is not made: there may be millions."""
+    digest = hashlib.sha256(b"[[")
+    for number, pair in enumerate(pairs):
+        digest.update(b"," * bool(number) + canonical_json(pair))
+    digest.update(b"]]")
+    return digest.hexdigest()[:SHORT]
 
 
 def _short(*parts: object) -> str:

@@ -21,7 +21,7 @@ from flows.evaluate.signature import asked_as, signature_of
 from flows.evaluate.source_time import DateOf, dated, dates_of_rows
 from flows.llm.model import BudgetSpent
 from flows.profile.results import FamilyResult, Outcome, beside_scores, of_first_way
-from flows.project.evaluated import AskedRows, Fingerprints, note_of, read_note
+from flows.project.evaluated import AskedRows, Fingerprints, fingerprint_lines, note_of, read_note
 from flows.project.project import Project
 from schemas.errors import Failed, WrongInput
 
@@ -147,7 +147,7 @@ def _answered_before(project: Project, family: Family, model: str, limit: int | 
         return None
     rows = evaluated_rows(project, family, limit)
     fingerprint = Fingerprints(project, family)
-    asked = {row.id: fingerprint(row) for row in rows}
+    asked = fingerprint_lines((row.id, fingerprint(row)) for row in rows)
     if asked != note.rows:
         return None
     now = asked_as(project, model, weighing_model(project, family, model))

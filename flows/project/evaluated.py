@@ -4,10 +4,11 @@ A release goes by it: its card has scores only on rows about which the model wou
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from data.checksum import checksum
 from data.publish.inspect_package import EVALUATED
@@ -19,12 +20,14 @@ from flows.construct.settings import FamilySettings
 from flows.llm.model import Prompt
 from flows.llm.rules import RulesSettings
 from flows.project.project import Project
+from flows.scoring.on_disk import Lines, Rows
 from schemas.base import content_hash
 from schemas.errors import Failed, first_problem
 from schemas.prediction import Prediction
 from schemas.sealed import Sealed
 
 ENDING = ".evaluation.json"
+LINES_OF_A_TEXT = 1000
 PREDICTIONS = "predictions"
 """Folder of the predictions in the output folder of a build."""
 
@@ -35,26 +38,50 @@ class Evaluated(Sealed):
     family: str
     model: str = Field(description="As the command named it")
     predictions: str = Field(description="SHA-256 of the predictions")
-    rows: Mapping[str, str] = Field(description="Id of a row -> fingerprint of what was asked about it")
+    rows: tuple[str, ...] = Field(
+        description="Texts of lines, one for each row, by id: its id, and the fingerprint of what was asked about it"
+    )
+
+    @field_validator("rows", mode="before")
+    @classmethod
+    def _as_lines(cls, rows: object) -> object:
+        return fingerprint_lines(rows.items()) if isinstance(rows, Mapping) else rows  # before, an object had them
 
 
 class AskedRows(NamedTuple):
     """What a model was asked about."""
 
-    rows: Mapping[str, str]
-    """Id of a row, or of what a dialogue begins with -> fingerprint of what was asked about it."""
+    rows: tuple[str, ...]
+    """Lines such as those of a note; of dialogues, what each begins with."""
     prompts: Collection[str] = ()
     """The names of the prompts of single questions."""
+
+
+def fingerprint_lines(fingerprints: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return a line for each id, in order, with its fingerprint: there may be millions, of 34 bytes each."""
+    last = ((id_, [*of_id][-1][0]) for (id_,), of_id in Lines(2, fingerprints).groups(1))
+    texts = []
+    while some := [f"{id_} {fingerprint}\n" for id_, fingerprint in islice(last, LINES_OF_A_TEXT)]:
+        texts.append("".join(some))
+    return tuple(texts)
+
+
+def fingerprints_in(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield each id of such lines, with its fingerprint."""
+    for text in texts:
+        for line in text.splitlines():
+            id_, _, fingerprint = line.rpartition(" ")
+            yield id_, fingerprint
 
 
 def write_note(project: Project, family: Family, model: str, rows: Iterable[Any], path: Path) -> AskedRows:
     """Write the note on the predictions in `path`, which are on some of the rows, or all; return what was asked."""
     asked = Fingerprints(project, family)
-    predicted = {str(row.values.get("id")) for row in json_lines(str(path))}
-    fingerprints = {row.id: asked(row) for row in rows if row.id in predicted}
-    note = Evaluated(family=family.name, model=model, predictions=checksum(path), rows=fingerprints)
+    predicted = Rows((str(row.values.get("id")), True) for row in json_lines(str(path)))
+    lines = fingerprint_lines((row.id, asked(row)) for row in rows if predicted.get(row.id))
+    note = Evaluated(family=family.name, model=model, predictions=checksum(path), rows=lines)
     write_whole(note_of(path), note.sealed())
-    return AskedRows(fingerprints, asked.prompts)
+    return AskedRows(lines, asked.prompts)
 
 
 def note_of(predictions: Path) -> Path:

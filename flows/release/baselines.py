@@ -11,6 +11,7 @@ tables that the family names are shown of them, which tell no row; none of rows 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,10 +20,19 @@ from data.publish.reading import read_released
 from flows.construct.engine import Family
 from flows.construct.evaluation import DialogueContext
 from flows.evaluate.scores_file import ENDING, read_scores
-from flows.project.evaluated import Evaluated, Fingerprints, notes_in, predictions_of, read_note, read_predictions
+from flows.project.evaluated import (
+    Evaluated,
+    Fingerprints,
+    fingerprints_in,
+    notes_in,
+    predictions_of,
+    read_note,
+    read_predictions,
+)
 from flows.project.project import Project
 from flows.project.release_as_build import record_of
 from flows.release.rows import GatheredConfig
+from flows.scoring.on_disk import Rows
 from flows.scoring.scorer import CannotScore
 from flows.scoring.tables import ScoreError
 from schemas.prediction import TableCell
@@ -106,17 +116,19 @@ def _of_predictions(project: Project, family: Family, rows: _Rows, path: Path, n
     if found is not None and found.partial:
         raise CannotScore("some rows have no answer")
     fingerprint = Fingerprints(project, family)
-    same = {
-        row.id: family.evaluation.scored(row) for row in rows.of(parts) if note.rows.get(row.id) == fingerprint(row)
-    }
-    predictions = [prediction for prediction in read_predictions(path, family) if prediction.id in same]
-    if not predictions:
+    asked = Rows(fingerprints_in(note.rows))
+    same = Rows(
+        (row.id, family.evaluation.scored(row)) for row in rows.of(parts) if asked.get(row.id) == fingerprint(row)
+    )
+    predictions = (prediction for prediction in read_predictions(path, family) if same.get(prediction.id) is not None)
+    first = next(predictions, None)
+    if first is None:
         raise CannotScore("the model would be asked something else about each released row now")
-    tables = scorer.score(same.values(), map(dict, predictions), True).tables
+    tables = scorer.score((row for _, row in same), map(dict, chain([first], predictions)), True).tables
     cells = [(table, *cell) for table in family.evaluation.shown(tables) for cell in tables[table]]
     return Baseline(
         family=family.name,
-        model=predictions[0].model,
+        model=first.model,
         rows=len(same),
         of=rows.number(parts),
         **({"private": True} if rows.private else {}),
