@@ -48,9 +48,7 @@ def test_a_row_with_its_replies_takes_few_bytes_of_memory(family: str) -> None:
 def test_a_row_in_a_note_takes_few_bytes_of_memory() -> None:
     def noted(number: int) -> Callable[[], Evaluated]:
         def work() -> Evaluated:
-            lines = fingerprint_lines(
-                (f"{place:016x}", f"{-place & 2**64 - 1:016x}") for place in reversed(range(number))
-            )
+            lines = fingerprint_lines((f"{place:016x}", f"{place + 1:016x}") for place in reversed(range(number)))
             written = Evaluated(family="uraq", model="m", predictions="", rows=lines).sealed()
             return Evaluated.model_validate_json(written)
 
