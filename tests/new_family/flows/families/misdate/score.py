@@ -5,6 +5,7 @@ python misdate.py PREDICTIONS.jsonl DATA [DATA ...]        (DATA: Parquet, which
 
 from collections.abc import Iterable
 
+from flows.scoring.on_disk import Rows
 from flows.scoring.scorer import (
     Account,
     Row,
@@ -27,7 +28,7 @@ FORM = {"id": "THE ROW'S id", "variant": VARIANT, "prediction": "1905"}
 
 def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False) -> Scores:
     """Return the accuracy by model. Raises `CannotScore` for predictions that do not fit the rows."""
-    items, account = {row["id"]: row for row in rows}, Account()
+    items, account = Rows((row["id"], row) for row in rows), Account()
     right = matched(items, lambda row: [VARIANT], predictions, partial, _graded, account)
     return Scores({"accuracy": means(right)}, [], account)
 
