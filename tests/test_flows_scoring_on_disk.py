@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from flows.scoring.on_disk import Lines, Rows, Spooled, TemporaryTable
 from flows.scoring.scorer import MOST_TERMS, Means, exact_terms
+from flows.scoring.values import Value, Values
 
 
 def test_of_two_rows_with_one_id_the_last_counts_in_the_place_of_the_first() -> None:
@@ -20,8 +21,21 @@ def test_of_two_rows_with_one_id_the_last_counts_in_the_place_of_the_first() -> 
     assert rows.add("c", 4)
     assert list(rows) == [("b", {"n": 3, "texts": ["é", None]}), ("a", {"n": 2}), ("c", 4)]
     assert (len(rows), rows.find("a"), rows.get("a"), rows.find("d")) == (3, (1, {"n": 2}), {"n": 2}, (-1, None))
-    assert Rows([("\ud800", 1)]).get("\ud800") == 1, "half a character names a row as well"
-    assert rows.get("\ud800") is None
+
+
+def test_half_a_character_is_stored_as_any_other() -> None:
+    rows = Rows([("\ud800", 1), ("é", 2)])
+    assert (rows.get("\ud800"), rows.get("\udfff"), list(rows)) == (1, None, [("\ud800", 1), ("é", 2)])
+    lines = Lines(2, [("\ud83d", 1), ("é", 2), ("\ud83d", 3)])
+    assert list(lines) == [("\ud83d", 1), ("é", 2), ("\ud83d", 3)]
+    assert {key: list(rest) for key, rest in lines.groups(1)} == {("é",): [(2,)], ("\ud83d",): [(1,), (3,)]}
+    value = Value("m", "right", "first", "item \ud800", "source \ud800", 1.0, "row \ud800")
+    assert list(Values([value])) == [value]
+
+
+def test_an_id_that_is_no_text_is_another_than_its_text() -> None:
+    rows = Rows([(5, "number"), ("5", "text")])  # type: ignore[list-item]
+    assert (len(rows), rows.get("5")) == (2, "text")
 
 
 def test_what_is_spooled_comes_back_in_order_and_more_than_once() -> None:

@@ -4,10 +4,14 @@ This module needs the standard library alone: a release ships it as part of each
 """
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
+
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half of a character: somebody else's text may have one, and none of SQLite has."""
 
 
 class TemporaryTable:
@@ -18,30 +22,47 @@ class TemporaryTable:
         self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         for statement in ("PRAGMA journal_mode = OFF", f"CREATE TABLE lines ({columns})", "BEGIN"):
             self._file.execute(statement)
+        self._has_bytes = False
+        """Whether a text is stored as bytes."""
 
     def insert(self, statement: str, lines: Iterable[Sequence[Any]]) -> None:
         """Run a statement with each of the lines."""
         try:
-            self._file.executemany(statement, lines)
+            self._file.executemany(statement, map(self._stored, lines))
         except sqlite3.OperationalError as error:
             raise _no_room(error) from error
 
     def insert_one(self, statement: str, line: Sequence[Any]) -> int:
         """Run a statement with a line; return the number of the last line that was added to the table."""
         try:
-            return self._file.execute(statement, line).lastrowid or 0
+            return self._file.execute(statement, self._stored(line)).lastrowid or 0
         except sqlite3.OperationalError as error:
             raise _no_room(error) from error
 
     def select(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Any]:
         """Yield what a query returns, line by line."""
         try:
-            yield from self._file.execute(statement, values)
+            for line in self._file.execute(statement, self._stored(values)):
+                yield tuple(map(_in_text, line)) if self._has_bytes else line
         except sqlite3.OperationalError as error:
             raise _no_room(error) from error
 
+    def _stored(self, line: Sequence[Any]) -> Sequence[Any]:
+        return [
+            self._in_bytes(value) if isinstance(value, str) and not value.isascii() and _HALF.search(value) else value
+            for value in line
+        ]
+
+    def _in_bytes(self, text: str) -> bytes:
+        self._has_bytes = True
+        return text.encode("utf-8", "surrogatepass")
+
     def __del__(self) -> None:
         self._file.close()
+
+
+def _in_text(value: Any) -> Any:
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
 
 
 def _no_room(error: sqlite3.OperationalError) -> OSError:
@@ -56,7 +77,7 @@ class Rows:
 
     def __init__(self, rows: Iterable[tuple[str, Any]] = ()) -> None:
         """Take rows, each with its id."""
-        self._table = TemporaryTable("place INTEGER PRIMARY KEY, id BLOB UNIQUE, row TEXT")
+        self._table = TemporaryTable("place INTEGER PRIMARY KEY, id UNIQUE, row TEXT")
         self._size = 0
         for id_, row in rows:
             self.add(id_, row)
@@ -66,13 +87,13 @@ class Rows:
         before = self._size
         self._size = self._table.insert_one(
             "INSERT INTO lines (id, row) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET row = excluded.row",
-            (_key(id_), json.dumps(row)),
+            (id_, json.dumps(row)),
         )
         return self._size > before
 
     def find(self, id_: str) -> tuple[int, Any]:
         """Return the place of a row, counted from 0, and the row; -1 and None if there is none."""
-        for place, row in self._table.select("SELECT place - 1, row FROM lines WHERE id = ?", (_key(id_),)):
+        for place, row in self._table.select("SELECT place - 1, row FROM lines WHERE id = ?", (id_,)):
             return place, json.loads(row)
         return -1, None
 
@@ -82,15 +103,10 @@ class Rows:
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         for id_, row in self._table.select("SELECT id, row FROM lines ORDER BY place"):
-            yield id_.decode("utf-8", "surrogatepass"), json.loads(row)
+            yield id_, json.loads(row)
 
     def __len__(self) -> int:
         return self._size
-
-
-def _key(id_: str) -> bytes:
-    """Return an id as it is stored: somebody else's may have half a character, which no text of SQLite has."""
-    return id_.encode("utf-8", "surrogatepass")
 
 
 class Spooled:
