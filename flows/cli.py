@@ -128,6 +128,8 @@ def _of_system(error: OSError | MemoryError) -> str:
         return NO_MEMORY
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return TOO_MANY_FILES
+    if error.errno is None and str(error):  # one of ours, which says it all
+        return f"{error}; finished work is not lost"
     return f"{error.filename or 'a file'}: {error.strerror or error}; finished work is not lost"
 
 

@@ -336,9 +336,10 @@ def test_a_wrong_option_names_the_help_of_its_command(
         ((64, 512), "[open('/dev/null') for _ in range(300)]", ""),
         ((64, 64), "[open('/dev/null') for _ in range(300)]", "too many open files; allow more (`ulimit -n 4096`)"),
         ((64, 64), "bytearray(2**60)", "not enough memory; free some"),
+        ((64, 512), "(_ for _ in ()).throw(OSError('no room; make some'))", "no room; make some; finished work"),
     ],
 )
-def test_all_files_that_may_be_open_may_be_and_a_lack_of_them_or_of_memory_is_a_line(
+def test_all_files_that_may_be_open_may_be_and_a_lack_of_files_memory_or_room_is_a_line(
     limits: tuple[int, int], takes: str, said: str
 ) -> None:
     script = (

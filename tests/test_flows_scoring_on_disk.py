@@ -63,7 +63,7 @@ def test_without_room_it_is_told_what_to_do() -> None:
         raise sqlite3.OperationalError("database or disk is full")
         yield ("",)
 
-    with pytest.raises(OSError, match=r"temporary files cannot hold .*\(database or disk is full\); make room there"):
+    with pytest.raises(OSError, match=r"/var/tmp\) cannot hold .*\(database or disk is full\); make room there"):
         table.insert("INSERT INTO lines VALUES (?)", lines())
     with pytest.raises(OSError, match="make room there"):
         list(table.select("SELECT nothing FROM lines"))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from flows.scoring.on_disk import Rows
-from flows.scoring.scorer import Account, AllFailed, CannotScore, Row, matched
+from flows.scoring.scorer import Account, AllFailed, CannotScore, Row, matched, run
 from flows.scoring.values import Value, Values
 
 ROWS = Rows((id_, {"id": id_}) for id_ in "ab")
@@ -72,3 +72,12 @@ def test_values_in_columns_are_the_values_in_their_order() -> None:
     assert values[1] in columns
     assert values[1]._replace(group="o") not in columns
     assert not Values()
+
+
+def test_a_scorer_that_is_stopped_says_so_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    def stopped() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit, match="130"):
+        run(stopped)
+    assert capsys.readouterr() == ("", "stopped\n")

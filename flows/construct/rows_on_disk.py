@@ -27,8 +27,8 @@ class RowsOnDisk(Mapping[str, Any]):
             self._file.execute("CREATE INDEX names ON rows (name)")  # at once is quicker than row by row
         except sqlite3.OperationalError as error:
             raise Failed(
-                f"the folder for temporary files cannot hold rows to be looked up ({error}); make room there, or name "
-                "another in TMPDIR"
+                f"the folder for temporary files (TMPDIR, by default /var/tmp) cannot hold rows to be looked up "
+                f"({error}); make room there, or name another in TMPDIR"
             ) from error
 
     def __getitem__(self, name: str) -> Any:

@@ -67,8 +67,8 @@ def _in_text(value: Any) -> Any:
 
 def _no_room(error: sqlite3.OperationalError) -> OSError:
     return OSError(
-        f"the folder for temporary files cannot hold what is scored ({error}); make room there, or name another in "
-        "TMPDIR"
+        f"the folder for temporary files (TMPDIR, by default /var/tmp) cannot hold what is scored ({error}); make room "
+        "there, or name another in TMPDIR"
     )
 
 

@@ -381,9 +381,12 @@ def show(scores: Scores, output: str | None, in_per_cent: Callable[[str], bool] 
 
 
 def run(main: Callable[[], None]) -> None:
-    """Run a scorer's command line; for wrong input it prints one line and exits with code 2."""
+    """Run a scorer's command line; for wrong input it prints one line and exits with code 2, for Ctrl-C with 130."""
     try:
         main()
     except (CannotScore, OSError) as error:
         print(printable(error), file=sys.stderr)
         raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        raise SystemExit(130) from None
