@@ -15,6 +15,7 @@ from flows.construct.evaluation import DialogueContext
 from flows.construct.stages import Build
 from flows.evaluate.predictions import remove_tables
 from flows.project.project import Project
+from flows.scoring.on_disk import Rows
 from schemas.base import Dropped, Frozen, Record
 from schemas.errors import first_problem
 
@@ -68,40 +69,52 @@ def given_context(family: Family, project: Project, path: Path) -> DialogueConte
     """
     held = family.evaluation.held
     *earlier, last = held.parts
-    records = {last: read_records(path, family, last)}
+    files = {last: path}
     stem = path.with_name(path.name.removesuffix(f".{last}.jsonl"))
-    dropped: list[Dropped] = []
+    drops: Path | None = None
     if stem != path and all(beside(stem, name).is_file() for name in (*earlier, DROPPED)):
-        records |= {name: read_records(beside(stem, name), family, name) for name in earlier}
-        advice = f"a row tells what was dropped; `touchstone evaluate {family.name}` writes them"
-        dropped = [_row_as(Dropped, row, advice) for row in json_lines(str(beside(stem, DROPPED)))]
+        files |= {name: beside(stem, name) for name in earlier}
+        drops = beside(stem, DROPPED)
+    for name, file in files.items():
+        _check_keys(file, family, name)
+    for _ in _read_drops(drops, family):
+        pass
     steps = {name: {step.name for step in family.part(name).steps} for name in held.parts}
 
     def records_of(name: str) -> Iterable[Any]:
-        if name in held.parts:
-            return records.get(name, ())
-        return project.build.accepted(family.name, name)
+        if name not in held.parts:
+            return project.build.accepted(family.name, name)
+        return (record for _, record in read_records(files[name], family, name)) if name in files else ()
 
     return DialogueContext(
         project.build.families[family.name].settings,
         project.build.seed,
         records_of,
-        lambda name: [drop for drop in dropped if drop.step in steps[name]],
+        lambda name: (drop for drop in _read_drops(drops, family) if drop.step in steps[name]),
     )
 
 
-def read_records(path: Path, family: Family, part: str) -> list[Record]:
-    """Return the records of a part in a JSONL file. Raises `WrongInput` for an invalid row or a repeated key."""
+def _check_keys(path: Path, family: Family, part: str) -> None:
+    """Raise `WrongInput` if a key stands twice in a file of records, or a row is not valid."""
+    keys = Rows()
+    for row, record in read_records(path, family, part):
+        if not keys.add(record.key, None):
+            raise row.error(f"the key {record.key} stands twice", "give one row for each")
+
+
+def read_records(path: Path, family: Family, part: str) -> Iterator[tuple[Row, Record]]:
+    """Yield the rows of a JSONL file, each with the record of a part that it is. Raises `WrongInput` if it is none."""
     item = family.part(part).item
     added = {field.name for field in ADDED} - set(item.model_fields)
     advice = f"a row is a record of {family.name}-{part}; `touchstone evaluate {family.name}` writes them"
-    records: dict[str, Record] = {}
     for row in json_lines(str(path)):
-        record = _row_as(item, row, advice, added)
-        if record.key in records:
-            raise row.error(f"the key {record.key} stands twice", "give one row for each")
-        records[record.key] = record
-    return list(records.values())
+        yield row, _row_as(item, row, advice, added)
+
+
+def _read_drops(path: Path | None, family: Family) -> Iterator[Dropped]:
+    """Yield the drops of a file, if there is one. Raises `WrongInput` for a row that is none."""
+    advice = f"a row tells what was dropped; `touchstone evaluate {family.name}` writes them"
+    return (_row_as(Dropped, row, advice) for row in json_lines(str(path))) if path is not None else iter(())
 
 
 def _row_as(kind: type[T], row: Row, advice: str, added: Collection[str] = ()) -> T:

@@ -82,7 +82,7 @@ def _score_dialogues(
     held = family.evaluation.held
     page = page_of(path, output)
     context = given_context(family, project, path)
-    if not context.records(held.parts[-1]):
+    if not any(True for _ in context.records(held.parts[-1])):
         raise WrongInput(f"{path}: has no rows; `touchstone evaluate {family.name}` writes them")
     with partly(path) as left_out:
         result = held.tables(held.select(context, partial))

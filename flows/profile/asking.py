@@ -73,8 +73,8 @@ def _evaluate(
     if family.evaluation.dialogues is not None:
         held = hold_dialogues(console, project, family, model, limit)
         tables = family.evaluation.held.tables(held.context)
-        rows: Iterable[Any] = list(seeds_of(family, held.context))
-        dates = dated(rows, date_of)
+        rows: Iterable[Any] = seeds_of(family, held.context)
+        dates = dated(seeds_of(family, held.context), date_of)
         values, way = of_first_way(tables.values, model, model)
         path = held.stem.with_name(f"{held.stem.name}{ENDING}")
         outcome = Outcome(

@@ -148,7 +148,7 @@ def _of_dialogues(project: Project, family: Family, rows: _Rows) -> Iterator[Bas
     context = DialogueContext(
         settings,
         project.manifest.seed,
-        lambda part: list(rows.of([part])) if part == rated else (),
+        lambda part: rows.of([part]) if part == rated else (),
         lambda part: (),
     )
     cells = held.tables(context).tables

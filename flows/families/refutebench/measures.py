@@ -1,11 +1,13 @@
 """The lines of RefuteBench's tables, and the measures of rated dialogues in them (tables 4 to 7, figure 6)."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+from flows.scoring.on_disk import Lines, Spooled
 from schemas.refutebench import PLAIN, Rating, RefutationDialogue
 
 if TYPE_CHECKING:
@@ -35,6 +37,11 @@ class Line(NamedTuple):
     evaluator: str
     task: str
 
+    @property
+    def alike(self) -> tuple[str, str, str, str]:
+        """What lines have in common whose models are compared: those were refuted and rated alike."""
+        return self.condition.refuter, self.condition.style, self.evaluator, self.task
+
 
 def line_names(conditions: Iterable[Condition], evaluators: Iterable[str]) -> LineName:
     """Name lines by model, and by refuter, style and evaluator where there are several. Plain refutations say so."""
@@ -58,7 +65,7 @@ def cell_frame(lines: Iterable[tuple[str, str | int, float, int]]) -> "pd.DataFr
     return pd.DataFrame(list(lines), columns=["row", "column", "value", "n"])
 
 
-# ---- measures: each gives values by query and column ----
+# ---- the ratings, in the order of their queries ----
 
 
 @dataclass
@@ -67,7 +74,6 @@ class Rated:
 
     protocol: str
     unrelated: int
-    query: str
     by_place: dict[tuple[int | None, int], int] = field(default_factory=dict)
     """(i, j) -> R(a_j, r_i); (None, j) -> R(q, a_j)."""
 
@@ -77,118 +83,183 @@ class Rated:
         return ratings if len(ratings) == len(wanted) else None
 
 
-Dialogues = Mapping[Line, Sequence[Rated]]
+class OfQuery(NamedTuple):
+    """A line's rated dialogues about one query."""
+
+    query: str
+    dialogues: Sequence[Rated]
+    counts: Sequence[int]
+    """Each C of the line's persistent dialogues but 0, in order."""
+
+
+class Ratings:
+    """The ratings of all lines, in a temporary file: there may be millions."""
+
+    def __init__(self) -> None:
+        self.lines: dict[Line, int] = {}
+        """The number of each line, in the order of their first ratings."""
+        self._counts: dict[Line, set[int]] = defaultdict(set)
+        self._groups: dict[tuple[str, ...], int] = {}
+        self._file = Lines(9)
+
+    def add(self, rating: Rating) -> None:
+        """Add a rating that was given."""
+        line = Line(Condition.of(rating), rating.evaluator, rating.task)
+        number = self.lines.setdefault(line, len(self.lines))
+        group = self._groups.setdefault(line.alike, len(self._groups))
+        if rating.protocol == "persistent" and rating.unrelated:
+            self._counts[line].add(rating.unrelated)
+        place = rating.refutation_number, rating.answer_number, rating.rating
+        self._file.add([(group, rating.query, number, rating.dialogue, rating.protocol, rating.unrelated, *place)])
+
+    def by_query(self) -> Iterator[Mapping[Line, OfQuery]]:
+        """Yield by query the rated dialogues of lines whose models are compared, in the order of the queries."""
+        lines = list(self.lines)
+        counts = {line: sorted(self._counts[line]) for line in lines}
+        for (_, query), of_query in self._file.groups(2):
+            rated: dict[Line, dict[str, Rated]] = defaultdict(dict)
+            for number, dialogue, protocol, unrelated, refutation, answer, rating in of_query:
+                of_dialogue = rated[lines[number]].setdefault(dialogue, Rated(protocol, unrelated))
+                of_dialogue.by_place[refutation, answer] = rating
+            yield {line: OfQuery(query, [*dialogues.values()], counts[line]) for line, dialogues in rated.items()}
+
+
+# ---- measures: each gives a query's values by column ----
+
 Values = Mapping[str | int, float]
-"""By column, the value of a seed's dialogues."""
-Measure = Callable[[Sequence[Rated]], Mapping[str, Values]]
-"""By query, its values, where all that they need was rated."""
+"""By column, the value of a query's dialogues."""
+Measure = Callable[[OfQuery], Values]
+"""A query's values; none where not all that they need was rated."""
+
+
+def _transient(rated: OfQuery, *wanted: tuple[int | None, int]) -> Sequence[float]:
+    """These ratings of the query's transient dialogue, if all of them were given."""
+    ratings: Sequence[float] = ()
+    for dialogue in rated.dialogues:
+        if dialogue.protocol == "transient":
+            ratings = dialogue.all_of(*wanted) or ratings
+    return ratings
+
+
+def overall(rounds: int) -> Measure:
+    """Table 4: a dialogue's mean R(a_{i+1}, r_i) over its rounds."""
+
+    def mean(rated: OfQuery) -> Values:
+        ratings = _transient(rated, *((i, i + 1) for i in range(rounds)))
+        return {"mean": fmean(ratings)} if ratings else {}
+
+    return mean
+
+
+def first_and_last(first: tuple[int | None, int], last: tuple[int | None, int], names: tuple[str, str]) -> Measure:
+    """Tables 5 and 6: two ratings of a transient dialogue, and how much lower the last is than the first."""
+
+    def both(rated: OfQuery) -> Values:
+        if not (ratings := _transient(rated, first, last)):
+            return {}
+        before, after = ratings
+        return {names[0]: before, names[1]: after, "Δ": before - after}
+
+    return both
+
+
+def persistent(rated: OfQuery) -> Values:
+    """Table 7: the answer to the refutation, C = 0, and the answers after C unrelated pairs."""
+    by_count = _by_unrelated(rated)
+    values: dict[str | int, float] = {f"C = {count}": value for count, value in by_count.items()}
+    later = [count for count in by_count if count]
+    names = {count: "Δ" if len(later) == 1 else f"Δ at C = {count}" for count in later}
+    return values | {name: by_count[0] - by_count[count] for count, name in names.items()}
+
+
+def _by_unrelated(rated: OfQuery) -> Values:
+    """Where a query's persistent dialogues of every C are rated, R(a, r0) by C, in order.
+
+    A query's dialogues of several C share its beginning: C = 0 is the mean of their R(a0', r0).
+    """
+    at_once: list[float] = []
+    later: dict[int, float] = {}
+    for dialogue in rated.dialogues:
+        wanted = [(0, 1), (0, 2)] if dialogue.unrelated else [(0, 1)]
+        if dialogue.protocol == "persistent" and (ratings := dialogue.all_of(*wanted)) is not None:
+            at_once.append(ratings[0])
+            later[dialogue.unrelated] = ratings[-1]
+    if not at_once or any(count not in later for count in rated.counts):
+        return {}
+    return {0: fmean(at_once), **{count: later[count] for count in rated.counts}}
+
+
+def over_turns(places: Sequence[tuple[int | None, int]]) -> Measure:
+    """Figure 6: by answer, the ratings of the transient dialogue in which all of them were rated."""
+
+    def over(rated: OfQuery) -> Values:
+        return {place[1]: rating for place, rating in zip(places, _transient(rated, *places), strict=False)}
+
+    return over
+
+
+def over_unrelated(rated: OfQuery) -> Values:
+    """Figure 6: by C, if there are several besides C = 0; with one, the table says it all."""
+    by_count = _by_unrelated(rated)
+    return by_count if len(by_count) > 2 else {}
+
+
+# ---- models compared ----
+
+
+class SeedCount(NamedTuple):
+    """How many seeds a line is compared on, and for how many its model has values."""
+
+    compared: int
+    finished: int
 
 
 class Compared(NamedTuple):
     """A line's values over the seeds that all models of its group finished, in the same order for all."""
 
     columns: Mapping[str | int, Sequence[float]]
-    seeds: int
-    finished: int
-    """The number of seeds for which this model has them."""
+    seeds: SeedCount
 
 
-def by_line(ratings: Iterable[Rating]) -> Dialogues:
-    """The rated dialogues of each line."""
-    lines: dict[Line, dict[str, Rated]] = defaultdict(dict)
-    for rating in ratings:
-        line = Line(Condition.of(rating), rating.evaluator, rating.task)
-        dialogue = lines[line].setdefault(rating.dialogue, Rated(rating.protocol, rating.unrelated, rating.query))
-        dialogue.by_place[rating.refutation_number, rating.answer_number] = rating.rating
-    return {line: list(dialogues.values()) for line, dialogues in lines.items()}
+class SeedValues:
+    """The values of a measure, seed by seed, in a temporary file."""
 
+    def __init__(self, measure: Measure) -> None:
+        self.measure = measure
+        self._columns: dict[Line, Sequence[str | int]] = {}
+        self._finished = Counter[Line]()
+        self._of_seeds = Spooled()
+        """Of a seed: the numbers of the lines that have values, and those."""
 
-def compared_values(rated: Dialogues, measure: Measure) -> Mapping[Line, Compared]:
-    """By line, its values over the seeds for which all models that were refuted and rated alike have values.
+    def add(self, rated: Mapping[Line, OfQuery], numbers: Mapping[Line, int]) -> None:
+        """Add the values of a seed's dialogues; `numbers` are those of the lines."""
+        of_seed = []
+        for line, of_query in rated.items():
+            if values := self.measure(of_query):
+                self._columns.setdefault(line, [*values])
+                self._finished[line] += 1
+                of_seed.append((numbers[line], [*values.values()]))
+        if of_seed:
+            self._of_seeds.append(of_seed)
 
-    A model without any has no line, and does not reduce the seeds of the others.
-    """
-    measured = {line: values for line, dialogues in rated.items() if (values := measure(dialogues))}
-    groups: dict[tuple[str, ...], list[Line]] = defaultdict(list)
-    for line in measured:
-        groups[line.condition.refuter, line.condition.style, line.evaluator, line.task].append(line)
-    compared = {}
-    for lines in groups.values():
-        common = sorted(set.intersection(*(set(measured[line]) for line in lines)))
-        for line in lines:
-            seeds = [measured[line][query] for query in common]
-            columns = {name: [values[name] for values in seeds] for name in (seeds[0] if seeds else ())}
-            compared[line] = Compared(columns, len(common), len(measured[line]))
-    return {line: compared[line] for line in measured}
+    def compared(self, lines: Iterable[Line]) -> Mapping[Line, Compared]:
+        """By line, its values over the seeds for which all models that were refuted and rated alike have values.
 
-
-def _transient(dialogues: Sequence[Rated], *wanted: tuple[int | None, int]) -> Mapping[str, Sequence[float]]:
-    """By query, these ratings of its transient dialogue, if all of them were given."""
-    transient = [dialogue for dialogue in dialogues if dialogue.protocol == "transient"]
-    return {rated.query: ratings for rated in transient if (ratings := rated.all_of(*wanted)) is not None}
-
-
-def overall(dialogues: Sequence[Rated], rounds: int) -> Mapping[str, Values]:
-    """Table 4: a dialogue's mean R(a_{i+1}, r_i) over its rounds."""
-    rated = _transient(dialogues, *((i, i + 1) for i in range(rounds)))
-    return {query: {"mean": fmean(ratings)} for query, ratings in rated.items()}
-
-
-def first_and_last(
-    dialogues: Sequence[Rated],
-    first: tuple[int | None, int],
-    last: tuple[int | None, int],
-    names: tuple[str, str],
-) -> Mapping[str, Values]:
-    """Tables 5 and 6: two ratings of a transient dialogue, and how much lower the last is than the first."""
-    return {
-        query: {names[0]: before, names[1]: after, "Δ": before - after}
-        for query, (before, after) in _transient(dialogues, first, last).items()
-    }
-
-
-def persistent(dialogues: Sequence[Rated]) -> Mapping[str, Values]:
-    """Table 7: the answer to the refutation, C = 0, and the answers after C unrelated pairs."""
-    return {query: _with_loss(by_count) for query, by_count in _by_unrelated(dialogues).items()}
-
-
-def _with_loss(by_count: Values) -> Values:
-    later = [count for count in by_count if count]
-    values: dict[str | int, float] = {f"C = {count}": value for count, value in by_count.items()}
-    names = {count: "Δ" if len(later) == 1 else f"Δ at C = {count}" for count in later}
-    return values | {name: by_count[0] - by_count[count] for count, name in names.items()}
-
-
-def _by_unrelated(dialogues: Sequence[Rated]) -> Mapping[str, Values]:
-    """By query whose persistent dialogues of every C are rated, R(a, r0) by C, in order.
-
-    A query's dialogues of several C share its beginning: C = 0 is the mean of their R(a0', r0).
-    """
-    at_once: dict[str, list[float]] = defaultdict(list)
-    later: dict[str, dict[int, float]] = defaultdict(dict)
-    counts = sorted({dialogue.unrelated for dialogue in dialogues if dialogue.protocol == "persistent"} - {0})
-    for dialogue in dialogues:
-        wanted = [(0, 1), (0, 2)] if dialogue.unrelated else [(0, 1)]
-        if dialogue.protocol == "persistent" and (ratings := dialogue.all_of(*wanted)) is not None:
-            at_once[dialogue.query].append(ratings[0])
-            later[dialogue.query][dialogue.unrelated] = ratings[-1]
-    whole = [query for query in at_once if all(count in later[query] for count in counts)]
-    return {query: {0: fmean(at_once[query]), **{count: later[query][count] for count in counts}} for query in whole}
-
-
-def over_turns(places: Sequence[tuple[int | None, int]]) -> Measure:
-    """Figure 6: by answer, the ratings of the transient dialogues in which all of them were rated."""
-
-    def over(dialogues: Sequence[Rated]) -> Mapping[str, Values]:
-        rated = _transient(dialogues, *places)
+        A model without any has no line, and does not reduce the seeds of the others. `lines` are all, by number.
+        """
+        numbered = list(lines)
+        models = Counter(line.alike for line in self._finished)
+        values = {line: [array("d") for _ in columns] for line, columns in self._columns.items()}
+        for of_seed in self._of_seeds:
+            if len(of_seed) == models[numbered[of_seed[0][0]].alike]:
+                for number, of_line in of_seed:
+                    for column, value in zip(values[numbered[number]], of_line, strict=True):
+                        column.append(value)
         return {
-            query: {place[1]: rating for place, rating in zip(places, ratings, strict=True)}
-            for query, ratings in rated.items()
+            line: Compared(
+                dict(zip(self._columns[line], values[line], strict=True)),
+                SeedCount(len(values[line][0]), self._finished[line]),
+            )
+            for line in numbered
+            if line in values
         }
-
-    return over
-
-
-def over_unrelated(dialogues: Sequence[Rated]) -> Mapping[str, Values]:
-    """Figure 6: by C, if there are several besides C = 0; with one, the table says it all."""
-    return {query: by_count for query, by_count in _by_unrelated(dialogues).items() if len(by_count) > 2}
