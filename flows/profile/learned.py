@@ -7,7 +7,7 @@ with the interval of all other differences (`flows/scoring/intervals.py`).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console
 
@@ -22,6 +22,7 @@ from flows.profile.results import FamilyResult, Outcome
 from flows.project.project import Project
 from flows.project.release_as_build import STORE, open_release
 from flows.scoring.intervals import Figure, Measured
+from flows.scoring.on_disk import Rows
 from flows.scoring.tables import Unit
 from flows.scoring.values import Value, Values
 from schemas.base import content_hash, counted
@@ -117,45 +118,43 @@ def version_of(release: Release) -> str:
     return f"{release.manifest.name}@{release.manifest.version}"
 
 
-def redrawn_rows(old: Release, new: Release) -> Mapping[str, Mapping[str, str]]:
+def redrawn_rows(old: Release, new: Release) -> Mapping[str, Rows]:
     """Return by family the rows of the cases that were drawn anew: the key of a case by its id in either version."""
-    found: dict[str, Mapping[str, str]] = {}
+    by_family: dict[str, Rows] = {}
     for name in sorted({config.family for config in new.manifest.configs} & set(family_names())):
         redrawn = load_family(name).evaluation.redrawn
         if redrawn is None:
             continue
-        before, now = (_cases(release, name, redrawn) for release in (old, new))
-        keys = [key for key in before.keys() & now.keys() if before[key].drawn != now[key].drawn]
-        same = [key for key in keys if before[key].case == now[key].case]
-        if same:
-            found[name] = {cases[key].id: key for cases in (before, now) for key in same}
-    return found
+        before, now = (Rows(_cases(release, name, redrawn)) for release in (old, new))
+        rows = Rows(_drawn_anew(before, now))
+        for id_, key in _drawn_anew(now, before):
+            rows.add(id_, key)
+        if len(rows):
+            by_family[name] = rows
+    return by_family
 
 
-class _Case(NamedTuple):
-    """A row: hashes of what its draws have in common, and of what was drawn."""
+def _drawn_anew(cases: Rows, others: Rows) -> Iterator[tuple[str, str]]:
+    """Yield the id and the key of each case that the others have with another draw."""
+    for key, (id_, case, drawn) in cases:
+        _, other_case, other_drawn = others.get(key) or (None, None, drawn)
+        if case == other_case and drawn != other_drawn:
+            yield id_, key
 
-    id: str
-    case: int
-    drawn: int
 
-
-def _cases(release: Release, family: str, redrawn: Redrawn) -> Mapping[str, _Case]:
-    """Return the rows by key."""
+def _cases(release: Release, family: str, redrawn: Redrawn) -> Iterator[tuple[str, tuple[str, int, int]]]:
+    """Yield each row by key: its id, and hashes of what its draws have in common, and of what was drawn."""
     files = [
         release.folder / path
         for config in release.manifest.configs
         if (config.family, config.part) == (family, redrawn.part)
         for path in config.files
     ]
-    return {
-        row["key"]: _Case(
-            row["id"], hash(tuple(str(row[name]) for name in redrawn.case)), hash(str(row[redrawn.drawn]))
-        )
-        for path in files
-        for batch in read_batches(path, ["key", "id", *redrawn.case, redrawn.drawn])
-        for row in batch.rows()
-    }
+    for path in files:
+        for batch in read_batches(path, ["key", "id", *redrawn.case, redrawn.drawn]):
+            for row in batch.rows():
+                case = hash(tuple(str(row[name]) for name in redrawn.case))
+                yield row["key"], (row["id"], case, hash(str(row[redrawn.drawn])))
 
 
 def compare_with(
@@ -173,11 +172,13 @@ def compare_with(
     version = version_of(old)
     rows = redrawn_rows(old, new)
     answered = {
-        result.family.name: {key for value in _values(result) if (key := of_family.get(value.row or value.item))}
+        result.family.name: Rows(
+            (key, True) for value in _values(result) if (key := of_family.get(value.row or value.item))
+        )
         for result in results
         if (of_family := rows.get(result.family.name))
     }
-    wanted = {id_ for family, keys in answered.items() for id_, key in rows[family].items() if key in keys}
+    wanted = {id_ for family, keys in answered.items() for id_, key in rows[family] if keys.get(key)}
     if not wanted:
         what = "was not compared: nothing answered" if rows else "has no item of which this version has another draw"
         return Before(version, note=f"{version} {what}")
@@ -207,7 +208,7 @@ def _values(result: FamilyResult) -> Iterator[Value]:
         )
 
 
-def _learned(old: FamilyResult, new: FamilyResult, keys: Mapping[str, str]) -> Learned:
+def _learned(old: FamilyResult, new: FamilyResult, keys: Rows) -> Learned:
     """Return what models have learned, of those that were asked in the same way about both versions."""
     redrawn = old.family.evaluation.redrawn
     assert redrawn is not None
