@@ -1,12 +1,17 @@
-"""Rows of a family as scoring reads them, of any number, and a model's predictions on them: made one by one."""
+"""Rows as scoring reads them, and a model's predictions on them; seeds, dialogues and ratings: made one by one."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from flows.construct.evaluation import DialogueContext
 from flows.families import load_family
+from flows.families.refutebench.plan import dialogues_of, ratings_of
+from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.scoring.scorer import Row
+from schemas.base import key_of
 from schemas.charpeval import OPTION_TYPES
+from schemas.refutebench import Rating, RefutationDialogue, Seed
 from tests.released import (
     SAID,
     charpeval_items,
@@ -17,6 +22,7 @@ from tests.released import (
     swap_cases,
     uraq_rows,
 )
+from tests.test_flows_families_refutebench_score import dialogue, rated, seed
 
 TEMPLATES: Mapping[str, Callable[[], Sequence[Any]]] = {
     "uraq": lambda: uraq_rows((1, 10, 25)),
@@ -43,6 +49,34 @@ def _renamed(value: Any, copy: int, name: str = "") -> Any:
     if isinstance(value, list):
         return [_renamed(part, copy) for part in value]
     return f"{value} {copy}" if name in NAMES else value
+
+
+def many_dialogues(number: int) -> DialogueContext:
+    """Return a model's dialogues about so many seeds, each of one round, all alike and rated alike."""
+    settings = RefuteBenchSettings(evaluated=("m",), evaluators=("judge",), unrelated=(), style=("abstract",), rounds=1)
+    held = dialogue(seed("first"))
+    first = held.model_copy(update={"turns": held.turns[:4]})
+    templates = list(rated(first, {(0, 1): 4, (None, 0): 5, (None, 1): 3}))
+    [slot] = dialogues_of(seed("first"), settings)
+
+    def seeds() -> Iterator[Seed]:
+        return (
+            seed("first").model_copy(update={"key": f"seed {place}", "query": f"{place}"}) for place in range(number)
+        )
+
+    def dialogues() -> Iterator[RefutationDialogue]:
+        for one in seeds():
+            key = key_of("refutebench", "dialogues", one.key, slot)
+            yield first.model_copy(update={"key": key, "id": f"of {one.key}", "seed": one.key, "query": one.query})
+
+    def ratings() -> Iterator[Rating]:
+        for one in dialogues():
+            for rating, place in zip(templates, ratings_of(one, settings.evaluators), strict=True):
+                key = key_of("refutebench", "ratings", one.key, place)
+                yield rating.model_copy(update={"key": key, "dialogue": one.id, "query": one.query})
+
+    records = {"seeds": seeds, "dialogues": dialogues, "ratings": ratings}
+    return DialogueContext(settings, 7, lambda part: records[part](), lambda part: ())
 
 
 def many_predictions(family: str, number: int, variants: Callable[[Row], Sequence[str]]) -> Iterator[dict[str, Any]]:

@@ -8,12 +8,14 @@ from flows.families.charpeval import score as charpeval
 from flows.families.documents import score as documents
 from flows.families.lveval import score as lveval
 from flows.families.reeval import score as reeval
+from flows.families.refutebench import score as refutebench
+from flows.families.refutebench.selected_ratings import select_ratings
 from flows.families.uraq import score as uraq
 from flows.project.evaluated import Evaluated, fingerprint_lines, fingerprints_in
 from flows.scoring.intervals import DRAWN_AT_ONCE, DRAWS_AT_ONCE, Measured
 from flows.scoring.scorer import Row, Scores
 from flows.scoring.values import Value, Values
-from tests.many_rows import many_predictions, many_rows
+from tests.many_rows import many_dialogues, many_predictions, many_rows
 from tests.passing import with_peak
 
 SCORERS: Mapping[str, tuple[Callable[..., Scores], Callable[[Row], Sequence[str]]]] = {
@@ -43,6 +45,20 @@ def test_a_row_with_its_replies_takes_few_bytes_of_memory(family: str) -> None:
     (of_few, few), (of_many, many) = with_peak(scored(FEW)), with_peak(scored(MANY))
     assert 0 < of_few < of_many
     assert many - few < MOST_BYTES * (MANY - FEW)
+
+
+@pytest.mark.slow
+def test_a_dialogue_with_its_ratings_takes_few_bytes_of_memory() -> None:
+    def scored(number: int) -> Callable[[], int]:
+        def work() -> int:
+            return refutebench.tables(select_ratings(many_dialogues(number), partial=False)).tables[0].n
+
+        return work
+
+    few = DRAWN_AT_ONCE // DRAWS_AT_ONCE  # as many draws at once as there may be
+    (of_few, least), (of_many, most) = with_peak(scored(few)), with_peak(scored(2 * few))
+    assert (of_few, of_many) == (few, 2 * few)
+    assert most - least < MOST_BYTES * few
 
 
 def test_a_row_in_a_note_takes_few_bytes_of_memory() -> None:
