@@ -10,7 +10,7 @@ from tests.builds import ROOT
 from tests.faults.interposed import Operation
 
 SHARES = {
-    "build": 0.003, "next build": 0.002, "evaluate": 0.004, "evaluate in batches": 0.002, "release": 0.002,
+    "build": 0.003, "next build": 0.002, "evaluate": 0.004, "release": 0.002,
     "next release": 0.002, "publish": 0.001, "push": 0.05, "pull": 0.03, "rebuild": 0.0005,
 }  # fmt: skip
 """Of each command's scenarios."""
