@@ -65,8 +65,9 @@ def by_source_time(
             if (day := dates.get(value.row or value.item)) is not None:
                 yield day, value
 
-    window = _windows({day for day, _ in with_day()})
-    ranks = {at: rank for rank, at in enumerate(sorted({window(day) for day, _ in with_day()}))}
+    days = {day for day, _ in with_day()}
+    window = _windows(days)
+    ranks = {at: rank for rank, at in enumerate(sorted(set(map(window, days))))}
     if len(ranks) < 2:
         return None
     name = f"{measure.name} over time of source"

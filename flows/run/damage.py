@@ -38,7 +38,7 @@ def _damage(files: StageFiles) -> DamageError | None:
 
 
 def healing(opened: Callable[[], Project], work: Callable[[Project], T], tell: Callable[[str], None]) -> T:
-    """Do the work of a build, without its damaged stages, and close it.
+    """Do the work of a build, without its damaged stages, and close it. A release that has begun there ends first.
 
     If a reader finds another one that is damaged (no file of a remote store is read before, only looked for), that one
     goes as well, and the work begins again, at most once a stage. Raises `Failed`.

@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.builds import cache_folder
 from tests.faults import interposed
-from tests.faults.side_by_side import note, side_by_side, workshop
+from tests.faults.side_by_side import note, side_by_side, warm_workshop
 
 PLAN = "plan"
 
@@ -34,10 +34,7 @@ def main() -> int:
     parser.add_argument("--messages", action="store_true", help="print each message that was seen, too")
     options = parser.parse_args()
     interposed.run_with_library("tests.faults", cache_folder())
-    with workshop("faults") as home:
-        from tests.fork_server import _import_all
-
-        _import_all(home / "prefect")
+    with warm_workshop("faults") as home:
         from tests.faults.scenes import SCENES
 
         chosen = [scene for scene in SCENES if not options.scene or scene.name in options.scene]

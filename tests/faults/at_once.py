@@ -21,7 +21,7 @@ from typing import Any
 
 from tests.builds import cache_folder
 from tests.faults import interposed
-from tests.faults.side_by_side import note, side_by_side, workshop
+from tests.faults.side_by_side import note, side_by_side, warm_workshop
 
 PLAN = "plan"
 
@@ -36,10 +36,7 @@ def main() -> int:
     parser.add_argument("--messages", action="store_true", help="print each message that was seen, too")
     options = parser.parse_args()
     interposed.run_with_library("tests.faults.at_once", cache_folder())
-    with workshop("at-once") as home:
-        from tests.fork_server import _import_all
-
-        _import_all(home / "prefect")
+    with warm_workshop("at-once") as home:
         from tests.faults.pairs import PAIRS
 
         chosen = [pair for pair in PAIRS if not options.pair or pair.name in options.pair]

@@ -29,8 +29,7 @@ from tests.chat_server import ChatServer, Messages, message_hash
 from tests.faults import left
 from tests.faults.forks import Child, prepared, run
 from tests.faults.scenes import KEY, MODEL, RELEASE, TOKEN, Serve, endpoint, few, judged, label_studio, nobody
-from tests.faults.side_by_side import note, side_by_side, workshop
-from tests.fork_server import _import_all
+from tests.faults.side_by_side import note, side_by_side, warm_workshop
 from tests.rebuilds import ANOTHER
 
 BUILD = ("build-here", "config.yaml")
@@ -287,8 +286,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     os.environ |= {"OMP_NUM_THREADS": "1", KEY: TOKEN}
-    with workshop("damage") as home:
-        _import_all(home / "prefect")
+    with warm_workshop("damage") as home:
         chosen = [scene for scene in SCENES if not options.scene or scene.name in options.scene]
         return 1 if sum([run_scene(scene, home, options) for scene in chosen]) else 0
 

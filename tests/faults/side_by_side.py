@@ -27,6 +27,16 @@ def workshop(name: str) -> Iterator[Path]:
         shutil.rmtree(home, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def warm_workshop(name: str) -> Iterator[Path]:
+    """Yield such a folder, once this process has imported what commands import: they are its forks."""
+    from tests.fork_server import _import_all
+
+    with workshop(name) as home:
+        _import_all(home / "prefect")
+        yield home
+
+
 def forked(work: Callable[[], None]) -> int:
     """Do something in a fork; returns its process id."""
     pid = os.fork()

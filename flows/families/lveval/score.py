@@ -147,9 +147,8 @@ def _replies(
     ]
     number = 0
     failed: AllFailed | None = None
-    for ablation, asked in (
-        by_ablation or {None: Spooled()}
-    ).items():  # `matched` reports that there are no predictions
+    groups = by_ablation or {None: Spooled()}  # `matched` reports that there are no predictions
+    for ablation, asked in groups.items():
 
         def variants(row: Row, ablation: Ablation | None = ablation) -> Sequence[str]:
             return VARIANTS if ablation is None or _is_changed(row, ablation) else ()
