@@ -12,6 +12,7 @@ from tests.faults.interposed import Operation
 SHARES = {
     "build": 0.003, "next build": 0.002, "evaluate": 0.004, "release": 0.002,
     "next release": 0.002, "publish": 0.001, "push": 0.05, "pull": 0.03, "rebuild": 0.0005,
+    "evaluate in batches": 0.002,
 }  # fmt: skip
 """Of each command's scenarios."""
 

@@ -290,6 +290,22 @@ async def test_a_batch_is_forgotten_whose_answers_are_all_kept(tmp_path: Path, s
         assert told[0].startswith("gpt-4o-mini: waiting for batch batch-0 of 19 requests, sent ")
 
 
+async def test_what_killed_processes_left_is_removed_while_nobody_sends(tmp_path: Path, square: Prompt[Square]) -> None:
+    with BatchServer(answer=squares) as server:
+        await ask(server, tmp_path, square, range(20))
+        batches = tmp_path / "batches"
+        before = {path.name for path in batches.iterdir()}
+        async with BatchRecords(batches).sending():
+            (batches / "removed").mkdir()
+            (batches / "removed" / "keys.json").write_text("{}")
+            (batches / "lessons-0123.json.tmp").write_text('{"')
+            with_remains = {path.name for path in batches.iterdir()}
+            await ask(server, tmp_path, square, range(20))
+            assert {path.name for path in batches.iterdir()} == with_remains, "it may be what is being written"
+        await ask(server, tmp_path, square, range(20))
+        assert {path.name for path in batches.iterdir()} == before != with_remains
+
+
 async def test_answers_that_nobody_waits_for_are_kept(tmp_path: Path, square: Prompt[Square]) -> None:
     with BatchServer(answer=squares, batch_s=1) as server:
         waiting = await sent(server, tmp_path, square)

@@ -23,6 +23,8 @@ from schemas.errors import Failed
 from schemas.sealed import Sealed
 
 REQUESTS, KEYS, NOTE = "requests.jsonl", "keys.json", "batch.json"
+LOCK = "sending.lock"
+TEMPORARY = ".tmp"
 LOOK_EVERY_S = 0.2
 """Seconds between two looks whether another process still sends a batch."""
 
@@ -128,17 +130,28 @@ class BatchRecords:
     async def sending(self) -> AsyncIterator[None]:
         """Wait until no other process sends a batch, and keep others from it."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        with (self._folder / "sending.lock").open("a") as lock:
+        with (self._folder / LOCK).open("a") as lock:
             while True:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except BlockingIOError:
                     await asyncio.sleep(LOOK_EVERY_S)
-            for path in self._folder.iterdir():  # of a process that was killed while it wrote, or removed, a batch
-                if path.is_dir() and not (path / NOTE).exists():
-                    shutil.rmtree(path, ignore_errors=True)
+            self._remove_remains()
             yield
+
+    def sweep(self) -> None:
+        """Remove what a process has left that was killed while it wrote, or removed, a batch; not while one is sent."""
+        with contextlib.suppress(FileNotFoundError, BlockingIOError), (self._folder / LOCK).open("r") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._remove_remains()
+
+    def _remove_remains(self) -> None:
+        for path in self._folder.iterdir():
+            if path.is_dir() and not (path / NOTE).exists():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.suffix == TEMPORARY:
+                path.unlink(missing_ok=True)
 
     def add(
         self, requests: Sequence[Request], path: str, model: str, base_url: str, api_key_env: str | None
@@ -183,7 +196,7 @@ def _damaged(path: Path) -> Failed:
 
 def write_safely(path: Path, content: bytes) -> None:
     """Write a file that appears whole, and is on disk then."""
-    temporary = path.with_name(f"{path.name}.tmp")
+    temporary = path.with_name(f"{path.name}{TEMPORARY}")
     with temporary.open("wb") as file:
         file.write(content)
         file.flush()

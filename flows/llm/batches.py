@@ -105,6 +105,7 @@ class Batches:
         self._one_at_a_time = False
         """Whether the server's queue was full: then one batch waits there, not several."""
         self._ended = asyncio.Event()
+        records.sweep()
         self._find_open()
 
     def has(self, key: str) -> bool:
