@@ -21,7 +21,7 @@ SHARES = {
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("scene", SHARES)
 def test_whatever_fails_the_next_run_ends_as_if_nothing_had(scene: str) -> None:
-    command = [sys.executable, "-m", "tests.faults", "--scene", scene, "--share", str(SHARES[scene])]
+    command = [sys.executable, "-m", "tests.faults", "--scene", scene, "--share", str(SHARES[scene]), "--workers", "1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     counts = re.match(r".*: (\d+) operations, (\d+) scenarios; (\d+) scenarios run", done.stdout)
@@ -50,7 +50,7 @@ def test_an_operation_meets_the_faults_that_it_can() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_whatever_file_is_damaged_it_is_made_again_or_told() -> None:
-    command = [sys.executable, "-m", "tests.faults.damage", "--share", "0.01"]
+    command = [sys.executable, "-m", "tests.faults.damage", "--share", "0.01", "--workers", "1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"^\d\d+ scenarios, 0 of them wrong$", done.stdout, re.MULTILINE), done.stdout
