@@ -1,12 +1,18 @@
 """Chinese: characters, sentences, words; what answers name, where texts name it, and exchanging it."""
 
 import itertools
+import marshal
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.language import CannotReplace, Change, Language, Replaced, language_of, zh
+from tests.builds import ROOT
 
 
 def said(text: str, answer: str, *aliases: str) -> list[str]:
@@ -248,3 +254,28 @@ def test_any_text_has_a_type_a_kind_and_no_trouble(answer: str, question: str) -
 )
 def test_a_subject_that_needs_earlier_text_is_named(sentence: str, subject: str | None) -> None:
     assert zh.dangling_subject(sentence) == subject
+
+
+def test_a_dictionary_in_the_temporary_folder_changes_no_word(tmp_path: Path) -> None:
+    """jieba itself takes any file of that name there, whoever wrote it, and writes one where there is none."""
+    divided = """
+from flows.language.zh.text import is_known_word, tagged, words
+from flows.scoring.words import chinese_words
+text = "上海图书馆位于上海市淮海中路"
+print(tagged(text), *words(text), is_known_word("图书馆"), chinese_words(text))
+"""
+    planted = tmp_path / "planted"
+    planted.mkdir()
+    (planted / "jieba.cache").write_bytes(marshal.dumps(({}, 1)))
+    (tmp_path / "empty").mkdir()
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", divided], cwd=ROOT, env={**os.environ, "TMPDIR": str(folder)},
+            capture_output=True, text=True, check=True,
+        )
+        for folder in (planted, tmp_path / "empty")
+    ]  # fmt: skip
+    assert outputs[0].stdout == outputs[1].stdout
+    assert "('上海图书馆', 'nt')" in outputs[0].stdout
+    assert [output.stderr for output in outputs] == ["", ""]
+    assert not [*(tmp_path / "empty").iterdir()]

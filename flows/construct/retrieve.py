@@ -23,8 +23,8 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache
-from typing import Any, Final, Protocol
+from functools import lru_cache
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from flows.construct.bm25_index import bm25_index
 from flows.construct.cosine_space import GRID, on_grid, rounding_margin
 from flows.construct.embed import Embedder, FloatMatrix, UnreadableLanguageError
+from flows.language.zh.text import segmenter
 
 IntMatrix = NDArray[np.int64]
 Similarity = Callable[[str | int, int], float]
@@ -195,18 +196,7 @@ class BM25Index:
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in _jieba().lcut(_plain(text), HMM=False) if any(map(str.isalnum, word))]
-
-
-@cache
-def _jieba() -> Any:
-    """Return a tokenizer that is independent of the process's user dictionary and of jieba's file cache."""
-    import jieba
-
-    words: Any = jieba.Tokenizer()
-    words.FREQ, words.total = words.gen_pfdict(words.get_dict_file())
-    words.initialized = True
-    return words
+    return [word for word in segmenter().lcut(_plain(text), HMM=False) if any(map(str.isalnum, word))]
 
 
 def ngram_cosine(first: str, second: str) -> float:

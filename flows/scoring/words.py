@@ -61,10 +61,13 @@ WORDS: Mapping[str, Callable[[str], tuple[str, ...]]] = {"en": english_words, "z
 
 @cache
 def _segmenter() -> Any:
-    """A tokenizer of our own, unaffected by user dictionaries in the process."""
+    """A tokenizer of our own: no user dictionary in the process or file in the temporary folder changes its words."""
     try:
         import jieba
     except ImportError as error:
         raise CannotScore("Chinese texts are divided into words by jieba: pip install jieba==0.42.1") from error
     jieba.setLogLevel(logging.WARNING)
-    return jieba.Tokenizer()
+    tokenizer: Any = jieba.Tokenizer()
+    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    tokenizer.initialized = True
+    return tokenizer

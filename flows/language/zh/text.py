@@ -76,33 +76,40 @@ def occurrences(text: str, phrase: str) -> list[tuple[int, int]]:
 
 @cache
 def segmenter() -> Any:
-    """The word segmenter with its tags, loaded when first needed."""
+    """Return a tokenizer of our own, read from jieba's dictionary.
+
+    jieba would read what it made of it from a file in the shared temporary folder, which anybody may have written.
+    """
     import jieba
-    import jieba.posseg
 
     jieba.setLogLevel(logging.WARNING)
-    return jieba.posseg
+    tokenizer: Any = jieba.Tokenizer()
+    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    tokenizer.initialized = True
+    return tokenizer
+
+
+@cache
+def _tagger() -> Any:
+    import jieba.posseg
+
+    tagger = jieba.posseg.dt  # another would read the tags again
+    tagger.tokenizer = segmenter()
+    return tagger
 
 
 @lru_cache(_KEPT_TEXTS)
 def tagged(text: str) -> tuple[tuple[str, str], ...]:
     """The words of `text` with their parts of speech."""
-    return tuple((pair.word, pair.flag) for pair in segmenter().cut(text))
+    return tuple((pair.word, pair.flag) for pair in _tagger().cut(text))
 
 
 @lru_cache(_KEPT_TEXTS)
 def is_known_word(word: str) -> bool:
     """True if the segmenter's dictionary has the word."""
-    segmenter()
-    import jieba
-
-    jieba.dt.check_initialized()
-    return bool(jieba.dt.FREQ.get(word))
+    return bool(segmenter().FREQ.get(word))
 
 
 def words(text: str) -> Iterator[tuple[str, int, int]]:
     """The words of `text` that the dictionary has, and what is left, with start and end; no unknown word is guessed."""
-    import jieba
-
-    jieba.setLogLevel(logging.WARNING)
-    yield from jieba.tokenize(text, HMM=False)
+    yield from segmenter().tokenize(text, HMM=False)
