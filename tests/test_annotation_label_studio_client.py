@@ -13,7 +13,8 @@ import httpx
 import pytest
 
 from annotation.label_studio import server
-from annotation.label_studio.client import KeyRefused, Refused, Unanswered, connect
+from annotation.label_studio.client import connect
+from annotation.label_studio.failures import KeyRefused, Refused, Unanswered
 from schemas.errors import WrongInput
 from tests.label_studio import Served
 

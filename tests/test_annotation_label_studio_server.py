@@ -24,7 +24,8 @@ import pytest
 
 from annotation.label_studio import server
 from annotation.label_studio.accounts import accounts, make_owner, read_owner, write_private
-from annotation.label_studio.client import Unanswered, connect
+from annotation.label_studio.client import connect
+from annotation.label_studio.failures import Unanswered
 from annotation.label_studio.install import MARK, install, last_line, mark
 from schemas.errors import Failed, WrongInput
 from tests.builds import ROOT, TOUCHSTONE, killed, touchstone, wait_for, write_config

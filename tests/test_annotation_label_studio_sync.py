@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from annotation.label_studio import server
-from annotation.label_studio.client import Client, ProjectInfo, Unanswered, connect
+from annotation.label_studio.client import Client, ProjectInfo, connect
+from annotation.label_studio.failures import Unanswered
 from annotation.label_studio.listener import Listener, marked, register, secret_of, unmark
 from annotation.label_studio.sync import (
     KEY,

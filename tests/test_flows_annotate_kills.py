@@ -28,7 +28,8 @@ import pytest
 
 from annotation.adjudicate import NOTHING, USE
 from annotation.label_studio.accounts import PEOPLE_FILE
-from annotation.label_studio.client import Client, Refused, connect
+from annotation.label_studio.client import Client, connect
+from annotation.label_studio.failures import Refused
 from annotation.label_studio.listener import SECRET_FILE, Listener
 from annotation.label_studio.sync import KEY, LISTED_FIELDS, MARK, RETIRED, VIEW
 from annotation.latest import time_of

@@ -8,8 +8,8 @@ import contextlib
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from http import HTTPStatus
+from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import Field
 
+from annotation.label_studio.failures import KeyRefused, Refused, Unanswered, errors_named
 from schemas.base import Frozen
-from schemas.errors import Failed, WrongInput
-from schemas.secrets import without_secrets
+from schemas.errors import WrongInput
 
 if TYPE_CHECKING:
     from label_studio_sdk import LabelStudio
@@ -34,8 +34,6 @@ PAGE = 3000
 """Rows per page of a listing, if the server returns that many: of projects it returns 100."""
 READING = {"max_retries": 2}
 """Only reads may be repeated by the SDK."""
-SHOWN_CHARACTERS = 300
-"""How much of the server's own message an error shows."""
 COLUMNS = (
     "id", "inner_id", "completed_at", "total_annotations", "cancelled_annotations", "total_predictions", "annotators",
     "annotations_results", "annotations_ids", "predictions_score", "predictions_model_versions", "predictions_results",
@@ -50,23 +48,6 @@ TITLE = range(3, 51)
 
 Row = dict[str, Any]
 """A task or an annotation as the server has it."""
-
-
-class Unanswered(Failed):
-    """The server did not answer, or broke off: the request may or may not have been carried out."""
-
-
-class Refused(Failed):
-    """The server refused; nothing was done."""
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.status = status
-        """HTTP status: 404 if there is no such thing, 400 if the request is not valid."""
-
-
-class KeyRefused(WrongInput):
-    """The server does not accept the key."""
 
 
 class ProjectInfo(Frozen):
@@ -102,18 +83,28 @@ def connect(url: str, api_key: str) -> "Client":
 
 def _connected(url: str, api_key: str, http: httpx.Client) -> "Client":
     """Return the client over these connections, once the server has named its version and accepted the key."""
-    with _errors_named(url, "name its version"):
-        release = _release(url, http.get(f"{url}/api/version", timeout=REACH_S, follow_redirects=False))
+    with errors_named(url, "name its version"):
+        release = _release(url, _version(url, http))
     if tuple(int(number) for number in release.split(".")[:2]) < OLDEST:
         raise WrongInput(f"{url}: is Label Studio {release}; {'.'.join(map(str, OLDEST))} or later is needed")
     from label_studio_sdk import LabelStudio
 
-    with _errors_named(url, "accept the key"):
+    with errors_named(url, "accept the key"):
         sdk = LabelStudio(  # type: ignore[no-untyped-call]
             base_url=url, api_key=api_key, timeout=ANSWER_S, max_retries=0, httpx_client=http
         )
-        sdk.users.whoami(request_options={"timeout": REACH_S})
+        sdk.users.whoami(request_options={"timeout": REACH_S, **READING})
     return Client(url, release, http, sdk)
+
+
+def _version(url: str, http: httpx.Client) -> httpx.Response:
+    """Ask for the version, twice if the server fails or breaks off: a rebuild would go on without what people did."""
+    ask = partial(http.get, f"{url}/api/version", timeout=REACH_S, follow_redirects=False)
+    with contextlib.suppress(httpx.NetworkError, httpx.RemoteProtocolError):
+        answer = ask()
+        if not answer.is_server_error:
+            return answer
+    return ask()
 
 
 def _release(url: str, answer: httpx.Response) -> str:
@@ -160,12 +151,12 @@ class Client:
 
     def projects(self) -> list[ProjectInfo]:
         """Return every project that the key's owner sees."""
-        with _errors_named(self.url, "list its projects"):
+        with errors_named(self.url, "list its projects"):
             return [_project(row) for row in self._pages("api/projects/", {"page_size": PAGE}, "results", "count")]
 
     def project(self, project: int) -> ProjectInfo:
         """Return one project."""
-        with _errors_named(self.url, f"show project {project}"):
+        with errors_named(self.url, f"show project {project}"):
             return _project(self._get(f"api/projects/{project}/"))
 
     def make_project(
@@ -178,7 +169,7 @@ class Client:
         """
         if len(title) not in TITLE:
             raise WrongInput(f"{title!r}: a project's title has {TITLE.start} to {TITLE.stop - 1} characters")
-        with _errors_named(self.url, f"make the project {title!r}"):
+        with errors_named(self.url, f"make the project {title!r}"):
             made = self._sdk.projects.create(
                 title=title, label_config=label_config, maximum_annotations=maximum_annotations,
                 description=description, expert_instruction=instruction, show_instruction=bool(instruction),
@@ -189,12 +180,12 @@ class Client:
 
     def delete_project(self, project: int) -> None:
         """Delete a project with all that is in it."""
-        with _errors_named(self.url, f"delete project {project}"):
+        with errors_named(self.url, f"delete project {project}"):
             self._request("DELETE", f"api/projects/{project}/")
 
     def views(self, project: int) -> list[str]:
         """Return the titles of a project's views, the tabs above its table of tasks."""
-        with _errors_named(self.url, f"list the views of project {project}"):
+        with errors_named(self.url, f"list the views of project {project}"):
             return [view["data"].get("title", "") for view in self._get("api/dm/views/", {"project": project})]
 
     def make_view(
@@ -216,62 +207,62 @@ class Client:
             "filters": {"conjunction": "and", "items": [limit]},
             "ordering": [f"-tasks:{DATE}"] if done else [],
         }
-        with _errors_named(self.url, f"lay out the tasks of project {project}"):
+        with errors_named(self.url, f"lay out the tasks of project {project}"):
             self._request("POST", "api/dm/views/", json={"project": project, "data": content})
 
     def set_description(self, project: int, description: str) -> None:
         """Replace the text on a project's card."""
-        with _errors_named(self.url, f"describe project {project}"):
+        with errors_named(self.url, f"describe project {project}"):
             self._sdk.projects.update(project, description=description)
 
     def set_config(self, project: int, label_config: str) -> None:
         """Replace a project's labelling configuration."""
-        with _errors_named(self.url, f"change the form of project {project}"):
+        with errors_named(self.url, f"change the form of project {project}"):
             self._sdk.projects.update(project, label_config=label_config)
 
     def set_instruction(self, project: int, instruction: str) -> None:
         """Replace the HTML that people can open beside each task."""
-        with _errors_named(self.url, f"change the instruction of project {project}"):
+        with errors_named(self.url, f"change the instruction of project {project}"):
             self._sdk.projects.update(project, expert_instruction=instruction, show_instruction=bool(instruction))
 
     def import_tasks(self, project: int, tasks: Sequence[Mapping[str, Any]]) -> int:
         """Import tasks, each with `data`: all of them or none. Return how many the server says it made."""
-        with _errors_named(self.url, f"import tasks into project {project}"):
+        with errors_named(self.url, f"import tasks into project {project}"):
             return int(self._request("POST", f"api/projects/{project}/import", json=list(tasks)).json()["task_count"])
 
     def list_tasks(self, project: int, fields: Sequence[str] = ("id", "data")) -> list[Row]:
         """Return every task of a project, with these fields."""
         asked = {"project": project, "page_size": PAGE, "fields": "task_only", "include": ",".join(fields)}
-        with _errors_named(self.url, f"list the tasks of project {project}"):
+        with errors_named(self.url, f"list the tasks of project {project}"):
             return self._pages("api/tasks/", asked, "tasks", "total")
 
     def export(self, project: int) -> list[Row]:
         """Return every task of a project with its annotations."""
         asked = {"exportType": "JSON", "download_all_tasks": "true"}
-        with _errors_named(self.url, f"export project {project}"):
+        with errors_named(self.url, f"export project {project}"):
             rows: list[Row] = self._get(f"api/projects/{project}/export", asked)
             return rows
 
     def patch_task(self, task: int, data: Mapping[str, Any]) -> None:
         """Replace a task's data."""
-        with _errors_named(self.url, f"change task {task}"):
+        with errors_named(self.url, f"change task {task}"):
             self._sdk.tasks.update(str(task), data=dict(data))
 
     def annotations(self, task: int) -> list[Row]:
         """Return the annotations of a task."""
-        with _errors_named(self.url, f"list the annotations of task {task}"):
+        with errors_named(self.url, f"list the annotations of task {task}"):
             rows: list[Row] = self._get(f"api/tasks/{task}/annotations/")
             return rows
 
     def annotate(self, task: int, result: Sequence[Mapping[str, Any]]) -> int:
         """Submit an annotation by the key's owner and return its number."""
-        with _errors_named(self.url, f"annotate task {task}"):
+        with errors_named(self.url, f"annotate task {task}"):
             content = {"result": [dict(answer) for answer in result], "ground_truth": False}
             return int(self._request("POST", f"api/tasks/{task}/annotations/", json=content).json()["id"])
 
     def delete_annotation(self, annotation: int) -> None:
         """Delete an annotation."""
-        with _errors_named(self.url, f"delete annotation {annotation}"):
+        with errors_named(self.url, f"delete annotation {annotation}"):
             self._request("DELETE", f"api/annotations/{annotation}/")
 
     def webhook(self, project: int, url: str, headers: Mapping[str, str]) -> int:
@@ -279,7 +270,7 @@ class Client:
 
         The server waits a second at most for an answer, tries once, and reports no failure.
         """
-        with _errors_named(self.url, f"make a webhook for project {project}"):
+        with errors_named(self.url, f"make a webhook for project {project}"):
             made = self._sdk.webhooks.create(
                 project=project, url=url, headers=dict(headers), send_payload=True, send_for_all_actions=True
             )
@@ -287,23 +278,23 @@ class Client:
 
     def webhooks(self, project: int) -> list[Row]:
         """Return the webhooks of a project, each with `id`, `url` and `headers`."""
-        with _errors_named(self.url, f"list the webhooks of project {project}"):
+        with errors_named(self.url, f"list the webhooks of project {project}"):
             rows: list[Row] = self._get("api/webhooks/", {"project": project})
             return rows
 
     def delete_webhook(self, webhook: int) -> None:
         """Delete a webhook."""
-        with _errors_named(self.url, f"delete webhook {webhook}"):
+        with errors_named(self.url, f"delete webhook {webhook}"):
             self._sdk.webhooks.delete(webhook)
 
     def users(self) -> dict[str, int]:
         """Return the number of each account, by its e-mail address in lower case."""
-        with _errors_named(self.url, "list its accounts"):
+        with errors_named(self.url, "list its accounts"):
             return {str(row["email"]).lower(): int(row["id"]) for row in self._get("api/users/")}
 
     def sign_up(self, email: str, password: str) -> None:
         """Make an account through the invitation link, as the person would."""
-        with _errors_named(self.url, f"make an account for {email}"):
+        with errors_named(self.url, f"make an account for {email}"):
             invitation = self._get("api/invite")["invite_url"]
             page = f"{self.url}/{invitation.lstrip('/')}"
             with httpx.Client(timeout=ANSWER_S, trust_env=self._http.trust_env) as person:
@@ -356,44 +347,3 @@ def _project(row: Row) -> ProjectInfo:
         maximum_annotations=row["maximum_annotations"], description=row["description"] or "",
         instruction=row["expert_instruction"] or "", tasks=row["task_number"] or 0,
     )  # fmt: skip
-
-
-@contextlib.contextmanager
-def _errors_named(url: str, what: str) -> Iterator[None]:
-    """Turn errors of the SDK and of its transport into ours; none of them contains the key."""
-    from label_studio_sdk.core.api_error import ApiError
-
-    try:
-        yield
-    except httpx.ConnectError as error:
-        raise Unanswered(f"{url}: no server answers there ({error}); start it, or correct annotation.url") from error
-    except httpx.TimeoutException as error:
-        raise Unanswered(f"{url}: took too long to {what}; run again, nothing is done twice") from error
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise Unanswered(
-            f"{url}: broke off when asked to {what} ({type(error).__name__}); run again, nothing is done twice"
-        ) from error
-    except ApiError as error:
-        raise _refusal(url, what, error.status_code or 0, _message(error.body)) from error
-    except (ValueError, KeyError, TypeError) as error:  # the answer is not JSON, or has another form
-        raise Unanswered(f"{url}: was asked to {what} and gave an answer that is not Label Studio's") from error
-
-
-def _refusal(url: str, what: str, status: int, message: str) -> Exception:
-    if status == HTTPStatus.UNAUTHORIZED:
-        return KeyRefused(f"{url}: does not accept the key ({message}); make an access token on your account page")
-    if status == HTTPStatus.FORBIDDEN:
-        return KeyRefused(f"{url}: may not {what} with this key ({message}); give the key of an account that may")
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return Unanswered(f"{url}: failed (status {status}) when asked to {what}: {message}; see its log")
-    return Refused(f"{url}: refused to {what} (status {status}): {message}", status)
-
-
-def _message(body: object) -> str:
-    """Return the server's own message, on one line."""
-    if isinstance(body, Mapping):
-        body = body.get("validation_errors") or body.get("detail") or body
-    if isinstance(body, str) and "<html" in body.lower():
-        return "a web page; the address is not the server's own"
-    words = without_secrets(" ".join(str(body).split()))
-    return words if len(words) <= SHOWN_CHARACTERS else f"{words[:SHOWN_CHARACTERS]} ..."

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from annotation.label_studio.client import Client, ProjectInfo, Refused, Row, Unanswered
+from annotation.label_studio.client import Client, ProjectInfo, Row
+from annotation.label_studio.failures import Refused, Unanswered
 from annotation.label_studio.task_data import LISTED, NEWS
 from annotation.wording import say
 from schemas.base import counted
