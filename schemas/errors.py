@@ -58,9 +58,14 @@ class Conflicts(Stopped):
 
 
 def raise_all(problems: Sequence[str]) -> None:
-    """Raise `WrongInput` with all the problems; return if there are none."""
-    if problems:
-        raise WrongInput(problems[0]) if len(problems) == 1 else WrongInputs(*problems)
+    """Raise `WrongInput` with all the problems, each once; return if there are none."""
+    match [*dict.fromkeys(problems)]:
+        case []:
+            return
+        case [problem]:
+            raise WrongInput(problem)
+        case several:
+            raise WrongInputs(*several)
 
 
 def first_problem(error: ValidationError, whole: str) -> str:

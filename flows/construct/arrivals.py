@@ -59,7 +59,10 @@ class History:
         family, part, stage = folder.split("/")
         files = StageFiles(self.store, family, part, *stage.rsplit("-", 1))
         if (manifest := files.manifest()) is None:
-            raise Failed(f"{files.folder}: not whole, and a released version was made from it; put it back from a copy")
+            raise Failed(
+                f"{files.folder}: not whole, and a released version was made from it; put it back from a copy, or "
+                "remove it: then the next build makes the stage again"
+            )
         return Stage(files, manifest, record)
 
 

@@ -140,7 +140,7 @@ def open_built(out: Path | None) -> Project:
         try:
             out = Path(LAST.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
-            raise NoBuild("no build was run from this folder yet; `touchstone run` makes one") from error
+            raise NoBuild(f"{LAST}: no build was run from this folder yet; `touchstone run` makes one") from error
     manifest = read_manifest(out)
     # A copy of the files alone can be read and verified.
     note = build_note(out) or BuildNote(config=str(out / MANIFEST), limit=manifest.limit, store=str(out / "no-stages"))

@@ -117,7 +117,7 @@ def build_here(config: Path) -> None:
 @cli.app.command(hidden=True)
 def release_here(hub: str | None = None) -> None:
     """Release as `touchstone release --allow-unreviewed` does."""
-    HERE.release("out", None, hub, allow_unreviewed=True)
+    print(*HERE.release("out", None, hub, allow_unreviewed=True).prepared.left_out, sep="\n")
 
 
 @cli.app.command(hidden=True)
