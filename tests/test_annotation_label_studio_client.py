@@ -16,7 +16,9 @@ from annotation.label_studio import server
 from annotation.label_studio.client import connect
 from annotation.label_studio.failures import KeyRefused, Refused, Unanswered
 from schemas.errors import WrongInput
+from tests.faults.servers import LOST, REFUSED, LabelStudio
 from tests.label_studio import Served
+from tests.label_studio_stand_in import TOKEN
 
 CONFIG = '<View><Text name="text" value="$text"/><TextArea name="answer" toName="text"/></View>'
 
@@ -156,3 +158,21 @@ def test_what_is_no_label_studio_of_ours_is_told_by_its_version(status: int, bod
 def test_no_server_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(Unanswered, match=r"http://127.0.0.1:9: no server answers there"):
         connect("http://127.0.0.1:9", "a-key")
+
+
+@pytest.mark.parametrize("request_number", [1, 2])
+@pytest.mark.parametrize("kind", [REFUSED, LOST])
+def test_a_server_that_fails_once_is_asked_again(request_number: int, kind: str) -> None:
+    server = LabelStudio()
+    thread = threading.Thread(target=server.serve_for_ever)
+    thread.start()
+    server.fail(request_number, kind, 0)
+    try:
+        connect(server.url, TOKEN).close()
+    finally:
+        server.shutdown()
+        thread.join()
+        server.close()
+    asked = ["GET /api/version", "GET /api/current-user/whoami"]
+    asked.insert(request_number, asked[request_number - 1])
+    assert [*server.arrived()] == asked
