@@ -161,7 +161,10 @@ def test_what_is_wrong_with_a_configuration_names_the_place_and_what_to_do(tmp_p
 
 
 def test_a_server_that_repeats_a_key_is_reported_without_it(echo: str) -> None:
-    assert served(f"{echo}/401/v1", KEY, timeout_s=5) == (None, "it answers 401 Unauthorized")
+    assert served(f"{echo}/401/v1", KEY, timeout_s=5) == (
+        None,
+        "it answers 401 Unauthorized; start it, or correct base_url",
+    )
 
 
 @pytest.fixture(scope="module")

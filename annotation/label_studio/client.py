@@ -73,7 +73,7 @@ def connect(url: str, api_key: str) -> "Client":
         raise KeyRefused(f"{url}: the key is empty, or has white space or other characters that no key has")
     is_local = urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
     # A proxy from the environment cannot reach this machine.
-    http = httpx.Client(timeout=ANSWER_S, follow_redirects=True, trust_env=not is_local)
+    http = httpx.Client(timeout=ANSWER_S, trust_env=not is_local)  # no redirect gets the key
     try:
         return _connected(url, api_key, http)
     except BaseException:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import orjson
 
 from flows.llm.chat_format import Reply, read_reply
-from flows.llm.connection import FIRST_PAUSE_S, LONGEST_PAUSE_S, PASSING, Connection
+from flows.llm.connection import FIRST_PAUSE_S, LONGEST_PAUSE_S, PASSING, Connection, UnusableServerError
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.model import TransportError
 from flows.llm.refusal import RefusedRequest
@@ -142,6 +142,8 @@ class BatchApi:
                 failure = self._connection.failure(refused)
                 if refused.status not in PASSING:
                     raise RefusedBatchError(str(failure), transient=False) from None
+            except UnusableServerError:
+                raise
             except TransportError as error:
                 failure = error
             if not tries_left:
@@ -314,6 +316,8 @@ class BatchApi:
                     raise
                 if not tries_left:
                     raise self._connection.failure(refused) from None
+            except UnusableServerError:
+                raise
             except TransportError:
                 if not tries_left:
                     raise

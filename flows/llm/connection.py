@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urljoin, urlsplit
 
 from flows.llm.chat_format import Reply, offered_window, read_failure, read_log_probabilities, read_reply
 from flows.llm.endpoint_settings import EndpointSettings
@@ -58,6 +59,13 @@ KEPT = "run again: what was answered is kept"
 
 class ApiKeyError(ModelSetupError):
     """The environment variable that should hold a model's key holds none."""
+
+
+class UnusableServerError(TransportError):
+    """The server answers as no model's server should; asking again changes nothing."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, transient=False)
 
 
 @dataclass(frozen=True)
@@ -152,7 +160,7 @@ class Connection:
 
         try:
             listed = await self._client.get("/models", cast_to=httpx2.Response)
-        except openai.APIError:
+        except (openai.APIError, UnusableServerError):
             return None
         return offered_window(listed.content, self._settings.name)
 
@@ -208,7 +216,8 @@ class Connection:
             base_url=settings.base_url,
             timeout=timeout,
             max_retries=settings.max_retries,
-            http_client=HttpClient(timeout=timeout, event_hooks=hooks),
+            # A redirect would send texts, or the key, to a server that nobody has named.
+            http_client=HttpClient(timeout=timeout, event_hooks=hooks, follow_redirects=False),
         )
 
     async def _before_send(self, request: "httpx2.Request") -> None:
@@ -218,6 +227,9 @@ class Connection:
     async def _after_send(self, response: "httpx2.Response") -> None:
         if response.status_code == 429:
             self._limits.too_many(response.request.extensions["sent_at"])
+        if response.has_redirect_location:
+            asked, location = str(response.request.url), response.headers["Location"]
+            raise UnusableServerError(f"{self.where}: {self._short(sent_on(self._settings.base_url, asked, location))}")
 
     def _check_failure(self, response: "httpx2.Response", tries_left: int) -> None:
         """Treat an error that came with status 200 as an error of its own status; raise it unless it is tried again."""
@@ -248,6 +260,17 @@ class Connection:
     def _short(self, text: str) -> str:
         line = visible(without_key(" ".join(text.split()), self._key))
         return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
+
+
+def sent_on(base_url: str, asked: str, location: str) -> str:
+    """What to tell of a server that redirects requests; `asked` is an address under `base_url`."""
+    try:
+        to = urlsplit(urljoin(asked, location))
+    except ValueError:
+        return "sends its requests on to an address that is none; check base_url"
+    place = to._replace(netloc=to.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    final = place.removesuffix(asked.removeprefix(base_url))
+    return f"sends its requests on to {final}; if you trust it, give that address as base_url"
 
 
 # ---- the key ----

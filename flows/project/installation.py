@@ -11,15 +11,17 @@ import urllib.request
 from collections.abc import Iterable
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 from packaging.version import Version
 from pydantic import BaseModel
 from rich.markup import escape
 
 from flows.families import family_names, load_family
+from flows.llm.connection import NO_KEY, sent_on, without_key
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.project.settings import load_config
-from schemas.base import Dropped
+from schemas.base import Dropped, visible
 from schemas.errors import Failed, WrongInput, nearest
 from schemas.manifest import BuildManifest
 from schemas.prediction import Prediction, TableCell
@@ -40,6 +42,8 @@ LOCAL_SERVERS = {
 """Default addresses of servers that speak the OpenAI protocol."""
 LISTED = 5
 """Models of a server that are named."""
+CORRECT = "; start it, or correct base_url"
+REDIRECTS = (301, 302, 303, 307, 308)
 
 
 def print_schema(name: str) -> None:
@@ -75,7 +79,8 @@ def run_doctor(problems: int = 0, config: Path | None = None) -> None:
         nonlocal problems
         problems += not good
         console.print(
-            f"{'[green]✓' if good else '[red]✗'}[/] " + escape(what if good else f"{what}; {advice}"), soft_wrap=True
+            f"{'[green]✓' if good else '[red]✗'}[/] " + escape(f"{what}; {advice}" if advice and not good else what),
+            soft_wrap=True,
         )
 
     fits = (3, 11) <= sys.version_info < (3, 14)
@@ -98,8 +103,7 @@ def run_doctor(problems: int = 0, config: Path | None = None) -> None:
             continue
         here, why = served(url, os.environ.get(key_env) if key_env else None, timeout_s=5)
         models = ", ".join(dict.fromkeys(wanted))
-        advice = f"start it, or correct base_url in {config}"
-        report(here is not None, f"{url} answers, for {models}" if here is not None else f"{url}: {why}", advice)
+        report(here is not None, f"{url} answers, for {models}" if here is not None else f"{url}: {why} in {config}")
         for model in dict.fromkeys(wanted):
             if here and model not in here:
                 console.print(
@@ -122,22 +126,34 @@ def local_servers() -> Iterable[tuple[str, str, str]]:
             yield name, url, models[0]
 
 
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows none: a redirect would send the key to a server that nobody has named."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirects)
+
+
 def served(url: str, key: str | None, *, timeout_s: float) -> tuple[list[str] | None, str]:
-    """Return the models that a server of the OpenAI protocol lists; None, and why, if it does not answer."""
+    """Return the models that a server of the OpenAI protocol lists; without an answer None, and what to do."""
     request = urllib.request.Request(  # noqa: S310 - the user's own address
         f"{url.rstrip('/')}/models", headers={"Authorization": f"Bearer {key}"} if key else {}
     )
     try:
-        with urllib.request.urlopen(request, timeout=timeout_s) as reply:  # noqa: S310 - as above
+        with _OPENER.open(request, timeout=timeout_s) as reply:
             return [str(model["id"]) for model in json.load(reply)["data"]], ""
     except urllib.error.HTTPError as error:
         # It is there: some list no models, and a wrong key is told by the first call.
         if error.code == HTTPStatus.NOT_FOUND:
             return [], ""
+        if error.code in REDIRECTS and (location := error.headers.get("Location")):
+            return None, visible(without_key(sent_on(url.rstrip("/"), request.full_url, location), key or NO_KEY))
         # Its own words may repeat the key.
-        return None, f"it answers {error.code} {http.client.responses.get(error.code, '')}".rstrip()
+        return None, f"it answers {error.code} {http.client.responses.get(error.code, '')}".rstrip() + CORRECT
     except (OSError, ValueError, KeyError, TypeError) as error:
-        return None, f"no answer ({getattr(error, 'reason', error)})"
+        return None, f"no answer ({getattr(error, 'reason', error)}){CORRECT}"
 
 
 def _named_servers(config: Path) -> dict[str, tuple[str | None, list[str]]]:

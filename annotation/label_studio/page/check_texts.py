@@ -44,8 +44,9 @@ def check_texts(request: Any, number: int) -> Any:
         question = {"rubric": task.data.get("rubric"), "item_key": task.data.get("item_key"), "result": result}
         for url, secret in _listening(task.project_id):
             answer = requests.post(
-                urljoin(url, CHECK), json=question, headers={SECRET_HEADER: secret}, timeout=ANSWER_S
-            )
+                urljoin(url, CHECK), json=question, headers={SECRET_HEADER: secret}, timeout=ANSWER_S,
+                allow_redirects=False,  # to another server, which would get the secret
+            )  # fmt: skip
             if answer.status_code == 200:
                 return JsonResponse(answer.json(), safe=False)
     except (ValueError, requests.RequestException):
