@@ -1,5 +1,6 @@
 """A downloaded version proves itself: a line for each thing that is not as its manifest says."""
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -244,3 +245,34 @@ def test_damage_is_told_without_reading_rows(tmp_path: Path) -> None:
 def test_hostile_names_stay_on_their_line(folder: Path) -> None:
     (folder / "data" / "a\n\x1b[31mb").write_text("")
     assert faults(folder) == ["data/a\\n\\x1b[31mb: not in the manifest"]
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "README.md", "CHANGELOG.md", TOY, "data/toy/more.parquet"])
+def test_pipes_and_devices_are_refused_before_anything_is_read(folder: Path, name: str) -> None:
+    place = folder / name
+    place.unlink(missing_ok=True)
+    os.mkfifo(place)
+    with pytest.raises(WrongInput, match=f"{place}: expected a file, found a pipe"):
+        read_release(folder)
+    place.unlink()
+    place.symlink_to("/dev/zero")
+    with pytest.raises(WrongInput, match=f"{place}: expected a file, found a device"):
+        read_release(folder)
+
+
+def test_a_pipe_behind_a_link_to_a_folder_is_refused(folder: Path, tmp_path: Path) -> None:
+    (folder / "data" / "toy").rename(tmp_path / "toy")
+    (folder / "data" / "toy").symlink_to(tmp_path / "toy")
+    assert read_release(folder)
+    (tmp_path / "toy" / "test.parquet").unlink()
+    os.mkfifo(tmp_path / "toy" / "test.parquet")
+    with pytest.raises(WrongInput, match=f"{folder / TOY}: expected a file, found a pipe"):
+        read_release(folder)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "README.md", "eval.yaml"])
+def test_files_that_are_read_whole_have_a_limit(folder: Path, name: str) -> None:
+    with (folder / name).open("wb") as file:
+        file.truncate(8 * 2**30)  # takes no space
+    with pytest.raises(WrongInput, match=f"{folder / name}: expected at most 64 MiB, found 8,589,934,592 bytes"):
+        read_release(folder)

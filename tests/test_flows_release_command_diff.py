@@ -1,5 +1,6 @@
 """`touchstone diff`: what differs, on the screen and as a file; wrong folders in one line."""
 
+import shutil
 from pathlib import Path
 
 from data.publish.folder import write_manifest
@@ -41,12 +42,29 @@ def test_wrong_folders_are_one_line(tmp_path: Path) -> None:
     done = Outcome("diff", str(made.folder), f"{tmp_path}/b")
     assert done.code == 1
     assert len(str(done.error).splitlines()) == 1
-    assert "test.parquet: cannot be read" in str(done.error)
+    assert f"{tmp_path}/b: data/toy/test.parquet: missing" in str(done.error)
+
+
+def test_a_damaged_version_is_not_compared(tmp_path: Path) -> None:
+    made = release(tmp_path / "a", {"toy": [note("1", "one")]})
+    shutil.copytree(made.folder, tmp_path / "b")
+    place = tmp_path / "b" / "data" / "toy" / "test.parquet"
+    content = bytearray(place.read_bytes())
+    content[len(content) // 2] ^= 1
+    place.write_bytes(content)
+    for first, second in (("a", "b"), ("b", "a")):
+        done = Outcome("diff", f"{tmp_path}/{first}", f"{tmp_path}/{second}")
+        assert (done.code, done.output) == (1, "")
+        assert str(done.error).startswith(f"{tmp_path}/b: data/toy/test.parquet: SHA-256 ")
+    place.unlink()
+    place.symlink_to("/dev/zero")
+    done = Outcome("diff", f"{tmp_path}/a", f"{tmp_path}/b")
+    assert done.code == 2
+    assert str(done.error).startswith(f"{place}: expected a file, found a device")
 
 
 def test_a_manifest_of_strangers_neither_runs_in_a_terminal_nor_ends_in_an_unexpected_error(tmp_path: Path) -> None:
-    made = release(tmp_path / "1.0.0", {"toy": [note("a", "one")]})
-    write_manifest(made.folder, made.manifest.model_copy(update={"version": "1.0.0\x1b[2J"}))
+    made = release(tmp_path / "1.0.0", {"toy": [note("a", "one")]}, version="1.0.0\x1b[2J")
     assert Outcome("diff", str(made.folder), str(made.folder)).output.startswith("## 1.0.0\\x1b[2J\n")
     write_manifest(made.folder, made.manifest.model_copy(update={"settings": {"embedder": 5}}))
     done = Outcome("verify", "release", str(made.folder))

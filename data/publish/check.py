@@ -67,6 +67,12 @@ def damage_of_copy(release: Release) -> Iterator[str]:
     yield from _files(release, but={CARD, *release.manifest.touched})
 
 
+def check_undamaged(release: Release) -> None:
+    """Raise `Failed` if a version, or a copy of it, is not as it was released."""
+    if (fault := next(damage_of_copy(release), None)) is not None:
+        raise Failed(f"{release.folder}: {visible(fault)}; restore it as it was released")
+
+
 def others_in(release: Release) -> list[str]:
     """Return the paths of the files that are not of this version: people put them beside it, here or on the Hub."""
     listed = {file.path for file in release.manifest.files}

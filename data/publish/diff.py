@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from data.publish.folder import CARD, CHANGELOG, CHANGES, HISTORY, MANIFEST, Release, claims_of, is_reserved
+from data.publish.folder import CARD, CHANGELOG, CHANGES, HISTORY, MANIFEST, MOST_TEXT, Release, claims_of, is_reserved
 from data.publish.reading import unreadable
 from data.publish.row_diff import Hides, Record, compare_rows, record_all
 from data.publish.rows import BOOKKEEPING
@@ -265,8 +265,13 @@ def _other_files(release: Release) -> dict[str, str]:
 
 
 def _neutral(release: Release, path: str) -> bytes:
-    """Return a file's content without version, canary and digest, and a card's without its section on changes."""
+    """Return a file's content without version, canary and digest, and a card's without its section on changes.
+
+    Of a file that is too large to be looked into, that is its checksum.
+    """
     try:
+        if (release.folder / path).stat().st_size > MOST_TEXT:
+            return _other_files(release)[path].encode()
         content = (release.folder / path).read_bytes()
     except OSError as error:
         raise unreadable(release.folder / path, error) from error

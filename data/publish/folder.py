@@ -1,13 +1,17 @@
 """The folder of a released version: the names of its files, and the manifest that lists them."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from data.checksum import checksum
+from data.publish.benchmark import BENCHMARK
 from data.publish.version_number import is_version, parsed_version
+from data.sources.opening import check_is_file, is_folder, megabytes
+from data.sources.spec import SourceError
 from data.whole_file import write_whole
 from schemas.base import content_hash, odd_character
 from schemas.errors import Failed, WrongInput, first_problem
@@ -28,6 +32,9 @@ OF_THE_HUB = frozenset((".gitattributes", ".cache", ".huggingface", ".git"))
 """Files that come with a download or a clone but were not released."""
 OF_PYTHON = "__pycache__"
 """The folder that Python writes beside a scorer when lm-evaluation-harness loads it."""
+MOST_TEXT = 64 * 2**20
+"""Bytes of a file that is read whole: the manifest, the card, the changelog, or the Hub's benchmark file."""
+NO_RELEASE_HAS_IT = "no release has that: do not trust this one"
 
 
 class Release(NamedTuple):
@@ -44,15 +51,34 @@ def versions_in(to: Path) -> list[Path]:
 
 
 def read_release(folder: Path) -> Release:
-    """Return the version in `folder`; all paths in its manifest are inside the folder. Raises `WrongInput`."""
+    """Return the version in `folder`; all paths in its manifest are inside the folder.
+
+    Anybody may have sent it: raises `WrongInput` also if there is a pipe or a device in it, or a file that is read
+    whole is too large, before anything else of it is read.
+    """
     path = folder / MANIFEST
-    try:
-        return Release(folder, read_manifest(path.read_bytes(), str(path)))
-    except FileNotFoundError as error:
-        if not folder.is_dir():
-            raise WrongInput(f"{folder}: no such folder; name that of a released version") from error
+    if not folder.is_dir():
+        raise WrongInput(f"{folder}: no such folder; name that of a released version")
+    if not path.exists():
         advice = "name a folder that `touchstone release` wrote, or one downloaded from the Hub"
-        raise WrongInput(f"{folder}: has no {MANIFEST}, so this is not a released version; {advice}") from error
+        raise WrongInput(f"{folder}: has no {MANIFEST}, so this is not a released version; {advice}")
+    check_is_file(path)
+    _check_ends(folder, [MANIFEST])
+    manifest = read_manifest(path.read_bytes(), str(path))
+    _check_ends(folder, [*paths_in(folder), *(file.path for file in manifest.files)])
+    return Release(folder, manifest)
+
+
+def _check_ends(folder: Path, paths: Iterable[str]) -> None:
+    """Raise `SourceError` for what would never be read to its end; what is missing or a folder is told elsewhere."""
+    for path in paths:
+        place = folder / path
+        if not os.path.exists(place) or is_folder(place):  # noqa: PTH110 - `Path` raises errors for some
+            continue
+        check_is_file(place, NO_RELEASE_HAS_IT)
+        if path in (MANIFEST, CARD, CHANGELOG, BENCHMARK) and (size := place.stat().st_size) > MOST_TEXT:
+            most = megabytes(MOST_TEXT)
+            raise SourceError(f"{place}: expected at most {most}, found {size:,} bytes; {NO_RELEASE_HAS_IT}")
 
 
 def read_manifest(content: bytes, name: str) -> ReleaseManifest:

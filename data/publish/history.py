@@ -18,6 +18,7 @@ from data.publish.folder import CHANGES, HISTORY, Release
 from data.publish.reading import read_batches
 from data.publish.row_keys import Numbers, numbers_of
 from data.seen import are_in, places_of
+from data.sources.opening import lines
 from data.whole_file import whole_file
 from schemas.errors import Failed, first_problem
 from schemas.release import Change, RowHistory
@@ -37,8 +38,8 @@ def read_history(folder: Path) -> Iterator[RowHistory]:
     path = folder / HISTORY
     if not path.is_file():
         return
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
+    with path.open("rb") as file:
+        for number, line in enumerate(lines(str(path), file), 1):
             try:
                 yield RowHistory.model_validate_json(line)
             except ValidationError as error:
@@ -120,8 +121,9 @@ class _Came:
 
 def _changed(release: Release, *changes: str) -> Iterator[Name]:
     """Yield the rows that differ from the version before in one of these ways."""
-    with (release.folder / CHANGES).open("rb") as lines:
-        for line in lines:
+    path = release.folder / CHANGES
+    with path.open("rb") as file:
+        for line in lines(str(path), file):
             change = Change.model_validate_json(line)
             if change.change in changes:
                 yield change.config, change.key

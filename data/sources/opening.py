@@ -31,7 +31,7 @@ def megabytes(size: int) -> str:
     return f"{size / 2**20:,.0f} MiB"
 
 
-def check_is_file(path: str | Path) -> None:
+def check_is_file(path: str | Path, advice: str = "name a file") -> None:
     """Raise `SourceError` with what there is, if it is no file: reading a pipe or a device may never end."""
     try:
         kind = stat.S_IFMT(os.stat(path).st_mode)  # noqa: PTH116 - a path of any text
@@ -40,7 +40,7 @@ def check_is_file(path: str | Path) -> None:
     except OSError as error:  # a circle of links, a name too long, a folder that is closed to us
         raise SourceError(f"{path}: cannot be opened ({error.strerror}); correct the path") from error
     if kind != stat.S_IFREG:
-        raise SourceError(f"{path}: expected a file, found {KINDS.get(kind, 'something else')}; name a file")
+        raise SourceError(f"{path}: expected a file, found {KINDS.get(kind, 'something else')}; {advice}")
 
 
 def is_file(path: str | Path) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from data.publish.check import damage_of_copy
+from data.publish.check import check_undamaged
 from data.publish.folder import Release, read_release
 from data.publish.version_number import parsed_version
 from flows.evaluate.models import check_models
@@ -20,7 +20,7 @@ from flows.project.project import Project
 from flows.project.release_as_build import is_release, open_release
 from flows.project.row_choice import only_rows
 from flows.project.settings import DEFAULT, load_config
-from schemas.base import counted, visible
+from schemas.base import counted
 from schemas.errors import Failed, WrongInput
 
 FOLDER = "profile"
@@ -139,8 +139,7 @@ def _releases(build: Path | None, before: Path) -> tuple[Release, Release]:
             f"--before {before}: is version {older.manifest.version}; name one before {newer.manifest.version}"
         )
     for release in (older, newer):
-        if (fault := next(damage_of_copy(release), None)) is not None:
-            raise Failed(f"{release.folder}: {visible(fault)}; restore it as it was released")
+        check_undamaged(release)
     return older, newer
 
 

@@ -2,6 +2,7 @@
 
 import json
 import platform
+import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from data.checksum import checksum
+from data.publish.check import check_undamaged
 from data.publish.folder import HISTORY, Release
 from data.publish.reading import read_released
+from data.sources.opening import MOST_WHOLE, whole
 from data.stage_files import LongTextShardWriter, ShardWriter, StageFiles
 from data.store import Store
-from data.whole_file import write_whole
+from data.whole_file import whole_bytes
 from flows.construct.engine import Part
 from flows.construct.files_step import FilesStep
 from flows.families import family_names, load_family
@@ -33,9 +36,15 @@ SHORT = 16
 
 
 def is_release(folder: Path) -> bool:
-    """Return whether a folder holds a released version, whole or damaged; a build's manifest has no such field."""
+    """Return whether a folder holds a released version, whole or damaged; a build's manifest has no such field.
+
+    Raises `SourceError` for a manifest that is no file, or out of all proportion.
+    """
+    path = folder / MANIFEST
+    if not path.exists():
+        return False
     try:
-        values = json.loads((folder / MANIFEST).read_bytes())
+        values = json.loads(whole(str(path), MOST_WHOLE, "name the folder of a build or a released version"))
     except (OSError, ValueError):
         return False
     return isinstance(values, dict) and "configs" in values
@@ -53,8 +62,8 @@ def open_release(
     """Return a released version as a build in `out`, with the models of a configuration.
 
     Its rows, or `only` those with these ids, are written there once; the folder of the release stays as it is. `store`
-    is that of another such build, whose answers it shares. Raises `Failed` for a row that is not such a record, and
-    `WrongInput` for an output folder that holds something else.
+    is that of another such build, whose answers it shares. Raises `Failed` for a version that is not as it was
+    released, or a row that is not such a record, and `WrongInput` for an output folder that holds something else.
     """
     folder, released = release
     version, fingerprint = f"{released.name}@{released.version}", checksum(folder / MANIFEST)[:SHORT]
@@ -69,9 +78,11 @@ def open_release(
         ):
             raise WrongInput(f"{out}: holds something else than {version}; name another by --to")
         with console.status(f"reading {escape(version)}"):
+            check_undamaged(release)
             if (folder / HISTORY).is_file():
                 out.mkdir(parents=True, exist_ok=True)
-                write_whole(out / HISTORY, (folder / HISTORY).read_bytes())
+                with whole_bytes(out / HISTORY) as copy, (folder / HISTORY).open("rb") as history:
+                    shutil.copyfileobj(history, copy)
             write_manifest(out, _written(release, version, Store(str(at)), fingerprint, only))
     note_build(out, config, None, str(at))
     return open_build(out, console)

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from data.publish.changelog import section, summary
-from data.publish.check import damage_of, others_in
+from data.publish.check import check_undamaged, damage_of, others_in
 from data.publish.diff import compare, next_version
 from data.publish.folder import CARD, MANIFEST, Release, read_release, versions_in
 from flows.prefect_server.embedded import begin_prefect
@@ -124,7 +124,10 @@ def print_difference(before: str, now: str, output: Path | None) -> None:
     """Print how a version differs from another."""
     console = make_console()
     with _folder(before) as first, _folder(now) as second:
-        difference = compare(read_release(first), read_release(second), output)
+        older, newer = read_release(first), read_release(second)
+        for release in (older, newer):
+            check_undamaged(release)
+        difference = compare(older, newer, output)
     console.print(section(difference, difference.now), markup=False, highlight=False, soft_wrap=True, end="")
     if version := next_version(difference):
         console.print(f"\nThe rule makes this version {version}.")
