@@ -1,9 +1,11 @@
 """All that is wrong with a configuration is told at once, before anything is started."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from flows.project.build_note import DamagedNote, build_note, decided_draw, note_build
 from flows.project.project import Project
 from flows.project.settings import ConfigError, load_config
 from flows.run import terminal
@@ -166,3 +168,33 @@ def test_what_stands_beside_the_files_is_told_before_anything_starts(
         f'families.lveval.datasets.multifieldqa-en-mixup.sources[0]: {table}: row 1: expected a field "answers", '
         f"{found} {{answers: antwort}}; fields may also name {more}",
     ]
+
+
+def test_templates_and_prices_that_are_no_files_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "begin_prefect", lambda state: pytest.fail("the engine was started"))
+    folder = tmp_path / "templates"
+    (folder / "uraq").mkdir(parents=True)
+    pipe, device = folder / "ask_question.j2", folder / "uraq" / "ask_question.j2"
+    os.mkfifo(pipe)
+    device.symlink_to("/dev/zero")
+    model = "models: {default: {provider: endpoint, name: m, base_url: 'http://127.0.0.1:9/v1'}}\n"
+    for prices, what in {"/dev/zero": "device", str(pipe): "pipe"}.items():
+        text = f"name: mine\nprompts: templates\nprices: {prices}\n{model}families: {{uraq: {{}}, reeval: {{}}}}\n"
+        path = written(tmp_path, text)
+        with pytest.raises(ConfigError) as caught:
+            terminal.run_in_terminal(path, tmp_path / "out", None)
+        told = "\n".join(caught.value.problems)
+        assert f"prompts: {pipe}: expected a file, found a pipe" in told
+        assert f"prompts: {device}: expected a file, found a device" in told
+        assert f"prices: {prices}: expected a file, found a {what}" in told
+
+
+def test_a_note_that_is_no_file_is_damaged(tmp_path: Path) -> None:
+    assert build_note(tmp_path) is None
+    os.mkfifo(tmp_path / ".build.json")
+    os.mkfifo(tmp_path / "manifest.json")
+    with pytest.raises(DamagedNote, match=r"\.build\.json: damaged"):
+        build_note(tmp_path)
+    assert decided_draw(tmp_path) is None
+    note_build(tmp_path, tmp_path / "mine.yaml", None, "store")
+    assert build_note(tmp_path) is not None

@@ -9,7 +9,7 @@ from flows.families import load_family
 from flows.families.uraq.settings import UraqSettings
 from flows.llm.local import LocalModel, LocalSettings
 from flows.project.project import Project
-from flows.project.settings import ConfigError, load_config, packaged, sample_path
+from flows.project.settings import ConfigError, default_config, load_config, packaged, sample_path
 
 MINIMAL = "name: mine\nfamilies:\n  uraq: {statements: 10}\n"
 
@@ -263,6 +263,16 @@ def test_what_is_no_configuration_is_not_read(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(ConfigError, match=f"{path}: {said}"):
             load_config(path)
+
+
+def test_what_has_the_name_of_the_usual_configuration_is_never_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert default_config() == sample_path()
+    os.mkfifo("touchstone.yaml")
+    with pytest.raises(ConfigError, match=r"touchstone\.yaml: expected a file, found a pipe"):
+        load_config(default_config())
 
 
 def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import ClassVar, Protocol
 
 import yaml
@@ -97,15 +96,13 @@ class Prices:
         self._overrides = dict(overrides or {})
 
     @classmethod
-    def from_file(cls, path: Path) -> "Prices":
+    def from_yaml(cls, content: bytes, path: str) -> "Prices":
         """Prices of a YAML file, `model name: {input_per_million: USD, output_per_million: USD}`.
 
-        Raises `PriceFileError`.
+        Raises `PriceFileError`, which shows `path`.
         """
         try:
-            return cls(_PriceFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {}).root)
-        except OSError as error:
-            raise PriceFileError(f"{path}: cannot be read ({error.strerror})") from error
+            return cls(_PriceFile.model_validate(yaml.safe_load(content.decode("utf-8")) or {}).root)
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise PriceFileError(f"{path}: not YAML ({' '.join(str(error).split())})") from error
         except ValidationError as error:

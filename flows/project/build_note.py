@@ -4,6 +4,8 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from data.sources.opening import whole
+from data.sources.spec import SourceError
 from data.whole_file import write_whole
 from schemas.errors import Failed
 from schemas.manifest import BuildManifest, is_none
@@ -11,6 +13,8 @@ from schemas.sealed import Sealed
 
 NOTE = ".build.json"
 MANIFEST = "manifest.json"
+MOST_NOTE = 2**20
+"""Bytes of a note."""
 
 
 class DamagedNote(Failed):
@@ -34,12 +38,13 @@ def note_build(out: Path, config: Path, limit: int | None, store: str, draw: str
 
 def build_note(out: Path) -> BuildNote | None:
     """Return the note in an output folder; None if there is none. Raises `DamagedNote`."""
+    path = out / NOTE
     try:
-        return BuildNote.model_validate_json((out / NOTE).read_bytes())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValidationError) as error:
-        raise DamagedNote(f"{out / NOTE}: damaged; run the build again, which writes it anew") from error
+        if not path.exists():
+            return None
+        return BuildNote.model_validate_json(whole(str(path), MOST_NOTE, "it is no note"))
+    except (OSError, SourceError, ValidationError) as error:
+        raise DamagedNote(f"{path}: damaged; run the build again, which writes it anew") from error
 
 
 def decided_draw(out: Path) -> str | None:
@@ -53,6 +58,8 @@ def decided_draw(out: Path) -> str | None:
         note = None
     if note is not None:
         return note.draw
+    if not (out / MANIFEST).is_file():
+        return None
     try:
         return BuildManifest.model_validate_json((out / MANIFEST).read_bytes()).draw
     except (OSError, ValidationError):

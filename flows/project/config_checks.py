@@ -1,9 +1,12 @@
 """What is wrong with a configuration beyond its text: all of it at once, before anything is started or paid for."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from data.sources import PART
+from data.sources.opening import check_is_file
+from data.sources.spec import SourceError
 from data.sources.touchstone import gives
 from flows.construct.engine import Family
 from flows.construct.part_sources import families_read, sources_read
@@ -36,7 +39,7 @@ def check_config(config: Config, models: Models, path: Path) -> None:
 
 
 def _unused_templates(config: Config) -> Iterator[str]:
-    """Yield a problem if the folder of templates does not exist, and for each template that belongs to no prompt."""
+    """Yield a problem if the folder of templates does not exist, and for each that is no file or is for no prompt."""
     if config.prompts is None:
         return
     folder = Path(config.prompts)
@@ -48,10 +51,17 @@ def _unused_templates(config: Config) -> Iterator[str]:
         for prompt in family.prompts
         for name in (f"{prompt.name}.j2", f"{family.name}/{prompt.name}.j2")
     }
-    for path in sorted(folder.rglob("*.j2")):
+    # Unlike `rglob`, `walk` goes on if a folder disappears meanwhile.
+    walked = (Path(place, name) for place, folders, files in os.walk(folder) for name in (*folders, *files))
+    for path in sorted(path for path in walked if path.suffix == ".j2"):
         name = path.relative_to(folder).as_posix()
         if name not in prompt_names:
             yield f"prompts: {path}: no prompt has this name; {nearest(name, sorted(prompt_names))}"
+            continue
+        try:
+            check_is_file(path)
+        except SourceError as error:
+            yield f"prompts: {error}"
 
 
 def _unasked_surveys(config: Config) -> Iterator[str]:

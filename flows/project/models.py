@@ -15,6 +15,8 @@ from types import ModuleType
 
 from pydantic import BaseModel
 
+from data.sources.opening import whole
+from data.sources.spec import SourceError
 from flows.construct.engine import Family
 from flows.construct.settings import FamilySettings
 from flows.llm.batch_records import BatchRecords
@@ -25,12 +27,15 @@ from flows.llm.likelihood import Likelihood, LikelihoodModel, Options
 from flows.llm.limits import WHOLE, Budget, Limits, Share
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.model import Model, Out, Prompt, RuleSet, Usage
-from flows.llm.prices import Price, Prices
+from flows.llm.prices import Price, PriceFileError, Prices
 from flows.llm.rules import Rules
 from flows.project.settings import Config, ConfigError
 from schemas.base import canonical_json
 
 _log = logging.getLogger(__name__)
+
+MOST_PRICES = 2**20
+"""Bytes of a file of prices."""
 
 
 class Models:
@@ -66,7 +71,14 @@ class Models:
     @cached_property
     def prices(self) -> Prices:
         """The price library, overridden by the user's prices."""
-        return Prices.from_file(Path(self._config.prices)) if self._config.prices else Prices()
+        path = self._config.prices
+        if path is None:
+            return Prices()
+        try:
+            content = whole(path, MOST_PRICES, "name a file of prices")
+        except (SourceError, OSError) as error:
+            raise PriceFileError(f"prices: {error}") from error
+        return Prices.from_yaml(content, path)
 
     @cached_property
     def budget(self) -> Budget:

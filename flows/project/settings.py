@@ -2,6 +2,7 @@
 
 import importlib.resources
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -249,7 +250,7 @@ def _by_settings(family: Family, settings: FamilySettings) -> Family:
 def default_config() -> Path:
     """Return the configuration of a command that is given none: the current folder's, otherwise the sample."""
     path = Path(DEFAULT)
-    return path if path.is_file() else sample_path()
+    return path if os.path.lexists(path) else sample_path()
 
 
 def sample_path() -> Path:
