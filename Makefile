@@ -81,7 +81,7 @@ soak: $(DEV_STAMP)
 	$(PYTEST) -m "slow" tests/test_flows_families_refutebench_kills.py -s --kills 25
 	$(PYTEST) -m "slow" tests/test_flows_rebuild_kills.py -s --kills 50
 
-# Every operation of a command on files fails, in each way that it can: some 20,000 scenarios, hours on two cores.
+# Every operation of a command on files fails, in each way that it can: 50,000 scenarios and more, a day on two cores.
 faults: $(DEV_STAMP)
 	tests/system-packages
 	$(BIN)/python -m tests.faults

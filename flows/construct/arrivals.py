@@ -61,7 +61,7 @@ class History:
         if (manifest := files.manifest()) is None:
             raise Failed(
                 f"{files.folder}: not whole, and a released version was made from it; put it back from a copy, or "
-                "remove it: then the next build makes the stage again"
+                "remove it: what came with that version may then be drawn anew"
             )
         return Stage(files, manifest, record)
 

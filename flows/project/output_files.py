@@ -64,16 +64,16 @@ class NoBuild(WrongInput):
 def write_output_files(project: Project, tell: Callable[[str], None] = _log.warning) -> BuildManifest:
     """Write the files of every part that changed, then the manifest. Of two runs at once, the second waits."""
     with one_output(project.state, project.out, tell):
-        return _write_output_files(project)
+        return _write_output_files(project, tell)
 
 
-def _write_output_files(project: Project) -> BuildManifest:
+def _write_output_files(project: Project, tell: Callable[[str], None]) -> BuildManifest:
     before = last_manifest(project.out)
     parts = []
     for family, part in project.build.parts():
         summary = part_summary(project.build, family, part)
         old = before.part(family.name, part.name) if before else None
-        files = _files_if_unchanged(project, summary, old) or _write_part(project, family, part)
+        files = _files_if_unchanged(project, summary, old, tell) or _write_part(project, family, part)
         parts.append(summary.model_copy(update={"files": files}))
     _remove_stale(project.out, parts)
     manifest = BuildManifest(
@@ -286,7 +286,7 @@ def _place(project: Project, family: Family, rows: Stage[Any], folder: str) -> I
 
 
 def _files_if_unchanged(
-    project: Project, summary: PartManifest, old: PartManifest | None
+    project: Project, summary: PartManifest, old: PartManifest | None, tell: Callable[[str], None]
 ) -> tuple[FileManifest, ...] | None:
     """Return the files of the previous build if they were made from the same stages and are intact, else None."""
     if old is None or not old.files:
@@ -296,6 +296,7 @@ def _files_if_unchanged(
     for file in old.files:
         path = project.out / file.path
         if not path.exists() or checksum(path) != file.sha256:
+            tell(f"{path}: damaged or missing; written again")
             return None
     return old.files
 
