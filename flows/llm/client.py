@@ -3,6 +3,7 @@
 Imported when something is asked: the SDK takes a second to load.
 """
 
+from contextlib import aclosing
 from typing import Any
 
 import aiohttp
@@ -65,3 +66,16 @@ class HttpClient(openai.DefaultAioHttpClient):
             if not isinstance(cause, TimeoutError) or isinstance(cause, aiohttp.ConnectionTimeoutError):
                 raise
             return httpx2.Response(408, headers=SILENCE, request=request)
+
+
+async def read(response: httpx2.Response, most: int) -> bool:
+    """Read a reply into memory; False if it has more than `most` bytes once it is decoded."""
+    parts, size = list[bytes](), 0
+    async with aclosing(response.aiter_bytes()) as decoded:
+        async for part in decoded:
+            size += len(part)
+            if size > most:
+                return False
+            parts.append(part)
+    response._content = b"".join(parts)  # where `aread` puts it, which has no limit
+    return True

@@ -45,6 +45,12 @@ PASSING = (408, 409, 429, *range(500, 600))
 SHOWN_CHARACTERS = 300
 """How much of a server's own message an error shows."""
 
+MOST_REPLY_BYTES = 2**26
+"""Of a reply once it is decoded: the log-probabilities of half a million tokens, at 128 bytes each."""
+
+MOST_FILE_BYTES = 2**31
+"""Of a batch's file of replies: 50,000 of 43 KB."""
+
 NO_KEY = "no-key"
 """Sent to a server without keys, because the protocol requires one."""
 SHORTEST_SECRET = 8
@@ -225,11 +231,18 @@ class Connection:
         request.extensions["sent_at"] = await self._limits.send()
 
     async def _after_send(self, response: "httpx2.Response") -> None:
+        from flows.llm.client import read
+
         if response.status_code == 429:
             self._limits.too_many(response.request.extensions["sent_at"])
         if response.has_redirect_location:
             asked, location = str(response.request.url), response.headers["Location"]
             raise UnusableServerError(f"{self.where}: {self._short(sent_on(self._settings.base_url, asked, location))}")
+        most = MOST_FILE_BYTES if response.request.url.path.endswith("/content") else MOST_REPLY_BYTES
+        if not await read(response, most):
+            raise UnusableServerError(
+                f"{self.where}: replied with more than {most // 2**20:,} MB, which no answer takes; check base_url"
+            )
 
     def _check_failure(self, response: "httpx2.Response", tries_left: int) -> None:
         """Treat an error that came with status 200 as an error of its own status; raise it unless it is tried again."""

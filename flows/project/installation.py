@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterable
@@ -43,6 +44,8 @@ LOCAL_SERVERS = {
 LISTED = 5
 """Models of a server that are named."""
 CORRECT = "; start it, or correct base_url"
+MOST_LISTED_BYTES = 2**24
+"""Of a server's list of models."""
 REDIRECTS = (301, 302, 303, 307, 308)
 
 
@@ -137,13 +140,28 @@ _OPENER = urllib.request.build_opener(_NoRedirects)
 
 
 def served(url: str, key: str | None, *, timeout_s: float) -> tuple[list[str] | None, str]:
-    """Return the models that a server of the OpenAI protocol lists; without an answer None, and what to do."""
+    """Return the models that a server of the OpenAI protocol lists; without an answer None, and what to do.
+
+    A server that sends on and on is left to a thread, which ends with the process.
+    """
+    listed: list[tuple[list[str] | None, str]] = []
+    asking = threading.Thread(target=lambda: listed.append(_listed(url, key, timeout_s)), daemon=True)
+    asking.start()
+    asking.join(timeout_s)
+    return listed[0] if listed else (None, f"no answer within {timeout_s:g} s{CORRECT}")
+
+
+def _listed(url: str, key: str | None, timeout_s: float) -> tuple[list[str] | None, str]:
+    """What `served` returns; `timeout_s` is the longest silence."""
     request = urllib.request.Request(  # noqa: S310 - the user's own address
         f"{url.rstrip('/')}/models", headers={"Authorization": f"Bearer {key}"} if key else {}
     )
     try:
         with _OPENER.open(request, timeout=timeout_s) as reply:
-            return [str(model["id"]) for model in json.load(reply)["data"]], ""
+            content = reply.read(MOST_LISTED_BYTES + 1)
+        if len(content) > MOST_LISTED_BYTES:
+            return None, f"it answers with more than {MOST_LISTED_BYTES // 2**20} MB{CORRECT}"
+        return [str(model["id"]) for model in json.loads(content)["data"]], ""
     except urllib.error.HTTPError as error:
         # It is there: some list no models, and a wrong key is told by the first call.
         if error.code == HTTPStatus.NOT_FOUND:
@@ -152,7 +170,7 @@ def served(url: str, key: str | None, *, timeout_s: float) -> tuple[list[str] | 
             return None, visible(without_key(sent_on(url.rstrip("/"), request.full_url, location), key or NO_KEY))
         # Its own words may repeat the key.
         return None, f"it answers {error.code} {http.client.responses.get(error.code, '')}".rstrip() + CORRECT
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException) as error:
         return None, f"no answer ({getattr(error, 'reason', error)}){CORRECT}"
 
 
