@@ -90,6 +90,11 @@ def test_a_release_and_a_schedule_are_typed_and_sources_lie_beside_the_file(tmp_
             'release.contamination.0.paht: unknown key; did you mean "path"?',
         ),
         ("schedule: {cron: monthly}", "schedule.cron: expected five fields"),
+        ("schedule: {cron: 61 3 * * 1}", "schedule.cron: expected five fields"),
+        ("schedule: {cron: '*/0 * * * *'}", "schedule.cron: expected five fields"),
+        ("schedule: {cron: 'R * * * *'}", "schedule.cron: expected five fields"),
+        ("schedule: {cron: '0 0 31 2 *'}", "schedule.cron: never comes, since no such month has such a day"),
+        ("schedule: {cron: '0 0 31 4,6 *'}", "schedule.cron: never comes"),
         ("schedule: {cron: '* * * * *', every: 3}", "schedule.every: unknown key"),
         ("schedule: {max_changed_items: -1}", "schedule.max_changed_items: input should be greater"),
     ],
@@ -99,6 +104,25 @@ def test_what_is_wrong_with_a_release_or_a_schedule_is_one_line(tmp_path: Path, 
         load_config(written(tmp_path, f"{MINIMAL}{text}\n"))
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("cron", ["0 0 29 2 *", "0 22-4 * * *", "0 0 * * fri-mon", "*/15 * * * *", "0 0 L * *"])
+def test_a_schedule_is_read_as_the_server_reads_it(tmp_path: Path, cron: str) -> None:
+    assert load_config(written(tmp_path, f"{MINIMAL}schedule: {{cron: '{cron}'}}")).schedule.cron == cron
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 99999999999999999999999999999])
+def test_a_whole_number_has_64_bits(tmp_path: Path, number: int) -> None:
+    text = MINIMAL.replace("10", str(number)) + f"seed: {number}\nannotation: {{overlap_first: {number}}}\n"
+    with pytest.raises(ConfigError) as refused:
+        load_config(written(tmp_path, text))
+    ranged = "expected a whole number from -9223372036854775808 to 9223372036854775807"
+    problems = refused.value.problems
+    assert f"{tmp_path / 'mine.yaml'}: seed: {ranged}" in problems
+    assert {problem.split(": ")[1] for problem in problems} == {
+        "seed", "families.uraq.statements", "annotation.overlap_first",
+    }  # fmt: skip
+    assert load_config(written(tmp_path, f"{MINIMAL}seed: {2**63 - 1}\n")).seed == 2**63 - 1
 
 
 def test_packaged_configurations_load() -> None:

@@ -20,7 +20,6 @@ import yaml
 from annotation.label_studio.install import PACKAGES
 from flows.loopback.login import kept_login, login_file
 from flows.project.settings import load_config
-from schemas.errors import WrongInput
 from tests.builds import TOUCHSTONE, begun, bytes_of, touchstone, wait_for, write_config
 from tests.fork_server import Forked, stand_in
 from tests.prefect_server import CLIENT, PREFECT, QUIET, flow_runs, listed, read, served, with_database
@@ -390,15 +389,6 @@ def test_serve_says_in_a_line_what_is_wrong(tmp_path: Path, prefect_api: str) ->
     assert (unlogged.returncode, unlogged.stderr) == (2, wrong.stderr)
     notice = touchstone("serve", config, folder=tmp_path, TOUCHSTONE_NOTICE_URL="chat.example.org/hidden")
     assert (notice.returncode, "hidden" in notice.stderr) == (2, False)
-
-
-@pytest.mark.slow
-def test_a_time_that_cron_does_not_know_is_refused(tmp_path: Path) -> None:
-    from flows.serve.deployments import schedule_of  # Prefect, which takes seconds to import
-
-    path = write_config(tmp_path, families={"uraq": URAQ}, schedule={"cron": "61 3 * * 1"})
-    with pytest.raises(WrongInput, match=r"schedule\.cron: '61 3 .* is not a cron schedule"):
-        schedule_of(load_config(path), path)
 
 
 @pytest.mark.slow

@@ -25,6 +25,8 @@ EXPECTED = {
 }
 """Pydantic's problem -> what was expected, without the names of Python's types."""
 NO_NUMBER = "expected a number, found true or false, as YAML reads yes, no, on and off"
+LARGEST = 2**63 - 1
+TOO_LARGE = f"expected a whole number from {-LARGEST - 1} to {LARGEST}"
 KEYS_ELSEWHERE = (
     "keys and passwords go into the environment, not into this file: into the variable that a model's api_key_env "
     "names, HF_TOKEN, LABEL_STUDIO_API_KEY and the like"
@@ -101,6 +103,15 @@ def secrets_in(raw: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...
     elif isinstance(raw, list):
         for number, value in enumerate(raw):
             yield from secrets_in(value, (*place, str(number)))
+
+
+def numbers_too_large(raw: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield each place of a whole number of more than 64 bits, which no file of a build can hold."""
+    if isinstance(raw, int) and not -LARGEST - 1 <= raw <= LARGEST:
+        yield place
+    inner = raw.items() if isinstance(raw, Mapping) else enumerate(raw) if isinstance(raw, list) else ()
+    for key, value in inner:
+        yield from numbers_too_large(value, (*place, str(key)))
 
 
 def booleans_as_numbers(raw: Any, typed: Any) -> Iterator[tuple[str, ...]]:

@@ -20,14 +20,17 @@ from flows.families import family_names, load_family
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.local import LocalSettings
 from flows.llm.rules import RulesSettings
+from flows.prefect_server.cron import next_time
 from flows.project.annotation_settings import PRINTABLE, AnnotationSettings
 from flows.project.config_paths import with_absolute_paths
 from flows.project.config_problems import (
     KEYS_ELSEWHERE,
     NO_NUMBER,
+    TOO_LARGE,
     booleans_as_numbers,
     config_problems,
     missing_files,
+    numbers_too_large,
     secrets_in,
     source_problems,
 )
@@ -44,7 +47,6 @@ MODEL_NAME = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$"
 """Files of predictions have this name."""
 WEB = r"^https?://[^\s<>\x00-\x1f]+$"
 REPOSITORY = r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$"
-CRON_FIELDS = 5
 MOST_BYTES = 2**20
 """Of a configuration."""
 MOST_VALUES = 1_000_000
@@ -150,9 +152,9 @@ class ScheduleSettings(Frozen):
 
     @field_validator("cron")
     @classmethod
-    def _has_fields(cls, value: str | None) -> str | None:
-        if value is not None and len(value.split()) != CRON_FIELDS:
-            raise ValueError('expected five fields, such as "0 3 * * 1": minute, hour, day, month, day of the week')
+    def _comes(cls, value: str | None) -> str | None:
+        if value is not None and next_time(value) is None:
+            raise ValueError("never comes, since no such month has such a day; correct the day or the month")
         return value
 
 
@@ -347,6 +349,7 @@ def parse_config(raw: dict[str, Any], name: str, *, may_lack_families: bool = Fa
     else:
         problems += _limits_of_no_prompt(config)
         problems += [f"{'.'.join(place)}: {NO_NUMBER}" for place in booleans_as_numbers(raw, config)]
+    problems += [f"{'.'.join(place)}: {TOO_LARGE}" for place in numbers_too_large(raw)]
     for place in map(".".join, secrets_in(raw)):
         if not any(problem.startswith(f"{place}:") for problem in problems):
             problems.append(f"{place}: {KEYS_ELSEWHERE}")

@@ -53,7 +53,6 @@ def _serve(path: Path, out: Path, port: int) -> None:
     from flows.serve import deployments as deploy
     from flows.serve.missed import forget_due, make_up, missed_rebuild
 
-    deploy.schedule_of(config, path)
     with contextlib.ExitStack() as stack:
         stack.enter_context(serve.alone(folder))
         with console.status("starting ..."):
