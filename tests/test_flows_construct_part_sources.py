@@ -1,5 +1,7 @@
 """A part of a configuration as the source of another family: built before it, and read as it is built."""
 
+from collections import Counter
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +101,46 @@ def test_a_part_is_named_in_one_word_and_stays_so_in_the_manifest(tmp_path: Path
     (spec,) = config.families["uraq"].qa_sources  # type: ignore[attr-defined]
     assert (spec.format, spec.path, spec.name) == (PART, "reeval-category1", "reeval-category1")
     assert SourceSpec.model_validate(spec.model_dump(mode="json")) == spec
+
+
+def parted_questions(folder: Path, *counts: int) -> list[dict[str, str]]:
+    """As many of the sample's questions in each of several files."""
+    rows = iter((SAMPLES / "questions.jsonl").read_text().splitlines(keepends=True))
+    specs = []
+    for number, count in enumerate(counts):
+        path = folder / f"{number}.jsonl"
+        path.write_text("".join(islice(rows, count)))
+        specs.append({"format": "jsonl", "path": str(path), "licence": "Apache-2.0"})
+    return specs
+
+
+async def test_a_pilot_takes_as_many_of_each_source_and_of_a_part(tmp_path: Path) -> None:
+    alone, few, *of_part = parted_questions(tmp_path, 30, 2, 30, 30)
+    uraq = {**URAQ, "parts": ["conflicts"], "qa_sources": [alone, {"part": "reeval-category1"}, few]}
+    reeval = {**REEVAL, "sources": of_part}
+    pilot = project_of(tmp_path / "pilot", limit=3, uraq=uraq, reeval=reeval).build
+    await run_all(pilot)
+    assert len(pilot.accepted("reeval", "category1")) > 3
+    make_conflict = StageRef("uraq", "conflicts", "make_conflict")
+    asked = Counter(record.source.source for record in pilot.inputs(make_conflict))
+    assert (asked["0.jsonl"], asked["1.jsonl"], asked["2.jsonl"] + asked["3.jsonl"]) == (3, 2, 3)
+    conflicts = pilot.manifest(make_conflict)
+    assert conflicts is not None
+    assert conflicts.planned == 8
+
+
+def test_the_estimate_of_a_pilot_counts_its_limit_of_each_source(tmp_path: Path) -> None:
+    alone, few, of_part = parted_questions(tmp_path, 30, 2, 30)
+    reeval = {**REEVAL, "sources": [of_part]}
+    model = {"provider": "endpoint", "name": "m", "base_url": "http://127.0.0.1:9/v1"}
+
+    def asked(*sources: Any) -> int:
+        uraq = {**URAQ, "parts": ["conflicts"], "qa_sources": sources}
+        config = write_config(
+            tmp_path, store=str(tmp_path / "store"), model=model, families={"uraq": uraq, "reeval": reeval}
+        )
+        lines = {line.step: line.records for line in estimate(Project(config, tmp_path / "out", 3)).lines}
+        return lines["uraq make_conflict · contradict"]
+
+    assert asked(alone, few) == 5
+    assert asked(alone, {"part": "reeval-category1"}) == 6

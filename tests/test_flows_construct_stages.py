@@ -446,6 +446,7 @@ def test_records_are_taken_evenly() -> None:
     assert list(Sample(records, 6)) == [0, 50, 100, 150, 200, 250]
     assert list(Sample(records, 300)) == list(records)
     assert list(Sample(records, 7).slice(5, 9)) == [214, 257]
+    assert list(Sample(records, 2, group=lambda record: record < 298)) == [0, 149, 298, 299]
 
 
 class Busy:

@@ -30,14 +30,4 @@ def opened(build: Build, spec: SourceSpec) -> SourceSpec:
 
 def original_sources(build: Build, family: Family, part: Part) -> Iterator[SourceSpec]:
     """Yield the sources of a part, each traced to its origin."""
-    return (origin for _, spec in build.named_sources(family, part) for origin in origins(build, spec))
-
-
-def origins(build: Build, spec: SourceSpec) -> Iterator[SourceSpec]:
-    """Yield a source; in place of a part, the sources that it is made from."""
-    if spec.format != PART:
-        yield spec
-        return
-    family, part = build.part_of(spec)
-    for maker in family.with_makers([part.name]):
-        yield from original_sources(build, family, maker)
+    return (origin for _, spec in build.named_sources(family, part) for origin in build.origins(spec))

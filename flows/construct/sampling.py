@@ -1,12 +1,14 @@
 """A pilot's sample of a stage's records, and those that an evaluation makes dialogues of."""
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Generic
 
 from flows.construct.engine import seeded
 from flows.construct.records import R, Records
+from schemas.base import Record
 
 PILOT = "pilot"
 
@@ -14,17 +16,19 @@ PILOT = "pilot"
 class Sample(Generic[R]):
     """Some records of a stage, in memory."""
 
-    def __init__(self, records: Records[R], count: int, seed: int | None = None) -> None:
-        """Take `count` records, evenly spread, since records may be ordered by source or task.
+    def __init__(
+        self,
+        records: Records[R],
+        count: int,
+        seed: int | None = None,
+        group: Callable[[R], object] | None = None,
+    ) -> None:
+        """Take `count` records, evenly spread, since records may be ordered by task; of each `group`, if there is one.
 
         One record is taken from each of `count` equal stretches: drawn by the `seed`, or else the first.
         """
-        count = min(count, len(records))
-        starts = [number * len(records) // count for number in range(count)]
-        places = set(starts)
-        if seed is not None:
-            stretches = pairwise([*starts, len(records)])
-            places = {seeded(seed, PILOT, start).randrange(start, stop) for start, stop in stretches}
+        groups: Iterable[Sequence[int]] = [range(len(records))] if group is None else _places(records, group)
+        places = {place for of_group in groups for place in _spread(of_group, count, seed)}
         self._records = [record for place, record in enumerate(records) if place in places]
 
     def __len__(self) -> int:
@@ -40,6 +44,42 @@ class Sample(Generic[R]):
     def record_keys(self) -> Iterator[str]:
         """Yield the keys of all records."""
         return (record.key for record in self._records)
+
+
+def _places(records: Records[R], group: Callable[[R], object]) -> Iterable[Sequence[int]]:
+    """Return the places of the records of each group."""
+    places: dict[object, array[int]] = {}
+    for place, record in enumerate(records):
+        places.setdefault(group(record), array("Q")).append(place)
+    return places.values()
+
+
+def _spread(places: Sequence[int], count: int, seed: int | None) -> Iterator[int]:
+    """Yield `count` of the places, or all if there are fewer."""
+    count = min(count, len(places))
+    starts = [number * len(places) // count for number in range(count)]
+    for start, stop in pairwise([*starts, len(places)]):
+        yield places[start if seed is None else seeded(seed, PILOT, places[start]).randrange(start, stop)]
+
+
+def by_source(names: Iterable[Iterable[str]]) -> Callable[[Record], object]:
+    """Return a function that tells which of a list of sources a record comes from.
+
+    `names` has, for each source, its name in the records; for another family's part, those of the sources behind it.
+    Sources that share a name count as one.
+    """
+    place_of: dict[str, int] = {}
+    for place, of_source in enumerate(names):
+        for name in of_source:
+            place_of.setdefault(name, place)
+
+    def source(record: Record) -> object:
+        provenance = getattr(record, "provenance", None)
+        refs = (getattr(record, "source", None),) if provenance is None else provenance.sources
+        name = refs[0].source if refs and refs[0] is not None else ""  # a model's own records have none
+        return place_of.get(name, name)
+
+    return source
 
 
 class Taken(Sample[R]):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from data.sources import PART, SourceSpec
+from data.sources import PART, SourceSpec, name_of
 from data.sources.fingerprint import source_fingerprint
 from data.sources.spec import FINGERPRINT
 from data.stage_files import Joined, Stage, StageFiles
@@ -18,7 +18,7 @@ from flows.construct.arrivals import Folders, History
 from flows.construct.embed import Embedder
 from flows.construct.engine import Family, Part, RecordStep, SetStep, Step, StepContext
 from flows.construct.records import Records
-from flows.construct.sampling import RebuiltParts, Sample, Taken
+from flows.construct.sampling import RebuiltParts, Sample, Taken, by_source
 from flows.construct.settings import FamilySettings, sources_of
 from flows.llm.model import Model, Prompt, Usage
 from schemas.base import Record, content_hash
@@ -98,7 +98,7 @@ class Build:
         self._releases: dict[StageRef, tuple[Folders, ...]] = {}
         self._built = built
         self._rebuilt = rebuilt
-        self._samples: dict[tuple[tuple[StageRef, ...], int], Sample[Any]] = {}
+        self._samples: dict[tuple[StageRef, ...], Sample[Any]] = {}
         self._taken_of: dict[tuple[StageRef, ...], Taken[Any] | None] = {}
         for part in built.parts if built else ():
             for stage in () if self.is_rebuilt(part.family, part.part) else part.stages:
@@ -218,15 +218,14 @@ class Build:
         return sources_of(self.families[family.name].settings, part.sources) if not family.makers(part) else iter(())
 
     def pilot_size(self, ref: StageRef, limit: int | None) -> int | None:
-        """Return how many of the records that arrive at a stage a pilot of that limit takes; None if it takes all.
+        """Return the most records of its sources that a pilot takes at a stage; None if it takes all that arrive.
 
-        A pilot samples once on each path, before anything has cost money: at a part's first prompt, or at the start of
-        a part that is made from others. So it asks about records of the whole build, evenly spread.
+        A pilot samples once on each path through a family, before anything has cost money: at a part's first prompt, or
+        at the start of a part that is made from others. So it asks about records of the whole build, evenly spread.
         """
         if limit is None or not self._is_sampled_by_pilot(ref):
             return None
-        family = self._family(ref).family
-        return limit * max(1, self._sources_behind(family, self.part(ref)))
+        return limit * max(1, len(self._sources_behind(self._family(ref).family, self.part(ref))))
 
     def _is_sampled_by_pilot(self, ref: StageRef) -> bool:
         step, configured = self.step(ref), self._family(ref)
@@ -235,13 +234,23 @@ class Build:
         return not any(map(self._is_after_pilot_sample, self.before(ref)))
 
     def _is_after_pilot_sample(self, ref: StageRef) -> bool:
-        """True if a pilot has sampled the records of a stage, at the stage itself or before it."""
+        """True if a pilot has sampled the records of a stage in its family, at the stage itself or before it."""
+        if ref.step == SOURCE:  # its other sources have not been sampled, even if one is a part that has
+            return False
         return self._is_sampled_by_pilot(ref) or any(map(self._is_after_pilot_sample, self.before(ref)))
 
-    def _sources_behind(self, family: Family, part: Part) -> int:
-        """Return the number of sources that a part's records come from."""
-        behind = sum(self._sources_behind(family, maker) for maker in family.makers(part))
-        return behind or len(tuple(self.named_sources(family, part)))
+    def _sources_behind(self, family: Family, part: Part) -> tuple[SourceSpec, ...]:
+        """Return the sources in the family's settings that a part's records come from."""
+        behind = [spec for maker in family.makers(part) for spec in self._sources_behind(family, maker)]
+        return tuple(behind) or tuple(spec for _, spec in self.named_sources(family, part))
+
+    def origins(self, spec: SourceSpec) -> list[SourceSpec]:
+        """Return a source; in place of a part, the sources that it is made from."""
+        if spec.format != PART:
+            return [spec]
+        family, part = self.part_of(spec)
+        sources = [source for maker in family.with_makers([part.name]) for source in self.named_sources(family, maker)]
+        return [origin for _, source in sources for origin in self.origins(source)]
 
     # ---- dependencies ----
 
@@ -269,8 +278,8 @@ class Build:
         }
         if (taken := self._taken(ref)) is not None:
             common["taken"] = taken.fingerprint
-        if (size := self.pilot_size(ref, self.limit)) is not None:
-            common["pilot"] = size
+        if self.pilot_size(ref, self.limit) is not None:
+            common["pilot_of_each_source"] = self.limit
         if ref.step == SOURCE:
             return {**common, "sources": [self._source_fingerprint(spec) for spec in self.source_specs(ref)]}
         if ref.step == PEOPLE:
@@ -371,11 +380,13 @@ class Build:
         """Return the records of the stages before, or a pilot's sample of them."""
         before = self.before(ref)
         records = Joined([self.read(stage) for stage in before])
-        if (size := self.pilot_size(ref, self.limit)) is None:
+        if self.limit is None or not self._is_sampled_by_pilot(ref):
             return records
-        if (before, size) not in self._samples:
-            self._samples[before, size] = Sample(records, size, self.seed)
-        return self._samples[before, size]
+        if before not in self._samples:
+            behind = self._sources_behind(self._family(ref).family, self.part(ref))
+            names = [[name_of(origin) for origin in self.origins(spec)] for spec in behind]
+            self._samples[before] = Sample(records, self.limit, self.seed, by_source(names))
+        return self._samples[before]
 
     def _taken(self, ref: StageRef) -> Taken[Any] | None:
         """Return those of the arriving records that the first rebuilt stage takes; None if a stage takes all."""

@@ -22,7 +22,7 @@ from data.sources import SourceSpec, name_of
 from data.whole_file import write_whole
 from flows.construct.embed import CHINESE_SHARE, chinese_share
 from flows.construct.engine import Family, Part
-from flows.construct.part_sources import original_sources, origins
+from flows.construct.part_sources import original_sources
 from flows.construct.reviewed import reviewed_keys
 from flows.project.output_files import accepted_files
 from flows.project.private_sources import PrivateSources
@@ -222,7 +222,7 @@ def mixed_sources(
     settings = project.build.families[family.name].settings
     if part.released is not None and part.released.mixes is not None:
         mixed = part.released.mixes(settings, kind)
-        specs = [origin for spec in mixed for origin in origins(project.build, spec)]
+        specs = [origin for spec in mixed for origin in project.build.origins(spec)]
     else:
         specs = line_sources(project, family, part)
     return source_refs(spec for spec in specs if not private.has(spec))

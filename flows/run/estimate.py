@@ -162,10 +162,9 @@ def part_lines(
     for step in part.steps:
         ref = StageRef(family.name, part.name, step.name)
         piloted = stages.get(step.name)
-        if (size := build.pilot_size(ref, build.limit)) is not None:
-            count = min(count, size)
-        if (size := build.pilot_size(ref, pilot.limit if pilot else None)) is not None:
-            arrived = min(arrived, size)
+        count = _taken(build, ref, count)
+        if pilot is not None:
+            arrived = _taken_before(build, ref, arrived, pilot.limit, piloted)
         is_same = piloted is not None and piloted.fingerprint == build.fingerprint(ref)
         current = build.manifest(ref) or (piloted if is_same else None)
         stage = _Measured(
@@ -192,6 +191,22 @@ def part_lines(
         count = round(count * people.kept / people.planned)
     records[family.name, part.name] = count
     return lines
+
+
+def _taken(build: Build, ref: StageRef, count: int) -> int:
+    """Return how many of about `count` records a stage takes; a pilot samples them."""
+    if (size := build.pilot_size(ref, build.limit)) is None:
+        return count
+    is_known = all(build.manifest(before) is not None for before in build.before(ref))
+    return len(build.arriving(ref)) if is_known and isinstance(build.step(ref), RecordStep) else min(count, size)
+
+
+def _taken_before(build: Build, ref: StageRef, arrived: int, limit: int | None, piloted: StageManifest | None) -> int:
+    """Return how many of the records that arrived a pilot's stage took. A source may have had fewer than the limit."""
+    if (size := build.pilot_size(ref, limit)) is None:
+        return arrived
+    stops = [shard.stop for shard in piloted.shards if shard.stop is not None] if piloted is not None else []
+    return max(stops, default=min(arrived, size))
 
 
 def _times(line: EstimateLine, times: float, *, again: bool) -> EstimateLine:
