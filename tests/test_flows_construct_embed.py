@@ -16,6 +16,7 @@ from flows.construct.embed import (
     FloatMatrix,
     SentenceBert,
     UnreadableLanguageError,
+    _Loaded,
     check_weights,
     chinese_share,
 )
@@ -140,6 +141,30 @@ def test_the_packaged_weights_are_the_released_ones(tmp_path: Path, bert: Senten
 def test_loading_is_silent(capfd: pytest.CaptureFixture[str]) -> None:
     SentenceBert().embed(["a " * 1000])
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+def test_a_stop_comes_between_two_passes_and_keeps_nothing_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bert, forward, passes = SentenceBert(), _Loaded._forward, 0
+
+    def stopped_during_the_second(loaded: _Loaded, batch: Sequence[tuple[int, ...]], length: int) -> FloatMatrix:
+        nonlocal passes
+        passes += 1
+        if passes == 2:
+            bert.stop()
+        return forward(loaded, batch, length)
+
+    texts = [f"text {number}" for number in range(100)]
+    cache = CachedEmbedder(bert, tmp_path / "vectors")
+    with monkeypatch.context() as patched:
+        patched.setattr(_Loaded, "_forward", stopped_during_the_second)
+        with pytest.raises(Failed, match="the build was stopped; run it again to go on"):
+            cache.embed(texts)
+    assert passes == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["vectors"]
+    assert np.array_equal(CachedEmbedder(SentenceBert(), cache.path).embed(texts), SentenceBert().embed(texts))
 
 
 @pytest.mark.slow

@@ -51,7 +51,10 @@ def test_a_build_that_is_told_to_stop_says_so_and_leaves_nothing_running(
     else:
         process.send_signal(stop)
     assert process.wait(60) == 130
-    assert (tmp_path / "stderr").read_text() == "touchstone: stopped; run the same command again to go on from here\n"
+    assert (tmp_path / "stderr").read_text() == (
+        "stopping ... (again to stop at once; what is finished is kept)\n"
+        "touchstone: stopped; run the same command again to go on from here\n"
+    )
     left = subprocess.run(["ps", "-eo", "pgid="], capture_output=True, text=True, check=True).stdout.split()
     assert str(process.pid) not in left
     assert is_gone(server)

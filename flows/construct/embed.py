@@ -7,7 +7,7 @@ into shards, and after any restart.
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,6 +106,7 @@ class SentenceBert:
         self.languages = tuple(languages)
         self.device = device
         self._lock = threading.Lock()
+        self._is_stopped = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _sentence_bert, (self.model, self.languages, self.device)
@@ -128,15 +129,23 @@ class SentenceBert:
         with self._lock:
             _ = self._loaded
 
+    def stop(self) -> None:
+        """Have `embed`, in whichever threads it runs, fail before its next pass through the model."""
+        self._is_stopped = True
+
+    def _check_goes_on(self) -> None:
+        if self._is_stopped:
+            raise Failed("the build was stopped; run it again to go on")
+
     def embed(self, texts: Sequence[str]) -> FloatMatrix:
         """Vectors of unit length, shape (len(texts), dim).
 
-        Raises `UnreadableLanguageError`, and `Failed` for an unusable model.
+        Raises `UnreadableLanguageError`, and `Failed` for an unusable model or after `stop`.
         """
         self._refuse_unread(texts)
         distinct = sorted(set(texts))
         with self._lock:
-            vectors = self._loaded.vectors(distinct)
+            vectors = self._loaded.vectors(distinct, self._check_goes_on)
         place = {text: row for row, text in enumerate(distinct)}
         return vectors[[place[text] for text in texts]]
 
@@ -197,12 +206,12 @@ class _Loaded:
             digest.update(tensor.detach().cpu().contiguous().float().numpy().data)
         return digest.hexdigest()
 
-    def vectors(self, texts: Sequence[str]) -> FloatMatrix:
+    def vectors(self, texts: Sequence[str], before_pass: Callable[[], None]) -> FloatMatrix:
         """Return the unit vectors of `texts`, which are distinct: shape (len(texts), dimensions)."""
         if not texts:
             return np.empty((0, self.dimensions), np.float32)
         windows, owners = self._windows(texts)
-        window_vectors = self._vectors_of_windows(windows)
+        window_vectors = self._vectors_of_windows(windows, before_pass)
         first = np.flatnonzero(np.diff(owners, prepend=-1))
         return _unit(np.add.reduceat(window_vectors, first, axis=0))
 
@@ -219,13 +228,16 @@ class _Loaded:
         )
         return [tuple(ids) for ids in encoded["input_ids"]], np.array(encoded["overflow_to_sample_mapping"], np.int64)
 
-    def _vectors_of_windows(self, windows: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
+    def _vectors_of_windows(
+        self, windows: Sequence[tuple[int, ...]], before_pass: Callable[[], None]
+    ) -> NDArray[np.float64]:
         vectors = np.empty((len(windows), self.dimensions))
         by_length: dict[int, list[int]] = {}
         for number, ids in enumerate(windows):
             by_length.setdefault(min(-(-len(ids) // _STEP) * _STEP, self.window), []).append(number)
         for length, numbers in sorted(by_length.items()):
             for start in range(0, len(numbers), _ROWS):
+                before_pass()
                 batch = numbers[start : start + _ROWS]
                 vectors[batch] = self._forward([windows[number] for number in batch], length)
         return _unit(vectors).astype(np.float64)

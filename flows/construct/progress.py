@@ -29,6 +29,9 @@ class ProgressListener:
     def noted(self, note: str) -> None:
         """The build says something that concerns no stage, such as how many requests of a batch are back."""
 
+    def stopping(self) -> None:
+        """The build was told to stop, and waits for what runs; called in the thread that was interrupted."""
+
     def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None:
         """A stage is finished; `before` if it already was when the build began.
 

@@ -153,7 +153,9 @@ class Runner:
                         waiting |= {ref: refs.keys() & needs[ref] for ref in chain[made:]}
                         waiting = {ref: needed - finished for ref, needed in waiting.items()}
                     self._listener.waited()
-            except BaseException:
+            except BaseException as error:
+                if not isinstance(error, Exception):  # Ctrl-C, or what Prefect makes of SIGTERM
+                    self._listener.stopping()
                 self._executor.stop()
                 threads.shutdown(cancel_futures=True)
                 raise

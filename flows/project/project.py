@@ -168,6 +168,11 @@ class Project:
         chosen = self.config.embedder
         return SentenceBert() if chosen == "packaged" else SentenceBert(chosen.name, languages=chosen.languages)
 
+    def stop(self) -> None:
+        """Stop running work: nothing more is asked or embedded, and what waits for models is cancelled."""
+        self.loop.stop()
+        self.bert.stop()
+
     def load_embedder(self) -> None:
         """Load the embedder's model now.
 

@@ -155,8 +155,8 @@ class PrefectTasks(InProcess):
             whole_set(self._project, ref, progress)
 
     def stop(self) -> None:
-        """Stop the project: on this machine, pieces that wait for models end; workers are given nothing more."""
-        self._project.loop.stop()
+        """Stop the project: on this machine, pieces that use models end; workers are given nothing more."""
+        self._project.stop()
         if self._workers is not None:
             self._workers.cancel()
 
@@ -170,6 +170,7 @@ class Artifacts(ProgressListener):
         self._in_pieces: set[StageRef] = set()
         self.called, self.blocked = listener.called, listener.blocked  # type: ignore[method-assign]
         self.waited, self.noted = listener.waited, listener.noted  # type: ignore[method-assign]
+        self.stopping = listener.stopping  # type: ignore[method-assign]
 
     def started(self, ref: StageRef, total: int | None, calls: int = 0) -> None:
         """Create the progress artifact of a stage."""

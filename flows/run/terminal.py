@@ -1,6 +1,8 @@
 """Builds with output for a terminal: progress stage by stage, then the summary."""
 
 import math
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -18,7 +20,7 @@ from flows.construct.progress import ProgressListener
 from flows.construct.stages import StageRef
 from flows.llm.model import Usage
 from flows.prefect_server.embedded import begin_prefect
-from flows.project.console import LogInterval, make_console
+from flows.project.console import LogInterval, SteadyConsole, make_console
 from flows.project.locks import building
 from flows.project.output_files import last_manifest
 from flows.project.project import Project
@@ -29,6 +31,11 @@ from flows.run.summary import one_item, print_estimate, print_next, print_summar
 from schemas.base import as_lines, counted
 from schemas.errors import Failed, WrongInput
 from schemas.manifest import StageManifest, UsageOfPrompt, total_usage
+
+INTERRUPTED = 130
+STOPPING = "stopping ... (again to stop at once; what is finished is kept)"
+ONE_STOP_S = 1.0
+"""Signals within these seconds are one: `timeout` sends its own to the process, and then to the whole group."""
 
 
 def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
@@ -180,6 +187,19 @@ class Terminal(ProgressListener):
                 running.calls += usage.calls + usage.cached
                 self._draw(ref)
                 self.waited()
+
+    def stopping(self) -> None:
+        """Say so on stderr; a second signal then ends the process, as if it were killed."""
+        SteadyConsole(stderr=True, highlight=False).print(STOPPING, soft_wrap=True)
+        began = self._clock()
+
+        def end(number: int, frame: object) -> None:
+            if self._clock() - began >= ONE_STOP_S:
+                self.console.show_cursor()
+                os._exit(INTERRUPTED)
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, end)
 
     def blocked(self, ref: StageRef, by: str) -> None:
         """Print which run the stage waits for."""
