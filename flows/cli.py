@@ -3,12 +3,14 @@
 import contextlib
 import errno
 import importlib.metadata
+import io
 import logging
 import os
 import resource
 import signal
 import sys
 import traceback
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -70,6 +72,7 @@ def main() -> None:
     """Run the command; exit 0 done, 1 failed, 2 wrong input."""
     hide_in_logs()
     _show_logs()
+    _replace_output()
     _allow_files()
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"] or ["--help"]
@@ -86,6 +89,8 @@ def main() -> None:
     try:
         # On Ctrl-C the library returns a status instead of raising.
         if app(args=arguments, prog_name="touchstone", standalone_mode=False) != INTERRUPTED:
+            with contextlib.suppress(BrokenPipeError):
+                print(end="", flush=True)
             return
         message, status = STOPPED, INTERRUPTED
     except (KeyboardInterrupt, typer.Abort):
@@ -112,6 +117,38 @@ def main() -> None:
         # Nobody needs what libraries print while a stopped process shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     sys.exit(status)
+
+
+class _Output(io.TextIOWrapper):
+    """Standard output, where what its encoding lacks is written as in Python (`\\u2713`)."""
+
+    def write(self, text: str) -> int:
+        with self._failing():
+            return super().write(text)
+
+    def flush(self) -> None:
+        with self._failing():
+            super().flush()
+
+    @contextlib.contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # or the end of the process would try it again
+            if isinstance(error, BrokenPipeError):  # its reader has gone (`| head`)
+                raise
+            raise Failed(
+                f"the output cannot be written ({error.strerror}); send it elsewhere, then run again: finished work "
+                "is kept"
+            ) from error
+
+
+def _replace_output() -> None:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout = _Output(
+            sys.stdout.buffer, sys.stdout.encoding, errors="backslashreplace", line_buffering=sys.stdout.line_buffering
+        )
 
 
 def _allow_files() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from huggingface_hub import HfApi
 
 from data.publish import hub_repository
 from data.publish.hub_access import access_problems
@@ -43,6 +44,15 @@ def test_a_token_that_is_missing_or_unknown(hub: HubServer, monkeypatch: pytest.
     (problem,) = access_problems(REPO)
     assert problem.startswith("HF_TOKEN: is not set; ")
     assert hub.requests == []
+
+
+@pytest.mark.parametrize("answer", [{}, {"name": "acme", "orgs": [{}]}, ["acme"]])
+def test_a_server_that_is_no_hub_is_named(answer: object, hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HfApi, "whoami", lambda _: answer)
+    with pytest.raises(Failed) as refused:
+        access_problems(REPO)
+    assert str(refused.value).startswith(f"acme/sample: {hub.url} does not answer as the Hub does (")
+    assert str(refused.value).endswith("); correct HF_ENDPOINT, or unset it")
 
 
 def test_a_token_that_may_only_read(hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from flows.run.terminal import Terminal
 from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest, PartManifest, ShardManifest, StageManifest, UsageOfPrompt, sum_usage
 from schemas.sealed import SEAL
-from tests.builds import write_config
+from tests.builds import TOUCHSTONE, touchstone, write_config
 from tests.chat_server import ChatServer
 from tests.toy import run_all
 
@@ -354,6 +354,25 @@ def test_all_files_that_may_be_open_may_be_and_a_lack_of_files_memory_or_room_is
     assert done.returncode == (1 if said else 0), done.stderr
     assert done.stderr.startswith(f"touchstone: {said}") if said else not done.stderr
     assert len(done.stderr.splitlines()) == bool(said)
+
+
+def test_what_the_terminals_encoding_lacks_is_written_out(folder: Path) -> None:
+    usual = touchstone("show", "uraq-items", folder=folder).stdout
+    assert "\u2022 statement:" in usual
+    shown = touchstone("show", "uraq-items", folder=folder, fork=False, PYTHONIOENCODING="ascii")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "\\u2022 statement:" in shown.stdout
+    assert shown.stdout.isascii()
+
+
+@pytest.mark.parametrize("command", [["show", "uraq-items"], ["schema", "list"]])
+def test_an_output_that_cannot_be_written_is_named(folder: Path, command: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([TOUCHSTONE, *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    said = "touchstone: the output cannot be written (No space left on device); send it elsewhere"
+    assert done.stderr.startswith(said)
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_show_prints_items_as_a_person_reads_them(folder: Path) -> None:

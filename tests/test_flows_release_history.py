@@ -19,6 +19,7 @@ from flows.release.history import release_date
 from flows.scoring.on_disk import Rows
 from flows.scoring.values import Value
 from schemas.base import HASH_LENGTH
+from schemas.errors import WrongInput
 from tests.builds import write_config
 from tests.chat_server import ChatServer
 from tests.profiled import SAMPLES, model
@@ -345,3 +346,13 @@ def test_a_release_is_dated_as_reproducible_builds_are(monkeypatch: pytest.Monke
     assert release_date() == "1970-01-01"
     monkeypatch.delenv("SOURCE_DATE_EPOCH")
     assert release_date() >= "2026-01-01"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "")
+    assert release_date() >= "2026-01-01"
+
+
+@pytest.mark.parametrize("epoch", ["abc", "-1", "1.5", "2026-11-28", "٣", "253402300800", "9" * 17, "9" * 5000])
+def test_a_date_that_is_none_is_refused(epoch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    with pytest.raises(WrongInput, match=r"^SOURCE_DATE_EPOCH: expected whole seconds since 1970") as refused:
+        release_date()
+    assert len(str(refused.value)) < 400

@@ -109,6 +109,11 @@ class Repository:
                 return call()
             except CLIENT_ERRORS as error:
                 asked, trouble = _refusal(error), _trouble_of(error, self.name, self.api.endpoint)
+            except (LookupError, TypeError, AttributeError) as error:
+                raise Failed(
+                    f"{self.name}: {self.api.endpoint} does not answer as the Hub does ({type(error).__name__}); "
+                    "correct HF_ENDPOINT, or unset it"
+                ) from error
             if (done := resolved()) is not None:
                 return done
             asks_s = _asked_wait(asked) if asked else 0.0

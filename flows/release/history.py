@@ -11,6 +11,7 @@ from data.publish.reading import read_batches
 from flows.project.output_files import accepted_files
 from flows.project.project import Project
 from flows.release.gate import Gated, rejected_of
+from schemas.errors import WrongInput
 
 _log = logging.getLogger(__name__)
 
@@ -22,10 +23,19 @@ EPOCH = "SOURCE_DATE_EPOCH"
 
 
 def release_date() -> str:
-    """Return today's date, UTC, or that of `SOURCE_DATE_EPOCH`."""
-    if (epoch := os.environ.get(EPOCH, "")).isdecimal():
+    """Return today's date, UTC, or that of `SOURCE_DATE_EPOCH`. Raises `WrongInput` if that is none."""
+    epoch = os.environ.get(EPOCH)
+    if not epoch:
+        return datetime.datetime.now(datetime.UTC).date().isoformat()
+    try:
+        if not (epoch.isascii() and epoch.isdecimal()):
+            raise ValueError(epoch)
         return datetime.datetime.fromtimestamp(int(epoch), datetime.UTC).date().isoformat()
-    return datetime.datetime.now(datetime.UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError) as error:
+        raise WrongInput(
+            f"{EPOCH}: expected whole seconds since 1970, before the year 10000, such as 1777593600 (found "
+            f"{epoch[:40]!r}); correct it, or unset it to take today's date"
+        ) from error
 
 
 def tell_of_clock(before: Release | None) -> None:
