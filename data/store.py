@@ -43,12 +43,16 @@ class DamageError(StoreError):
 
 
 class Store:
-    """Files under a folder or an fsspec URL."""
+    """Files under a folder or an fsspec URL. Raises `WrongInput` if that is none, or cannot be opened."""
 
     def __init__(self, url: str) -> None:
         self.url = url
-        # A cached listing would hide what another worker has written since.
-        self.fs, self.root = fsspec.core.url_to_fs(url, use_listings_cache=False)
+        try:
+            # A cached listing would hide what another worker has written since.
+            self.fs, self.root = fsspec.core.url_to_fs(url, use_listings_cache=False)
+        except Exception as error:  # each kind of store has its own
+            reason = f"{type(error).__name__}: {_message(error)}"
+            raise WrongInput(f"store: cannot be opened ({reason}); give a folder, or an fsspec URL") from error
         self.is_local = isinstance(self.fs, LocalFileSystem)
         protocols = {self.fs.protocol} if isinstance(self.fs.protocol, str) else set(self.fs.protocol)
         self._uploads_are_atomic = not OBJECT_STORES.isdisjoint(protocols)

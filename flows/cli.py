@@ -90,7 +90,7 @@ def main() -> None:
         # On Ctrl-C the library returns a status instead of raising.
         if app(args=arguments, prog_name="touchstone", standalone_mode=False) != INTERRUPTED:
             with contextlib.suppress(BrokenPipeError):
-                print(end="", flush=True)
+                typer.echo(nl=False)  # what was printed goes out now
             return
         message, status = STOPPED, INTERRUPTED
     except (KeyboardInterrupt, typer.Abort):

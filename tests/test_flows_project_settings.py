@@ -263,6 +263,21 @@ def test_a_key_in_the_address_of_a_store_is_refused_and_not_repeated(tmp_path: P
     assert "SECRET" not in str(caught.value)
 
 
+@pytest.mark.parametrize("store", ["file", "file/inside", "/dev/full"])
+def test_a_store_that_is_a_file_is_refused(tmp_path: Path, store: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=r"mine.yaml: store: a file is in its place; remove that, or name a folder$"):
+        load_config(written(tmp_path, f"{MINIMAL}store: {store}\n"))
+
+
+@pytest.mark.parametrize("store", ["nothing://x", "zip://a::http://127.0.0.1:1/x.zip"])
+def test_a_store_that_cannot_be_opened_is_named(tmp_path: Path, store: str) -> None:
+    project = Project(written(tmp_path, f"{MINIMAL}store: '{store}'\n"), tmp_path / "out")
+    with pytest.raises(ConfigError, match=r"mine.yaml: store: cannot be opened \(\w+: .+\); give a folder, or"):
+        project.store.probe()
+    project.close()
+
+
 @pytest.mark.parametrize("store", ["s3://bucket/x", "sftp://me@host/x", "memory://x", "a@b/c:d"])
 def test_a_store_is_a_folder_or_an_address(tmp_path: Path, store: str) -> None:
     assert load_config(written(tmp_path, f"name: x\nstore: {store}\nfamilies: {{uraq: {{}}}}")).store.endswith(store)

@@ -134,8 +134,8 @@ class Project:
         """The stage files."""
         try:
             return Store(self.config.store)
-        except (ValueError, ImportError) as error:
-            raise ConfigError(f"{self.config_path}: store: {error}; give a folder or an fsspec URL") from error
+        except WrongInput as error:
+            raise ConfigError(f"{self.config_path}: {error}") from error
 
     @cached_property
     def history(self) -> History:

@@ -194,7 +194,9 @@ class Config(BaseModel):
 
     @field_validator("store")
     @classmethod
-    def _holds_no_password(cls, value: str) -> str:
+    def _holds_files_and_no_password(cls, value: str) -> str:
+        if "://" not in value and not next(one for one in (Path(value), *Path(value).parents) if one.exists()).is_dir():
+            raise ValueError("a file is in its place; remove that, or name a folder")
         scheme, _, place = value.partition("://")
         user = place.partition("/")[0].rpartition("@")[0]
         if place and (":" in user or (user and scheme.startswith("s3"))):
