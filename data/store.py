@@ -15,6 +15,7 @@ import fsspec
 import pyarrow as pa
 from fsspec.implementations.local import LocalFileSystem
 
+from data.temporary_folder import temporary_folder
 from data.whole_file import explaining, whole_bytes
 from schemas.errors import Failed, WrongInput
 from schemas.secrets import without_secrets
@@ -111,10 +112,11 @@ class Store:
             with whole_bytes(Path(path)) as file:
                 yield file
             return
-        with explaining(Path(tempfile.gettempdir())), tempfile.NamedTemporaryFile(prefix="touchstone-") as local:
-            yield local
-            local.flush()
-            self._upload(local.name, path)
+        with explaining(Path(tempfile.gettempdir())), temporary_folder() as folder:
+            local = folder / "file"
+            with local.open("xb") as file:
+                yield file
+            self._upload(str(local), path)
 
     def sweep(self, folder: str, keep: Callable[[str], bool]) -> None:
         """Remove the files of a folder on this machine that killed runs left behind: those whose name is not kept.

@@ -4,7 +4,6 @@ import hashlib
 import logging
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from huggingface_hub.utils import (
 
 from data.checksum import checksum
 from data.publish.folder import MANIFEST
+from data.temporary_folder import temporary_folder
 from schemas.errors import Failed, WrongInput
 
 DATASET = "dataset"
@@ -256,17 +256,17 @@ class Repository:
 
     def read(self, commit: str, path: str) -> bytes:
         """Return the content of a file."""
-        with tempfile.TemporaryDirectory() as folder:
-            return self.download(commit, path, Path(folder)).read_bytes()
+        with temporary_folder() as folder:
+            return self.download(commit, path, folder).read_bytes()
 
     def read_back(self, commit: str, ours: dict[str, File]) -> None:
         """Raise `Failed` if the Hub serves our files otherwise at `commit`. One file at a time is on the disk."""
         not_tagged = f"commit {commit[:8]} is not tagged as a version; run again"
         if missing := sorted(ours.keys() - self.files(commit).keys()):
             raise Failed(f"{self.name}: the Hub left out files of the release ({missing[0]}); {not_tagged}")
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             for path, file in ours.items():
-                served = self.download(commit, path, Path(folder))
+                served = self.download(commit, path, folder)
                 if checksum(served) != file.sha256:
                     raise Failed(f"{self.name}: {path} is served with other bytes than were published; {not_tagged}")
                 served.unlink()

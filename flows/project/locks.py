@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 from pathlib import Path
 
+from data.temporary_folder import remove_left_folders
 from data.whole_file import is_at
 from schemas.base import content_hash
 from schemas.errors import Failed
@@ -65,6 +66,7 @@ def building(state: Path) -> Iterator[None]:
             with contextlib.suppress(FileNotFoundError, BlockingIOError), path.open("r+") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 path.unlink()
+        remove_left_folders()
         yield
 
 

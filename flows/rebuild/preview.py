@@ -8,7 +8,6 @@ source records only, lists the stages that would run again, and estimates their 
 
 import sqlite3
 import statistics
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -23,6 +22,7 @@ from data.seen import Hashes, place_of, sorted_hashes
 from data.sources.pins import Pins, lock_of
 from data.stage_files import Stage, StageFiles
 from data.store import Store
+from data.temporary_folder import temporary_folder
 from flows.annotate.work import read_annotations
 from flows.construct.arrivals import History
 from flows.construct.engine import Family, Part
@@ -118,8 +118,7 @@ def preview(config: Path, out: Path, to: Path | None, hub: str | None, *, refres
     The next version is compared with the newest one in `to` and, if it is to be published, on the Hub.
     """
     settings = load_config(config)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         pins = Pins(lock_of(config), settings.state / COPIES, scratch=folder / COPIES, refresh=refresh)
         store = Store(settings.store)
         history = History(store, lambda: released_stages(store, settings.name))

@@ -3,7 +3,6 @@
 Everything else takes minutes of proving, or hours of building, before it can be refused.
 """
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from data.publish.folder import read_release, versions_in
 from data.publish.licences import undetermined, unknown
 from data.publish.reading import read_batches
 from data.sources.pins import Pins, lock_of
+from data.temporary_folder import temporary_folder
 from flows.project.output_files import accepted_files
 from flows.project.private_sources import PrivateSources
 from flows.project.project import COPIES, Project
@@ -63,8 +63,8 @@ def check_configuration(path: Path, out: Path) -> str | None:
     `check_release` does.
     """
     settings = load_config(path)
-    with tempfile.TemporaryDirectory() as scratch:
-        pins = Pins(lock_of(path), settings.state / COPIES, scratch=Path(scratch))
+    with temporary_folder() as scratch:
+        pins = Pins(lock_of(path), settings.state / COPIES, scratch=scratch)
         project = Project(path, out, pins=pins)
         try:
             _check_before_build(project, settings.release.repo, out / RELEASES, licences=True)

@@ -1,7 +1,6 @@
 """Releases a build, compares versions and proves them, for a person at a terminal."""
 
 import contextlib
-import tempfile
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -17,6 +16,7 @@ from data.publish.changelog import section, summary
 from data.publish.check import check_undamaged, damage_of, others_in
 from data.publish.diff import compare, next_version
 from data.publish.folder import CARD, MANIFEST, Release, read_release, versions_in
+from data.temporary_folder import temporary_folder
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LEFT, make_console
 from flows.project.output_files import LAST, open_build
@@ -191,10 +191,10 @@ def _print_faults(
             problem = first_problem(error, "whole")
             raise WrongInput(f"{folder / MANIFEST}: settings.embedder: {problem}; download it again") from error
         bert = SentenceBert(settings.name, languages=settings.languages)
-    with tempfile.TemporaryDirectory() as temporary, console.status(f"proving {counted(rows, 'row')} ..."):
+    with temporary_folder() as temporary, console.status(f"proving {counted(rows, 'row')} ..."):
         # Many rows have the same contexts; if they were built here, their vectors are known already.
         here = LAST.parent / EMBEDDINGS
-        faults = prove(CachedEmbedder(bert, here if here.is_file() else Path(temporary) / EMBEDDINGS))
+        faults = prove(CachedEmbedder(bert, here if here.is_file() else temporary / EMBEDDINGS))
         shown = list(islice(faults, FAULTS_SHOWN))
         more = sum(1 for _ in faults)
     for fault in shown:
@@ -216,6 +216,6 @@ def _folder(name: str) -> Iterator[Path]:
         return
     from data.publish.hub import fetch
 
-    with tempfile.TemporaryDirectory() as temporary:
-        fetch(repo, version, Path(temporary) / version)
-        yield Path(temporary) / version
+    with temporary_folder() as temporary:
+        fetch(repo, version, temporary / version)
+        yield temporary / version
