@@ -99,7 +99,7 @@ def _connected(url: str, api_key: str, http: httpx.Client) -> "Client":
 
 def _version(url: str, http: httpx.Client) -> httpx.Response:
     """Ask for the version, twice if the server fails or breaks off: a rebuild would go on without what people did."""
-    ask = partial(http.get, f"{url}/api/version", timeout=REACH_S, follow_redirects=False)
+    ask = partial(http.get, f"{url}/api/version", timeout=REACH_S)
     with contextlib.suppress(httpx.NetworkError, httpx.RemoteProtocolError):
         answer = ask()
         if not answer.is_server_error:
