@@ -57,4 +57,4 @@ def test_what_goes_wrong_is_one_line_without_a_traceback(tmp_path: Path) -> None
     done = touchstone("label-studio", "up", "config.yaml", folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "is not a folder; set another `store`" in done.stderr
+    assert "store: a file is in its place" in done.stderr
