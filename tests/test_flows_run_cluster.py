@@ -1,6 +1,7 @@
 """Dask workers that are killed, come late and leave, and their scheduler."""
 
 import asyncio
+import logging
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -143,6 +144,31 @@ def test_a_piece_whose_worker_is_not_known_goes_to_another(monkeypatch: pytest.M
         workers._project = SimpleNamespace(build=build, loop=SimpleNamespace(stopped=False))
         workers._known = None if known is None else (sorted(client.nthreads()), False)
         assert workers.run("a stage", SimpleNamespace(worker=1)) == ("made",)
+
+
+def test_a_worker_says_nothing_of_a_scheduler_that_ends_while_it_answers(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    import distributed
+    from distributed.comm import CommClosedError
+
+    import flows.run.cluster  # noqa: F401 - what it sets is what a worker has then
+
+    async def ends(**_: object) -> None:
+        raise CommClosedError("Stream is closed")
+
+    async def metrics() -> dict[str, int]:
+        return {}
+
+    worker: Any = SimpleNamespace(
+        address="tls://127.0.0.1:1", contact_address="tls://127.0.0.1:1", active_keys=(), extensions={},
+        scheduler=SimpleNamespace(heartbeat_worker=ends), get_metrics=metrics,
+    )  # fmt: skip
+    asyncio.run(distributed.Worker.heartbeat(worker))
+    assert caplog.messages == []
+    monkeypatch.setattr(logging.getLogger("distributed.worker"), "filters", [])
+    asyncio.run(distributed.Worker.heartbeat(worker))
+    assert len(caplog.messages) == 1
 
 
 def test_the_workers_of_this_machine_run_nothing_for_strangers() -> None:

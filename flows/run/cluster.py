@@ -40,11 +40,14 @@ NO_WORKER_S = 30.0
 """A build fails when there was no worker for so many seconds: a worker that is started again takes ten."""
 NO_SCHEDULER = "the scheduler does not answer any more; start it again, with its workers"
 RUN_AGAIN = "then run again: finished work is kept"
+NO_HEARTBEAT: Final = "Failed to communicate with scheduler during heartbeat."
+"""What Dask's worker logs, with a traceback, if the scheduler ends while it answers."""
 
 # A connection that closes while the workers end is no fault, and a scheduler that is gone is reported in a line: both
 # would be logged with a traceback.
 for _library in ("distributed.batched", "distributed.client"):
     logging.getLogger(_library).setLevel(logging.CRITICAL)
+logging.getLogger("distributed.worker").addFilter(lambda record: record.msg != NO_HEARTBEAT)
 
 hide_in_logs()  # a worker runs no command
 _log = logging.getLogger("distributed.touchstone")
