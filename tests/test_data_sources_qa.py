@@ -491,6 +491,8 @@ def test_a_file_of_mixed_encodings_or_no_json_is_one_clear_line(tmp_path: Path) 
     for content in (b"", b"{", b'{"data": []} {}', b'{"data": "\\ud800"}', b"[" * 5000, b'{"data": NaN}'):
         path.write_bytes(content)
         assert "the file: expected JSON, found" in error(path, QASource, "squad")
+    path.write_bytes(b'{"data": []}\n{"data": []}\n')
+    assert error(path, QASource, "squad").endswith("at line 2, character 1; correct it, or name another format")
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps(squad(question(answer("Lee", 7)))).encode())
     assert len(read(path, QASource, "squad")[0]) == 1
 

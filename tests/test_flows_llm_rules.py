@@ -67,9 +67,7 @@ async def test_an_answer_past_the_checks_or_none_is_invalid_at_once() -> None:
 
 
 async def test_a_prompt_without_a_rule_says_what_to_set() -> None:
-    with pytest.raises(
-        MissingRule, match=r"RULES in its family's .rules.*no answer to the prompt 'pick'.*models\.builder"
-    ):
+    with pytest.raises(MissingRule, match=r"do not answer the prompt 'pick'.*models\.builder"):
         await picked(Rules({}, 7), 0, 2)
 
 

@@ -153,7 +153,7 @@ def test_of_verdicts_those_that_cannot_count_are_told_with_file_and_line_and_the
     path.write_text("\n".join(lines), encoding="utf-8")
     assert project.verdicts("uraq", "items").keys() == {"k", "l"}
     assert [problem.removeprefix(f"{path}: ").partition(";")[0] for problem in project.unread_verdicts()] == [
-        "line 2: expected JSON, found unexpected end of data at character 1",
+        "line 2: expected JSON, found unexpected end of data at character 2",
         "line 3: decision: Input should be 'accept', 'fix' or 'reject'",
         "line 4: its rubric is 'other', where people are asked by 'uraq-check'",
         "line 5: question is not for people to change",

@@ -35,8 +35,7 @@ def json_lines_and_errors(path: str) -> Iterator[Row | SourceError]:
 def _lines(path: str) -> Iterator[tuple[str, bytes]]:
     with opened(path) as stream:
         for number, line in enumerate(lines(path, stream), start=1):
-            content = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
-            if content.strip():
+            if content := (line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line).rstrip():
                 yield f"line {number}", content
 
 
@@ -73,8 +72,9 @@ def _parsed(path: str, place: str, content: bytes) -> object:
                 f"{path}: {place}: expected UTF-8, found byte {content[undecodable.start]:#04x} "
                 f"at {undecodable.start}; save the file as UTF-8"
             ) from undecodable
-        problem = f"{error.msg} at character {error.colno}"
-        raise SourceError(f"{path}: {place}: expected JSON, found {problem}; correct the row") from error
+        at = f"character {error.colno}" if error.lineno == 1 else f"line {error.lineno}, character {error.colno}"
+        problem = f"{error.msg} at {at}; correct it, or name another format"
+        raise SourceError(f"{path}: {place}: expected JSON, found {problem}") from error
 
 
 def _row(path: str, place: str, value: object) -> Row:

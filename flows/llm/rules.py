@@ -40,8 +40,8 @@ class Rules:
         rule = self._rules.get(prompt.name)
         if rule is None:
             raise MissingRule(
-                f"the rules (RULES in its family's `rules`) have no answer to the prompt {prompt.name!r}; name a model "
-                f"of provider endpoint for the role {prompt.role!r} (models.{prompt.role} or models.default)"
+                f"the rules do not answer the prompt {prompt.name!r}; name a model of provider endpoint for the role "
+                f"{prompt.role!r} (models.{prompt.role} or models.default)"
             )
         usage.calls += 1
         seed = content_hash(self._seed, prompt.name, inputs.model_dump(mode="json"), draw)
