@@ -63,6 +63,7 @@ bench: $(DEV_STAMP)
 	$(BIN)/python tests/bench/bench_dedupe.py
 	$(BIN)/python tests/bench/bench_documents.py
 	$(BIN)/python tests/bench/bench_engine.py
+	$(BIN)/python tests/bench/bench_fsync.py
 	$(BIN)/python tests/bench/bench_keywords.py
 	$(BIN)/python tests/bench/bench_likelihood.py
 	$(BIN)/python tests/bench/bench_mix.py
