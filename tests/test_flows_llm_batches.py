@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from flows.llm import batch_api, batch_records, batches, connection
 from flows.llm.batch_records import BatchNote, BatchRecords
 from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint
@@ -37,6 +38,17 @@ class Square(Frozen):
 
 def squares(messages: Messages) -> str:
     return json.dumps({"square": int(messages[0]["content"].split()[1]) ** 2})
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server on loopback is looked at after hundredths of a second, as another is after seconds."""
+    monkeypatch.setattr(batches, "QUIET_S", 0.05)
+    monkeypatch.setattr(batch_records, "LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(batch_api, "FIRST_POLL_S", 0.01)
+    monkeypatch.setattr(batch_api, "LONGEST_POLL_S", 0.05)
+    for module in (batch_api, connection):
+        monkeypatch.setattr(module, "FIRST_PAUSE_S", 0.02)
 
 
 @pytest.fixture
@@ -74,7 +86,7 @@ async def sent(server: BatchServer, folder: Path, prompt: Prompt[Any]) -> asynci
     """A task that waits for the batch that it has sent, of 20 numbers less the first."""
     told: list[str] = []
     waiting = asyncio.create_task(ask(server, folder, prompt, range(20), told=told))
-    await asyncio.to_thread(wait_for, lambda: bool(told), 20)
+    await asyncio.to_thread(wait_for, lambda: bool(told), 20, 0.02)
     assert told[0] == "gpt-4o-mini: 19 requests sent in batch batch-0"
     return waiting
 
@@ -101,7 +113,7 @@ async def test_one_request_finds_out_and_the_others_come_in_a_batch_at_half_the_
 
 async def test_it_is_told_how_many_are_back(tmp_path: Path, square: Prompt[Square]) -> None:
     told: list[str] = []
-    with BatchServer(answer=squares, batch_s=3) as server:
+    with BatchServer(answer=squares, batch_s=1.5) as server:
         await ask(server, tmp_path, square, range(1001), told=told)
     sent, *between, done = told
     assert sent == "gpt-4o-mini: 1,000 requests sent in batch batch-0"
@@ -171,10 +183,8 @@ async def test_what_a_killed_process_left_is_gone_on_with(
     tmp_path: Path, square: Prompt[Square], left: str, *, keeps_metadata: bool
 ) -> None:
     """The process is stopped while it waits; then what it had noted later than the moment of the kill is taken away."""
-    with BatchServer(answer=squares, batch_s=1.5, keeps_metadata=keeps_metadata) as server:
-        waiting = await sent(server, tmp_path, square)
-        waiting.cancel()
-        await asyncio.wait([waiting])
+    with BatchServer(answer=squares, keeps_metadata=keeps_metadata) as server:
+        await left_by_a_killed_process(server, tmp_path, square, over_s=0.3)
         [note] = (tmp_path / "batches").glob("*/batch.json")
         known = BatchNote.model_validate_json(note.read_bytes())
         assert (known.file_id, known.batch_id) == ("file-0", "batch-0")
@@ -307,10 +317,8 @@ async def test_what_killed_processes_left_is_removed_while_nobody_sends(tmp_path
 
 
 async def test_answers_that_nobody_waits_for_are_kept(tmp_path: Path, square: Prompt[Square]) -> None:
-    with BatchServer(answer=squares, batch_s=1) as server:
-        waiting = await sent(server, tmp_path, square)
-        waiting.cancel()
-        await asyncio.wait([waiting])
+    with BatchServer(answer=squares) as server:
+        await left_by_a_killed_process(server, tmp_path, square, over_s=0.3)
         assert await ask(server, tmp_path, square, [19]) == [Square(square=361)]
         usage = Usage()
         assert await ask(server, tmp_path, square, range(20), usage) == [Square(square=n * n) for n in range(20)]
@@ -390,13 +398,13 @@ async def test_a_batch_that_the_server_has_lost_is_a_line(tmp_path: Path, square
         }
 
 
-async def left_by_a_killed_process(server: BatchServer, folder: Path, prompt: Prompt[Any]) -> None:
-    """Send a batch of 19 requests, and end the process that waits for it; then the batch is over."""
+async def left_by_a_killed_process(server: BatchServer, folder: Path, prompt: Prompt[Any], over_s: float = 0) -> None:
+    """Send a batch of 19 requests, and end the process that waits for it; then the batch takes `over_s` in all."""
     server.batch_s = 60
     waiting = await sent(server, folder, prompt)
     waiting.cancel()
     await asyncio.wait([waiting])
-    server.batch_s = 0
+    server.batch_s = over_s
 
 
 async def test_answers_without_a_file_are_looked_for_and_never_sent_for_anew(
