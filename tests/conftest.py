@@ -117,9 +117,22 @@ def prefect_database() -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _unsynced(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fast tests do not wait for the disk, a quarter of a release's time: none of them can tell; slow ones do wait."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not _has_slow(request):
+            patch.setattr(os, "fsync", lambda file: None)
+        yield
+
+
+def _has_slow(request: pytest.FixtureRequest) -> bool:
+    return any(item.get_closest_marker("slow") for item in request.session.items)
+
+
+@pytest.fixture(scope="session", autouse=True)
 def prefect_api(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str | None]:
     """The commands of slow tests share a Prefect server, as those of a team do: each would start one of its own."""
-    if not any(item.get_closest_marker("slow") for item in request.session.items):
+    if not _has_slow(request):
         yield None
         return
     server = EmbeddedServer(
