@@ -27,7 +27,7 @@ URAQ = {
 
 
 def project_of(folder: Path, limit: int | None = None, **families: Any) -> Project:
-    config = write_config(folder, store=str(folder / "store"), embeds=True, families=families)
+    config = write_config(folder, store=str(folder / "store"), families=families)
     return Project(config, folder / "out", limit)
 
 
