@@ -110,7 +110,7 @@ class StandIn:
 
     def serve_for_ever(self) -> None:
         """Answer until this process ends."""
-        self._server.serve_forever()
+        self._server.serve_forever(0.05)
 
     def answer(self, method: str, target: str, body: bytes) -> tuple[int, bytes, Mapping[str, str]] | str:
         """Return status, body and headers; or the fault if there is no answer."""

@@ -68,7 +68,7 @@ class S3Server:
 
     def __enter__(self) -> Self:
         self._server = make_server("127.0.0.1", 0, self._answer, threaded=True, request_handler=Quiet)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         httpx.post(f"{self.url}/moto-api/reset", timeout=60).raise_for_status()

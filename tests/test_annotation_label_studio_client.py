@@ -131,7 +131,7 @@ def answering(status: int, body: str, **headers: str) -> Iterator[str]:
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer) as other:
-        thread = threading.Thread(target=other.serve_forever)
+        thread = threading.Thread(target=other.serve_forever, args=(0.05,))
         thread.start()
         yield f"http://127.0.0.1:{other.server_port}"
         other.shutdown()

@@ -123,7 +123,7 @@ def test_a_wrong_key_and_an_old_server_are_said(server: Served, tmp_path: Path) 
             pass
 
     old = ThreadingHTTPServer(("127.0.0.1", 0), Old)
-    threading.Thread(target=old.serve_forever, daemon=True).start()
+    threading.Thread(target=old.serve_forever, args=(0.05,), daemon=True).start()
     build(tmp_path / "old", "old", tmp_path / "store", url=f"http://127.0.0.1:{old.server_port}")
     fails(2, "is Label Studio 1.10.1; 1.20 or later is needed", "pull", folder=tmp_path / "old", **{API_KEY: "0" * 40})
     old.shutdown()

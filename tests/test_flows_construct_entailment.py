@@ -335,7 +335,7 @@ def load_in_own_process(model: str, endpoint: str, home: Path) -> subprocess.Com
 def test_a_model_comes_from_the_hub_once(folder: Path, tmp_path: Path) -> None:
     served = type("Served", (Hub,), {"folder": folder})
     with ThreadingHTTPServer(("127.0.0.1", 0), served) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         endpoint = f"http://127.0.0.1:{server.server_address[1]}"
         first = load_in_own_process("org/nli", endpoint, tmp_path)
         unknown = load_in_own_process("org/other", endpoint, tmp_path)

@@ -69,7 +69,7 @@ class Echo(BaseHTTPRequestHandler):
 def echo() -> Iterator[str]:
     """The address of a server that refuses all keys and repeats them."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
 

@@ -66,7 +66,7 @@ class Osv(BaseHTTPRequestHandler):
 @pytest.fixture
 def osv() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Osv)
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
     server.server_close()
