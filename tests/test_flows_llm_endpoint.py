@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from flows.llm import connection
 from flows.llm.cache import Completion, CompletionCache
 from flows.llm.chat_format import read_reply, strict_schema
 from flows.llm.connection import ApiKeyError, without_parts
@@ -66,6 +67,12 @@ def is_right(asked: Asked, answer: Square) -> None:
 def squares(messages: Messages) -> str:
     number = int(messages[0]["content"].split()[1])
     return json.dumps({"square": number**2, "words": ["for", "sure"]})
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked again soon, where no server says when."""
+    monkeypatch.setattr(connection, "FIRST_PAUSE_S", 0.05)
 
 
 @pytest.fixture
@@ -501,6 +508,7 @@ async def test_a_model_that_changes_behind_its_name_is_told_once(tmp_path: Path,
         assert len(server.requests) == 10
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_saturated_without_a_429_answers_all(tmp_path: Path, words: Prompt[Text]) -> None:
     # It answers some 20 in time, also those that nobody waits for any longer. With 64 at once all would be in vain.
     limits = Limits(concurrency=64)
