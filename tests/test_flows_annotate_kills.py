@@ -412,6 +412,7 @@ def check(scene: Scene, command: Command, expected: State, where: str) -> None:
         assert found[part] == expected[part], f"{where}: {part}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "step"), [(first_push, 13), (push_of_all_changes, 41)])
 def test_a_kill_at_some_requests_leaves_what_the_next_run_completes(scene: Scene, make: Makes, step: int) -> None:
     command, before, expected, asked, moments = undisturbed(scene, make)

@@ -330,6 +330,7 @@ def test_a_wrong_option_names_the_help_of_its_command(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limits", "takes", "said"),
     [
@@ -356,6 +357,7 @@ def test_all_files_that_may_be_open_may_be_and_a_lack_of_files_memory_or_room_is
     assert len(done.stderr.splitlines()) == bool(said)
 
 
+@pytest.mark.slow
 def test_what_the_terminals_encoding_lacks_is_written_out(folder: Path) -> None:
     usual = touchstone("show", "uraq-items", folder=folder).stdout
     assert "\u2022 statement:" in usual
@@ -365,6 +367,7 @@ def test_what_the_terminals_encoding_lacks_is_written_out(folder: Path) -> None:
     assert shown.stdout.isascii()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["show", "uraq-items"], ["schema", "list"]])
 def test_an_output_that_cannot_be_written_is_named(folder: Path, command: list[str]) -> None:
     with Path("/dev/full").open("w") as full:

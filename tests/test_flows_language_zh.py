@@ -256,6 +256,7 @@ def test_a_subject_that_needs_earlier_text_is_named(sentence: str, subject: str 
     assert zh.dangling_subject(sentence) == subject
 
 
+@pytest.mark.slow
 def test_a_dictionary_in_the_temporary_folder_changes_no_word(tmp_path: Path) -> None:
     """jieba itself takes any file of that name there, whoever wrote it, and writes one where there is none."""
     divided = """

@@ -36,6 +36,7 @@ def test_a_home_that_cannot_be_is_one_line(tmp_path: Path, monkeypatch: pytest.M
         begin(tmp_path / "home")
 
 
+@pytest.mark.slow
 def test_the_client_imports_no_server() -> None:
     code = "import sys, flows.prefect_server.flow_runs; sys.exit('prefect.server.api.server' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -317,6 +317,7 @@ def test_the_preview_of_a_rebuild_says_what_the_release_will(tmp_path: Path) -> 
 # ---- what goes to a terminal, and so to a log ----
 
 
+@pytest.mark.slow
 def test_an_error_in_a_private_source_shows_nothing_of_it(tmp_path: Path) -> None:
     line = json.dumps({"text": [PRIVATE[0]], "id": "a", PRIVATE[1]: 1})
     (tmp_path / "closed.jsonl").write_text(line + "\n")
@@ -333,6 +334,7 @@ def test_an_error_in_a_private_source_shows_nothing_of_it(tmp_path: Path) -> Non
             assert (PRIVATE[0][:20] in done.stderr or PRIVATE[1] in done.stderr) == shown, done.stderr
 
 
+@pytest.mark.slow
 def test_a_build_with_a_private_source_prints_none_of_its_items(tmp_path: Path) -> None:
     rows = packaged_rows("questions.jsonl")[:30]
     (tmp_path / "closed.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
