@@ -34,17 +34,8 @@ def engine() -> Iterator[None]:
     server = EmbeddedServer.begun
     if server is not None:
         server.wait()
-    try:
-        with login_accepted():
-            mark_crashed()
-    except (httpx.TransportError, PrefectHTTPStatusError) as error:  # it may lack memory or space
-        trouble = f"does not answer ({type(error).__name__})"
-        if isinstance(error, PrefectHTTPStatusError):
-            trouble = f"answers {error.response.status_code}"
-        raise Failed(
-            f"the Prefect server {trouble}; run again, when this machine, or the server "
-            "in PREFECT_API_URL, has less to do"
-        ) from error
+    with server_answers():
+        mark_crashed()
     try:
         with tags(RUN_TAG, f"host:{socket.gethostname()}", f"pid:{os.getpid()}"):
             yield
@@ -54,16 +45,22 @@ def engine() -> Iterator[None]:
 
 
 @contextmanager
-def login_accepted() -> Iterator[None]:
-    """Raise `WrongInput` if the server refuses the login inside this context."""
+def server_answers() -> Iterator[None]:
+    """Raise `Failed` if the server does not answer inside this context, `WrongInput` if it refuses the login."""
     try:
         yield
-    except PrefectHTTPStatusError as error:
-        if error.response.status_code != httpx.codes.UNAUTHORIZED:
-            raise
-        raise WrongInput(
-            f"{API}: the Prefect server there refuses the login; set {KEY} to it (that of a `touchstone serve` is the "
-            "line in its .touchstone/keys/login)"
+    except (httpx.TransportError, PrefectHTTPStatusError) as error:  # it may lack memory or space, or have ended
+        trouble = f"does not answer ({type(error).__name__})"
+        if isinstance(error, PrefectHTTPStatusError):
+            if error.response.status_code == httpx.codes.UNAUTHORIZED:
+                raise WrongInput(
+                    f"{API}: the Prefect server there refuses the login; set {KEY} to it (that of a `touchstone serve` "
+                    "is the line in its .touchstone/keys/login)"
+                ) from error
+            trouble = f"answers {error.response.status_code}"
+        raise Failed(
+            f"the Prefect server {trouble}; run again, when this machine, or the server "
+            "in PREFECT_API_URL, has less to do"
         ) from error
 
 

@@ -47,7 +47,7 @@ from prefect.utilities.callables import parameter_schema
 from pydantic import SecretStr
 
 from flows.annotate.flow import pull_flow, push_flow
-from flows.prefect_server.flow_runs import LEFT_OVER_AT_ONCE, RUN_TAG, login_accepted, mark_crashed, runs_in
+from flows.prefect_server.flow_runs import LEFT_OVER_AT_ONCE, RUN_TAG, mark_crashed, runs_in
 from flows.project.build_report import write_report
 from flows.project.project import Project
 from flows.project.settings import Config, load_config
@@ -174,15 +174,11 @@ def schedule_of(config: Config) -> CronSchedule | None:
 
 
 def reach(shown: str) -> None:
-    """Raise `Failed` if no Prefect server answers, `WrongInput` if it refuses the login.
-
-    `shown` is its address without secrets.
-    """
+    """Raise `Failed` if no Prefect server answers. `shown` is its address without secrets."""
     with get_client(sync_client=True) as client:
         error = client.api_healthcheck()
         if error is None:
-            with login_accepted():  # everybody may ask for its health
-                client.api_version()
+            client.api_version()  # it asks for the login; everybody may ask for its health
     if error is not None:
         raise Failed(
             f"PREFECT_API_URL: no Prefect server answers at {shown} ({type(error).__name__}); start it, or unset the "

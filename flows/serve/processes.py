@@ -82,7 +82,11 @@ def server(folder: Path, port: int, variables: Mapping[str, str]) -> Iterator["s
             if time.monotonic() > until:
                 raise Failed(f"{folder / 'server.log'}: the Prefect server does not answer; the log says why")
             time.sleep(LOOKS_EVERY_S)
-        yield process
+        try:
+            yield process
+        except Failed:
+            check(folder, process)  # the reason, then
+            raise
 
 
 @contextlib.contextmanager

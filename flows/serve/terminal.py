@@ -50,10 +50,11 @@ def _serve(path: Path, out: Path, port: int) -> None:
     environment = serve.environment(folder, api, login)
     os.environ.update({name: environment[name] for name in (API, KEY) if name in environment})  # read at an import
     quieten_prefect(config.state)
+    from flows.prefect_server.flow_runs import server_answers
     from flows.serve import deployments as deploy
     from flows.serve.missed import forget_due, make_up, missed_rebuild
 
-    with contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack, server_answers():
         stack.enter_context(serve.alone(folder))
         with console.status("starting ..."):
             local = [] if named else [stack.enter_context(serve.server(folder, port, environment))]
@@ -120,7 +121,7 @@ def _clear(config: Config) -> None:
     """Mark the runs that ended with their worker; if the server no longer answers, the next start does it."""
     from flows.serve.deployments import clear
 
-    with contextlib.suppress(httpx.TransportError, Failed):
+    with contextlib.suppress(httpx.HTTPError, Failed):
         clear(config)
 
 
