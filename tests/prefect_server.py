@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -23,6 +24,11 @@ QUIET = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_CLI_CHECK_FOR_UPDATES": "false",
 }
+
+"""Settings of every Prefect program, so that it sends nothing."""
+QUICK = {"PREFECT_WORKER_QUERY_SECONDS": "1", "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "2"}
+"""How often a worker asks for runs, and a run for the place that another one has: else every 10 s and 30 s."""
+APP = "prefect.server.api.server:create_app"
 
 
 def make_database(cache: Path) -> Path:
@@ -49,17 +55,19 @@ def with_database(home: Path, database: Path) -> Path:
 
 @contextmanager
 def served(home: Path) -> Iterator[str]:
-    """The API of a `prefect server start` with a home of its own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [PREFECT, "server", "start", "--port", str(port)], env={**os.environ, **QUIET, "PREFECT_HOME": str(home)},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    api = f"http://127.0.0.1:{port}/api"
+    """The API of a whole Prefect server, as `prefect server start` runs it, with a home of its own."""
+    with socket.socket() as listener, (home / "server.log").open("wb") as log:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()  # from now on, or another program could take the port before the server does
+        api = f"http://127.0.0.1:{listener.getsockname()[1]}/api"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "uvicorn", "--factory", APP, "--fd", str(listener.fileno()), "--log-level", "error"],
+            env={**os.environ, **QUIET, **QUICK, "PREFECT_HOME": str(home), "PREFECT__SERVER_FINAL": "1"},
+            pass_fds=[listener.fileno()], stdout=log, stderr=subprocess.STDOUT,
+        )  # fmt: skip
 
     def healthy() -> bool:
+        assert process.poll() is None, (home / "server.log").read_text()
         try:
             return CLIENT.get(f"{api}/health").status_code == 200
         except httpx.HTTPError:
@@ -68,6 +76,7 @@ def served(home: Path) -> Iterator[str]:
     try:
         wait_for(healthy, 120)
         yield api
+        assert process.poll() is None, (home / "server.log").read_text()
     finally:
         process.terminate()
         process.wait(30)

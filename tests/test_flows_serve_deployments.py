@@ -22,7 +22,7 @@ from flows.loopback.login import kept_login, login_file
 from flows.project.settings import load_config
 from tests.builds import TOUCHSTONE, begun, bytes_of, touchstone, wait_for, write_config
 from tests.fork_server import Forked, stand_in
-from tests.prefect_server import CLIENT, PREFECT, QUIET, flow_runs, listed, read, served, with_database
+from tests.prefect_server import CLIENT, PREFECT, QUICK, QUIET, flow_runs, listed, read, served, with_database
 from tests.rebuilds import ANOTHER, facts
 
 URAQ = {"statements": 15, "context_counts": [1, 3]}
@@ -53,6 +53,29 @@ class Posted(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None: ...
 
 
+class Ending(BaseHTTPRequestHandler):
+    """A Prefect server that takes no connection after the one that asks for its version."""
+
+    def do_GET(self) -> None:
+        if self.path.endswith("/version"):
+            self.server.shutdown()
+            self.server.server_close()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'"3.0.0"')
+
+    def log_message(self, format: str, *args: Any) -> None: ...
+
+
+@contextlib.contextmanager
+def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of a server on loopback."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as listener:
+        threading.Thread(target=listener.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{listener.server_address[1]}"
+        listener.shutdown()
+
+
 @pytest.fixture(scope="module")
 def server_home(tmp_path_factory: pytest.TempPathFactory, prefect_database: Path) -> Path:
     return with_database(tmp_path_factory.mktemp("prefect"), prefect_database)
@@ -77,9 +100,10 @@ def serving(
 ) -> Iterator[tuple["Forked | subprocess.Popen[bytes]", Callable[[], str]]]:
     """A `touchstone serve` that has begun to serve, and what it has printed; without `fork` the installed program."""
     out, err = config.parent / "serve.out", config.parent / "serve.err"
-    command, variables = ("serve", str(config), "--out", "out"), {"COLUMNS": "160", **environment}
+    command, variables = ("serve", str(config), "--out", "out"), {"COLUMNS": "160", **QUICK, **environment}
     process: Forked | subprocess.Popen[bytes]
-    out.unlink(missing_ok=True)  # an earlier one's
+    for printed in (out, err):
+        printed.write_bytes(b"")  # an earlier one's is gone
     if fork:
         process = begun(*command, folder=config.parent, out=out, err=err, **variables)
     else:
@@ -90,22 +114,26 @@ def serving(
             )  # fmt: skip
 
     def serves() -> bool:
-        assert process.poll() is None, out.read_text() + err.read_text()
-        return out.exists() and "Ctrl-C stops it" in out.read_text()
+        assert process.poll() is None
+        return "Ctrl-C stops it" in out.read_text()
 
     try:
         wait_for(serves, 240)
         yield process, out.read_text
+    except Exception as error:  # its server ends with it, and why it ended is why nobody answers
+        error.add_note(f"serve, whose exit status is {process.poll()}, printed:\n{out.read_text()}{err.read_text()}")
+        raise
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
             process.wait(60)
 
 
-def start(api: str, deployment: str, *, fork: bool = True) -> str:
-    """Ask for a run of a deployment now, in a fork or as it is deployed; its id."""
+def start(api: str, deployment: str, *, fork: bool = True, **policy: int) -> str:
+    """Ask for a run of a deployment now, in a fork or as it is deployed, with a policy of its own; its id."""
     deployed = read(api, f"deployments/name/{deployment}")["id"]
-    wanted = {"job_variables": {"command": stand_in("prefect.engine")}} if fork else {}
+    variables = {"command": stand_in("prefect.engine")} if fork else {}
+    wanted = {"job_variables": variables, "empirical_policy": policy}
     replies: list[httpx.Response] = []
 
     def taken() -> bool:  # a busy server's database is locked at times, and it asks to be asked again
@@ -271,7 +299,7 @@ def test_a_rebuild_ends_with_serve_and_the_next_start_makes_up_for_it_once(
         return len([run for run in flow_runs(api) if run["state_type"] == "RUNNING"]) == 2
 
     for number in (signal.SIGKILL, signal.SIGTERM):
-        with serving(config, fork=False, PREFECT_API_URL="") as (process, said):
+        with serving(config, PREFECT_API_URL="") as (process, said):
             if number == signal.SIGKILL:
                 start(address(said(), tmp_path), "rebuild/cut", fork=False)
             wait_for(lambda said=said: builds(address(said(), tmp_path)), 120)  # type: ignore[misc]
@@ -280,13 +308,13 @@ def test_a_rebuild_ends_with_serve_and_the_next_start_makes_up_for_it_once(
             process.wait(60)
         wait_for(lambda started=started: all(map(is_gone, started)), 15)  # type: ignore[misc]
     assert not (tmp_path / "out" / "manifest.json").exists(), "it was cut off twice"
-    with serving(config, fork=False, PREFECT_API_URL="") as (_, said):
+    with serving(config, PREFECT_API_URL="") as (_, said):
         assert said().count("was cut off: it runs now") == 1
         assert "next      rebuild at" in said()
         api = address(said(), tmp_path)
         wait_for(lambda: served(api) == ["COMPLETED", "CRASHED", "CRASHED"], 300, every=0.5)
         assert not any(run["state_type"] == "RUNNING" for run in flow_runs(api))
-    with serving(config, fork=False, PREFECT_API_URL="") as (_, said):
+    with serving(config, PREFECT_API_URL="") as (_, said):
         assert "it runs now" not in said()
         assert served(address(said(), tmp_path)) == ["COMPLETED", "CRASHED", "CRASHED"]
 
@@ -333,24 +361,21 @@ def test_a_run_that_somebody_cancels_is_not_made_up_for(server: str, tmp_path: P
 @pytest.mark.timeout(900)
 def test_a_run_that_fails_for_good_is_told_with_no_secret(server: str, server_home: Path, tmp_path: Path) -> None:
     Posted.notices = []
-    listener = ThreadingHTTPServer(("127.0.0.1", 0), Posted)
-    threading.Thread(target=listener.serve_forever, daemon=True).start()
-    place = f"http://127.0.0.1:{listener.server_address[1]}"
-    model = {"provider": "endpoint", "name": "m", "base_url": f"{place}/v1", "api_key_env": "PLANTED_KEY"}
-    config = dataset(tmp_path, "failing", model=model, budget_usd=None, families={"uraq": URAQ})
-    environment = {"PLANTED_KEY": KEY, "TOUCHSTONE_NOTICE_URL": place + PATH_OF_NOTICES, "PREFECT_API_URL": server}
-    with serving(config, **environment) as (_, said):
-        assert "a failure is posted to the address" in said()
-        run = start(server, "build/failing")
-        wait_for(lambda: Posted.notices, 400)
-        assert state(server, run) == "FAILED"
-        assert read(server, f"flow_runs/{run}")["run_count"] == 3  # it was tried again
-        told = json.loads(Posted.notices[0])["text"]
-        assert told.startswith("touchstone: build of failing has failed: ")
-        assert "401" in told
-        kinds = ("flow_runs", "deployments", "artifacts", "logs", "block_documents", "automations", "task_runs")
-        known = json.dumps([listed(server, kind) for kind in kinds])
-    listener.shutdown()
+    with listening(Posted) as place:
+        model = {"provider": "endpoint", "name": "m", "base_url": f"{place}/v1", "api_key_env": "PLANTED_KEY"}
+        config = dataset(tmp_path, "failing", model=model, budget_usd=None, families={"uraq": URAQ})
+        environment = {"PLANTED_KEY": KEY, "TOUCHSTONE_NOTICE_URL": place + PATH_OF_NOTICES, "PREFECT_API_URL": server}
+        with serving(config, **environment) as (_, said):
+            assert "a failure is posted to the address" in said()
+            run = start(server, "build/failing", retry_delay=1)
+            wait_for(lambda: Posted.notices, 400)
+            assert state(server, run) == "FAILED"
+            assert read(server, f"flow_runs/{run}")["run_count"] == 3  # it was tried again
+            told = json.loads(Posted.notices[0])["text"]
+            assert told.startswith("touchstone: build of failing has failed: ")
+            assert "401" in told
+            kinds = ("flow_runs", "deployments", "artifacts", "logs", "block_documents", "automations", "task_runs")
+            known = json.dumps([listed(server, kind) for kind in kinds])
     assert len(Posted.notices) == 1
     for secret in (KEY, PATH_OF_NOTICES):
         assert secret not in known
@@ -387,6 +412,10 @@ def test_serve_says_in_a_line_what_is_wrong(tmp_path: Path, prefect_api: str) ->
     assert len(wrong.stderr.splitlines()) == 1
     unlogged = touchstone("run", config, "--out", "out", folder=tmp_path, PREFECT_API_AUTH_STRING="a:wrong")
     assert (unlogged.returncode, unlogged.stderr) == (2, wrong.stderr)
+    with listening(Ending) as place:
+        ended = touchstone("serve", config, folder=tmp_path, PREFECT_API_URL=f"{place}/api")
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
+    assert ended.stderr.startswith("touchstone: the Prefect server does not answer (ConnectError); run again, when")
     notice = touchstone("serve", config, folder=tmp_path, TOUCHSTONE_NOTICE_URL="chat.example.org/hidden")
     assert (notice.returncode, "hidden" in notice.stderr) == (2, False)
 
