@@ -84,6 +84,13 @@ def test_a_damaged_note_is_not_passed_over(tmp_path: Path) -> None:
         released_stages(store, "mine")
 
 
+def test_a_note_that_a_killed_release_did_not_finish_is_none(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    store.write(f"{store.root}/{RELEASES}/1.json", MadeOf(what="mine 1.0.0", stages=("a/b/c-1",)).sealed())
+    (tmp_path / RELEASES / "2.json.tmp").write_bytes(b"")
+    assert released_stages(store, "mine") == [{"a/b/c": "1"}]
+
+
 def test_versions_of_one_dataset_are_in_their_order(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     for number, what in enumerate(["mine 1.10.0", "mine 1.9.0", "other 1.0.0", "mine 1.0.0"]):

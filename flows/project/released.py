@@ -60,7 +60,7 @@ def releases(store: Store) -> list[MadeOf]:
     folder = f"{store.root}/{RELEASES}"
     notes = []
     with store.reaching(folder):
-        for path in sorted(store.fs.ls(folder, detail=False)) if store.fs.exists(folder) else ():
+        for path in _notes_in(store, folder):
             try:
                 notes.append(MadeOf.model_validate_json(store.fs.cat_file(path)))
             except ValidationError as error:
@@ -117,12 +117,15 @@ def _named(stages: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 def newest_first(store: Store, folder: str) -> Iterator[MadeOf]:
     """Yield the notes in a folder of the store, the last by name first."""
-    if not store.fs.exists(folder):
-        return
-    for path in sorted(store.fs.ls(folder, detail=False), reverse=True):
-        if not path.endswith(".json"):  # what a killed run left behind
-            continue
+    for path in reversed(_notes_in(store, folder)):
         try:
             yield MadeOf.model_validate_json(store.fs.cat_file(path))
         except ValidationError:
             continue  # half written, on a store without renaming, by a killed build: the next build notes itself
+
+
+def _notes_in(store: Store, folder: str) -> list[str]:
+    """Return the paths of the notes in a folder of the store, by name; what a run is writing, or was, is none."""
+    if not store.fs.exists(folder):
+        return []
+    return sorted(path for path in store.fs.ls(folder, detail=False) if path.endswith(".json"))
