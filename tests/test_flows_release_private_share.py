@@ -20,7 +20,7 @@ from flows.release.version import Prepared
 from schemas.base import content_hash, texts_in
 from schemas.errors import Failed, WrongInput
 from tests.builds import touchstone, write_config
-from tests.saying import OURS, build, contents, decide, released, rows_of
+from tests.saying import OURS, build, contents, decide, known, released, rows_of
 from tests.test_flows_release_version import prove_all
 
 SAMPLES = Path(__file__).resolve().parent.parent / "data" / "samples"
@@ -28,6 +28,8 @@ KEYS = [content_hash(number) for number in range(4000)]
 OTHER = "fedcba9876543210" * 2
 HELD = ["95bce61a71a78185", "2dbe74fef49e2e83"]
 """Of the first forty keys, with our secret."""
+SIXTY = [f"line number {n}" for n in range(60)]
+GONE = min(text for text in SIXTY if is_drawn(OURS, text, 0.3))
 
 pytestmark = pytest.mark.usefixtures("saying")
 
@@ -315,28 +317,37 @@ def test_without_the_folder_of_the_private_rows_nothing_is_released(tmp_path: Pa
     assert sides(tmp_path, lines, 0.0) == (set(), set(lines))
 
 
+@pytest.fixture(scope="module")
+def two_versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two versions: the second lacks a line that the first kept private."""
+    folder = tmp_path_factory.mktemp("two")
+    with known():
+        assert GONE in sides(folder, SIXTY, 0.3)[0]
+        sides(folder, ["a new line", *(line for line in SIXTY if line != GONE)], 0.3)
+    return folder
+
+
 @pytest.mark.parametrize("share", [0.3, 0.001, 0.0])
 @pytest.mark.parametrize("lost", ["1.0.0", "1.0.0/data/saying-lines", "1.1.0/data/saying-lines/test.parquet"])
-def test_without_some_of_the_private_rows_nothing_is_released(tmp_path: Path, lost: str, share: float) -> None:
-    lines = [f"line number {n}" for n in range(60)]
-    private, _ = sides(tmp_path, lines, 0.3)
-    gone = min(private)
-    sides(tmp_path, ["a new line", *(line for line in lines if line != gone)], 0.3)
+def test_without_some_of_the_private_rows_nothing_is_released(
+    tmp_path: Path, two_versions: Path, lost: str, share: float
+) -> None:
+    shutil.copytree(two_versions, tmp_path, dirs_exist_ok=True)
     kept = tmp_path / "releases" / "private" / lost
     kept.rename(tmp_path / "elsewhere")
     with pytest.raises(WrongInput, match=r"/saying-lines: holds 0 rows, but version 1\.[01]\.0 kept \d+ private there"):
-        sides(tmp_path, lines, share)
+        sides(tmp_path, SIXTY, share)
     (tmp_path / "elsewhere").rename(kept)
-    assert gone in sides(tmp_path, lines, share)[0]
+    assert GONE in sides(tmp_path, SIXTY, share)[0]
 
 
-def test_what_an_earlier_version_kept_private_stays_so_where_its_public_folder_is_gone(tmp_path: Path) -> None:
-    lines = [f"line number {n}" for n in range(60)]
-    private, _ = sides(tmp_path, lines, 0.3)
-    gone = min(private)
-    sides(tmp_path, ["a new line", *(line for line in lines if line != gone)], 0.3)
+def test_what_an_earlier_version_kept_private_stays_so_where_its_public_folder_is_gone(
+    tmp_path: Path, two_versions: Path
+) -> None:
+    shutil.copytree(two_versions, tmp_path, dirs_exist_ok=True)
+    private = {text for text in SIXTY if is_drawn(OURS, text, 0.3)}
     shutil.rmtree(tmp_path / "releases" / "1.0.0")
-    assert sides(tmp_path, lines, 0.001)[0] == private
+    assert sides(tmp_path, SIXTY, 0.001)[0] == private
 
 
 @pytest.mark.parametrize("rolls", [True, False])
