@@ -91,8 +91,9 @@ def test_a_line_that_never_ends_is_refused(tmp_path: Path) -> None:
 def test_a_row_of_csv_that_never_ends_is_refused(tmp_path: Path) -> None:
     one_line, many_lines, many_cells = (tmp_path / f"{name}.csv" for name in ("one", "many", "cells"))
     one_line.write_bytes(b"text\n" + b"a" * 33 * MIB)
-    many_lines.write_bytes(b'text\n"' + b"a" * 99 + b"\n" + (b"a" * 99 + b"\n") * 400_000)
-    many_cells.write_bytes(b"text\n" + (b'"' + b"a\n" * 1000 + b'",') * 17_000)
+    line = b"a" * 999 + b"\n"
+    many_lines.write_bytes(b'text\n"' + line * 34_000)
+    many_cells.write_bytes(b"text\n" + (b'"' + line * 2 + b'",') * 17_000)
     assert "line 2: expected at most 32 MiB in a row" in told(one_line, "csv")
     assert "expected at most 32 MiB in a row, found more; look for a quotation mark" in told(many_lines, "csv")
     assert "expected at most 32 MiB in a row" in told(many_cells, "csv")
