@@ -380,6 +380,7 @@ def test_a_server_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pytes
     assert server._is_held(tmp_path) is False
 
 
+@pytest.mark.slow
 def test_a_server_that_is_still_making_its_database_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

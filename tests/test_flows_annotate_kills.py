@@ -482,6 +482,7 @@ def test_listening_goes_on_whatever_fails_and_says_each_failure_in_a_line(
     assert {**scene.told(), "said": ""} == expected
 
 
+@pytest.mark.slow
 def test_what_was_handed_out_is_said_though_the_round_fails_afterwards(scene: Scene) -> None:
     before, told = scene.save(), scene.does(says)
     last = len(scene.server.asked) - scene.server.asked[::-1].index("POST /api/webhooks/")

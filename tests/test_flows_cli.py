@@ -701,6 +701,7 @@ def test_the_doctor_refuses_a_full_disk_alone(
     assert outcome.code == code
 
 
+@pytest.mark.slow
 def test_the_doctor_asks_the_servers_that_the_configuration_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
