@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
 
+import pytest
+
 from flows.construct.verification import VerifyContext
 from flows.families.charpeval import method, verify
 from schemas.base import Provenance, SourceRef
@@ -74,6 +76,7 @@ def test_dialogues_that_wait_for_their_other_utterance_are_not_in_memory() -> No
     assert peak < COUNT * LONG / 2
 
 
+@pytest.mark.slow
 def test_the_knowledge_of_other_dialogues_is_not_in_memory() -> None:
     def step(count: int) -> Any:
         records = _Many(lambda number: _authored(number).model_copy(update={"published": False}), count)

@@ -57,6 +57,7 @@ def test_cases_are_ranked_with_the_passages_that_were_there_when_they_came() -> 
     )
 
 
+@pytest.mark.slow
 def test_neither_cases_nor_passages_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passages_module, "RANKED_AT_ONCE", 16)
 

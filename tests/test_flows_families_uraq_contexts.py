@@ -193,6 +193,7 @@ def many_pairs(number: int) -> StatementPair:
     return pair(f"The town {number} has a mill {'x' * 3000}.", f"The town {number} has no mill {'x' * 3000}.")
 
 
+@pytest.mark.slow
 def test_neither_questions_nor_statements_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contexts, "EMBEDDED_AT_ONCE", 4)
     items = Passing(lambda number: item(f"Does the town {number} have a mill?", [FIRST], key=f"{number}"), 40)

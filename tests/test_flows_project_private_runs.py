@@ -66,6 +66,7 @@ def test_short_texts_are_looked_for_as_a_whole() -> None:
     assert (RUN, SHORTEST) == ({"en": 8, "zh": 13}, {"en": 4, "zh": 6})
 
 
+@pytest.mark.slow
 def test_what_is_held_in_memory_hardly_grows_with_the_source() -> None:
     drawn = random.Random(1)
     texts = [" ".join(str(drawn.randrange(30_000)) for _ in range(1000)) for _ in range(400)]
