@@ -34,12 +34,16 @@ _IN_THE_WAY = frozenset({errno.EISDIR, errno.ELOOP, errno.ENXIO})
 """How a folder, a link and a pipe refuse to be opened as a file."""
 
 
+class Unwritable(Failed):
+    """The disk is full or broken, or the folder is closed."""
+
+
 @contextlib.contextmanager
 def whole_bytes(path: Path) -> Iterator[IO[bytes]]:
     """Yield a binary file that takes the name `path` when the block ends without an error. Leave it open.
 
-    If another process is writing the same file, wait for it, and say so if that takes long. Raises `Failed` if the disk
-    is full or broken, or the folder is not writable.
+    If another process is writing the same file, wait for it, and say so if that takes long. Raises `Unwritable`, and
+    `Failed` if something else is in its place.
     """
     with explaining(path):
         make_folder(path.parent)
@@ -122,20 +126,20 @@ def rename_folder(folder: Path, to: Path) -> Path:
 
 @contextlib.contextmanager
 def explaining(path: Path) -> Iterator[None]:
-    """Turn the error of a full or broken disk or a closed folder into a `Failed` with `path`; let others through."""
+    """Turn the error of a full or broken disk or a closed folder into `Unwritable` with `path`; let others through."""
     try:
         yield
     except OSError as error:
         if error.errno in _FULL:
             folder = next(place for place in (path, *path.absolute().parents) if place.is_dir())
             reason = f"{os.strerror(error.errno)}; {shutil.disk_usage(folder).free // 2**20} MB are free there"
-            raise Failed(f"{path}: cannot be written ({reason}); free space, then run again") from error
+            raise Unwritable(f"{path}: cannot be written ({reason}); free space, then run again") from error
         if error.errno in _CLOSED:
             message = f"{path}: cannot be written ({os.strerror(error.errno)}); allow writing there, then run again"
-            raise Failed(message) from error
+            raise Unwritable(message) from error
         if error.errno in _BROKEN:
             message = f"{path}: cannot be written ({os.strerror(error.errno)}); check the disk, then run again"
-            raise Failed(message) from error
+            raise Unwritable(message) from error
         raise
 
 

@@ -3,10 +3,14 @@
 import json
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from data.whole_file import Unwritable
 from flows.project.settings import Config, ScheduleSettings
+from flows.rebuild import steps
 from flows.rebuild.changes import (
     NO_BUILD,
     REBUILT,
@@ -94,6 +98,27 @@ def test_what_could_not_be_done_is_said_at_the_end_with_what_was() -> None:
     error = Incomplete(Rebuilt(built, (), NO_BUILD, missed=["nothing was pulled: it is down"]))
     assert str(error) == "nothing was pulled: it is down; all else is done: see to that, then rebuild again"
     assert pickle.loads(pickle.dumps(error)).rebuilt == error.rebuilt
+
+
+def test_a_rebuild_goes_on_without_people_but_not_on_a_disk_that_cannot_keep_their_work(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(steps, "connect_configured", lambda project: SimpleNamespace(close=lambda: None))
+    project: Any = SimpleNamespace(out=tmp_path)
+    built = BuildManifest(name="a", seed=1, limit=None, config={}, versions={}, models={}, prompts={}, parts=())
+
+    def missed(error: Exception) -> list[str]:
+        def pull(out: str) -> None:
+            raise error
+
+        own: Any = SimpleNamespace(pull=pull)
+        done = Rebuilt(built, (), NO_BUILD)
+        assert steps._people(own, project, built, None, done) is built
+        return done.missed
+
+    assert missed(Failed("it is down")) == ["nothing was pulled from people and nothing handed out: it is down"]
+    with pytest.raises(Unwritable):
+        missed(Unwritable("hours.csv: cannot be written"))
 
 
 def test_conflicts_are_the_same_in_another_process() -> None:

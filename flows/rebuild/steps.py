@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from data.sources.pins import Pins, lock_of
+from data.whole_file import Unwritable
 from flows.annotate.push import Pushed
 from flows.annotate.server import connect_configured
 from flows.construct.progress import ProgressListener
@@ -110,10 +111,15 @@ def _build(steps: Steps, project: Project, listener: ProgressListener | None) ->
 def _people(
     steps: Steps, project: Project, built: BuildManifest, listener: ProgressListener | None, done: Rebuilt
 ) -> BuildManifest:
-    """Pull annotations, apply the verdicts, and push new tasks. Returns the build after that."""
+    """Pull annotations, apply the verdicts, and push new tasks. Returns the build after that.
+
+    Raises `Unwritable`: a disk that cannot keep what people did is no place for a release.
+    """
     try:
         connect_configured(project).close()
         steps.pull(str(project.out))
+    except Unwritable:
+        raise
     except (Failed, WrongInput) as error:
         done.missed.append(f"nothing was pulled from people and nothing handed out: {error}")
         return built
@@ -125,6 +131,8 @@ def _people(
         done.told.append("verdicts applied")
     try:
         pushed = steps.push(str(project.out))
+    except Unwritable:
+        raise
     except (Failed, WrongInput) as error:
         done.missed.append(f"what is new was not handed out: {error}")
         return built
