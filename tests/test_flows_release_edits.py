@@ -30,7 +30,7 @@ EVAL = b"name: sayings\ntasks: []\n"
 DATA = "data/saying-lines/test.parquet"
 OURS = OWN_BEGIN + b"\nWritten on the Hub.\n" + OWN_END
 
-pytestmark = pytest.mark.usefixtures("saying")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("saying")]
 
 
 @pytest.fixture(scope="module")

@@ -46,6 +46,7 @@ def test_the_first_version_the_same_again_and_the_next_one(hub: HubServer, tmp_p
     assert list(hub.repos[REPO].tags) == ["1.0.0", "1.1.0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [
@@ -65,6 +66,7 @@ def test_a_passing_fault_ends_in_one_version(hub: HubServer, tmp_path: Path, fau
     assert of_version(hub, "1.0.0") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("request_", ["POST .*/commit/", "GET .*/resolve/", "POST .*/tag/"])
 def test_a_fault_that_stays_leaves_the_version_before_and_the_next_try_finishes(
     hub: HubServer, tmp_path: Path, request_: str
