@@ -296,6 +296,7 @@ def test_rows_of_one_id_are_asked_once(build: Build, tmp_path: Path) -> None:
     assert len(path.read_text().splitlines()) == len(model.asked) == 3 * 2
 
 
+@pytest.mark.slow
 def test_what_a_killed_evaluation_left_is_written_over_and_what_fails_leaves_nothing(
     build: Build, tmp_path: Path
 ) -> None:

@@ -165,6 +165,7 @@ print(kept)
         assert all(cache.get(str(number)) is not None for number in range(int(kept)))
 
 
+@pytest.mark.slow
 def test_several_processes_write_one_file_at_once(tmp_path: Path) -> None:
     script = f"""
 import sys
