@@ -184,6 +184,7 @@ def test_people_who_differ_are_asked_about_by_value_before_an_adjudicator_is() -
         assert len(made.disagreements) == (number == THREE.people_per_item + MOST_MORE), number
 
 
+@pytest.mark.slow
 def test_with_planted_people_a_third_fewer_judgements_give_the_same_accuracy_or_better() -> None:
     """Three seeds of 100 rows of the packaged sample, with two good people of five; the bench has more."""
     fixed, value = [], []

@@ -358,6 +358,7 @@ def test_who_opens_the_board_before_its_server_runs_is_not_refused() -> None:
         pass
 
 
+@pytest.mark.slow
 def test_the_page_of_a_large_team_stays_small(tmp_path: Path) -> None:
     team = busy_team(tmp_path, 600, 20, now() - timedelta(days=1))
     board = team.board()

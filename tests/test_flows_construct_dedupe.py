@@ -206,6 +206,7 @@ def test_equal_vectors_share_the_survivor_of_the_one_that_stands_for_them() -> N
     assert len({removed.cosine for removed in result.removed}) == 1
 
 
+@pytest.mark.slow
 @WAYS
 def test_no_cap_on_the_size_of_a_cluster(way: dict[str, int]) -> None:
     random = np.random.default_rng(0)
@@ -219,6 +220,7 @@ def test_no_cap_on_the_size_of_a_cluster(way: dict[str, int]) -> None:
     assert_maximal_independent(result, ids, vectors, 0.9)
 
 
+@pytest.mark.slow
 def test_the_approximate_comparison_states_its_recall_and_keeps_about_as_many() -> None:
     vectors = clusters(6000, seed=3, dimensions=48, noise=0.16)
     ids = ids_of(len(vectors))

@@ -63,6 +63,7 @@ def test_passages_count_those_that_rows_name_and_those_that_they_may_hold(tmp_pa
     assert "| `reeval-category1` | CC-BY-4.0 | strange.jsonl" not in card
 
 
+@pytest.mark.slow
 def test_what_is_mixed_into_contexts_counts_by_dataset(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     bridges = {"format": "squad", "path": str(squad(tmp_path)), "licence": "CC-BY-4.0"}
