@@ -10,8 +10,10 @@ import pytest
 from flows.loopback.guard import Message, Receive, Send
 from flows.prefect_server import embedded as embedded_server
 from flows.prefect_server.app import OneStart
-from flows.prefect_server.embedded import API, EmbeddedServer, begin
+from flows.prefect_server.embedded import API, KEY, EmbeddedServer, begin
 from schemas.errors import Failed
+from tests.builds import begun, wait_for, write_config
+from tests.prefect_server import with_database
 
 
 def test_none_is_begun_where_one_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,6 +36,21 @@ def test_a_home_that_cannot_be_is_one_line(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "home").write_text("a file")
     with pytest.raises(Failed, match=r"home: no Prefect server can be started there \(.*exists.*\)"):
         begin(tmp_path / "home")
+
+
+@pytest.mark.slow
+def test_a_server_that_ends_while_a_command_runs_is_told_in_a_line(tmp_path: Path, prefect_database: Path) -> None:
+    config = write_config(tmp_path, families={"uraq": {"statements": 60, "context_counts": [1, 3]}})
+    server = EmbeddedServer(with_database(tmp_path / "home", prefect_database))
+    server.wait()
+    err = tmp_path / "stderr"
+    variables = {API: server.api, KEY: server.login, "PREFECT_CLIENT_MAX_RETRIES": "0"}  # else it tries for 3 minutes
+    process = begun("run", config, "--out", "out", folder=tmp_path, err=err, **variables)
+    wait_for((tmp_path / ".touchstone" / "uraq" / "statements").exists)
+    server.stop()
+    assert process.wait(120) == 1
+    assert err.read_text().count("\n") == 1
+    assert err.read_text().startswith("touchstone: the Prefect server does not answer (ConnectError); run again, when")
 
 
 @pytest.mark.slow

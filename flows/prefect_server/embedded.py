@@ -152,6 +152,7 @@ def quieten_prefect(state: Path) -> None:
         **PRIVATE,
         "PREFECT_HOME": str((state / "prefect").resolve()),
         "PREFECT_LOGGING_LEVEL": "CRITICAL",
+        "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",
         "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
     }

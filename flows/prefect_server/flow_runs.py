@@ -37,7 +37,7 @@ def engine() -> Iterator[None]:
     with server_answers():
         mark_crashed()
     try:
-        with tags(RUN_TAG, f"host:{socket.gethostname()}", f"pid:{os.getpid()}"):
+        with server_answers(), tags(RUN_TAG, f"host:{socket.gethostname()}", f"pid:{os.getpid()}"):
             yield
     finally:
         if server is not None:
@@ -50,6 +50,9 @@ def server_answers() -> Iterator[None]:
     try:
         yield
     except (httpx.TransportError, PrefectHTTPStatusError) as error:  # it may lack memory or space, or have ended
+        server, asked = httpx.URL(os.environ[API]), error.request.url
+        if (asked.host, asked.port) != (server.host, server.port):
+            raise
         trouble = f"does not answer ({type(error).__name__})"
         if isinstance(error, PrefectHTTPStatusError):
             if error.response.status_code == httpx.codes.UNAUTHORIZED:
