@@ -1,4 +1,4 @@
-"""A server whose replies have no end, or become too large once they are unpacked."""
+"""A server whose replies have no end, become too large once they are unpacked, or are nested too deep."""
 
 import threading
 import time
@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal
 
-Body = Literal["endless", "packed", "slow"]
+Body = Literal["endless", "packed", "slow", "nested"]
 
 
 @contextmanager
@@ -30,6 +30,9 @@ def endless(body: Body, packed_mb: int = 64) -> Iterator[tuple[str, list[str]]]:
                 self._send()
 
         def _send(self) -> None:
+            if body == "nested":
+                self.wfile.write(b"[" * 200_000)
+                return
             if body == "packed":
                 packer = zlib.compressobj(wbits=31)
                 for _ in range(packed_mb):

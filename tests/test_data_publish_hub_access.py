@@ -1,5 +1,6 @@
 """What has to be set before a publication is known before anything is done for it."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -53,6 +54,13 @@ def test_a_server_that_is_no_hub_is_named(answer: object, hub: HubServer, monkey
         access_problems(REPO)
     assert str(refused.value).startswith(f"acme/sample: {hub.url} does not answer as the Hub does (")
     assert str(refused.value).endswith("); correct HF_ENDPOINT, or unset it")
+
+
+@pytest.mark.parametrize("content", ["<html>Log in to this network</html>", "[" * 200_000])
+def test_a_page_in_place_of_the_hub_is_named(content: str, hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HfApi, "whoami", lambda _: json.loads(content))
+    with pytest.raises(Failed, match="does not answer as the Hub does"):
+        access_problems(REPO)
 
 
 def test_a_token_that_may_only_read(hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:

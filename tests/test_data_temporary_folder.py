@@ -11,6 +11,7 @@ import pytest
 from data.store import Store
 from data.temporary_folder import PREFIX, remove_left_folders, temporary_folder
 from flows.project.locks import building
+from schemas.errors import Failed
 
 
 @pytest.fixture
@@ -50,6 +51,23 @@ def test_a_folder_is_removed_also_after_an_error(place: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         fail()
     assert list(place.iterdir()) == []
+
+
+def test_a_folder_that_is_gone_at_the_end_is_no_error(place: Path) -> None:
+    with temporary_folder() as folder:
+        folder.rmdir()
+    assert list(place.iterdir()) == []
+
+
+def test_where_no_file_can_be_written_only_who_needs_one_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", list)
+    remove_left_folders()
+    with (
+        pytest.raises(Failed, match=r"^no folder for temporary files can be written to; .* TMPDIR$"),
+        temporary_folder(),
+    ):
+        pass
 
 
 def test_the_next_process_removes_those_of_killed_ones_alone(place: Path) -> None:

@@ -65,3 +65,8 @@ def test_the_doctor_reads_a_list_up_to_a_limit_and_waits_for_the_whole_of_it(mon
         begun = time.monotonic()
         assert served(url, None, timeout_s=0.5) == (None, "no answer within 0.5 s; start it, or correct base_url")
         assert time.monotonic() - begun < 15
+    with endless("nested") as (url, _):
+        models, why = served(url, None, timeout_s=20)
+        assert models is None
+        assert why.endswith("; start it, or correct base_url")
+        assert not why.startswith("no answer within")

@@ -93,6 +93,7 @@ def test_a_release_and_a_schedule_are_typed_and_sources_lie_beside_the_file(tmp_
         ("schedule: {cron: 61 3 * * 1}", "schedule.cron: expected five fields"),
         ("schedule: {cron: '*/0 * * * *'}", "schedule.cron: expected five fields"),
         ("schedule: {cron: 'R * * * *'}", "schedule.cron: expected five fields"),
+        ("schedule: {cron: '0 5 * r(1-3) 1'}", "schedule.cron: expected five fields"),
         ("schedule: {cron: '0 0 31 2 *'}", "schedule.cron: never comes, since no such month has such a day"),
         ("schedule: {cron: '0 0 31 4,6 *'}", "schedule.cron: never comes"),
         ("schedule: {cron: '* * * * *', every: 3}", "schedule.every: unknown key"),

@@ -57,6 +57,14 @@ def test_all_licences_and_the_token_are_one_report(hub: HubServer, tmp_path: Pat
     assert problems(build(tmp_path, words=["brave"], licence="MIT")) == []
 
 
+def test_a_date_that_is_none_is_told_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = build(tmp_path, words=["brave"], licence="MIT")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "x")
+    assert of(problems(project)) == ["SOURCE_DATE_EPOCH"]
+    with pytest.raises(WrongInput, match=r"^SOURCE_DATE_EPOCH"):
+        check_rebuild(project, None, tmp_path / "releases")
+
+
 def test_a_release_that_cannot_be_published_makes_no_version(
     hub: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """A dataset repository on the Hugging Face Hub. Requests are repeated while their trouble may pass."""
 
 import hashlib
+import json
 import logging
 import os
 import sys
@@ -107,13 +108,13 @@ class Repository:
                 session.event_hooks["response"].append(_refuse_long_wait)
             try:
                 return call()
-            except CLIENT_ERRORS as error:
-                asked, trouble = _refusal(error), _trouble_of(error, self.name, self.api.endpoint)
-            except (LookupError, TypeError, AttributeError) as error:
+            except (LookupError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
                 raise Failed(
                     f"{self.name}: {self.api.endpoint} does not answer as the Hub does ({type(error).__name__}); "
                     "correct HF_ENDPOINT, or unset it"
                 ) from error
+            except CLIENT_ERRORS as error:
+                asked, trouble = _refusal(error), _trouble_of(error, self.name, self.api.endpoint)
             if (done := resolved()) is not None:
                 return done
             asks_s = _asked_wait(asked) if asked else 0.0

@@ -13,8 +13,9 @@ def next_time(schedule: str) -> datetime | None:
     """Return when a schedule comes next, UTC; None if it never does. Raises `ValueError` if it is none."""
     reader = _reader()
     fields = schedule.lower().split()
-    # The reader also takes fields at random, and seconds; Prefect and its pages do not.
-    if len(fields) != FIELDS or {"r", "h"} & {*fields} or not reader.croniter.is_valid(schedule):
+    # The reader also takes seconds, and draws a field such as `r(1-3)` anew each time that it reads it.
+    is_drawn = any(field.startswith(("r", "h")) for field in fields)
+    if len(fields) != FIELDS or is_drawn or not reader.croniter.is_valid(schedule):
         raise ValueError('expected five fields, such as "0 3 * * 1": minute, hour, day, month, day of the week')
     try:
         time: datetime = reader.croniter(schedule, datetime.now(UTC)).get_next(datetime)

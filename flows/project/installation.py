@@ -14,6 +14,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+import orjson
 from packaging.version import Version
 from pydantic import BaseModel
 from rich.markup import escape
@@ -161,7 +162,7 @@ def _listed(url: str, key: str | None, timeout_s: float) -> tuple[list[str] | No
             content = reply.read(MOST_LISTED_BYTES + 1)
         if len(content) > MOST_LISTED_BYTES:
             return None, f"it answers with more than {MOST_LISTED_BYTES // 2**20} MB{CORRECT}"
-        return [str(model["id"]) for model in json.loads(content)["data"]], ""
+        return [str(model["id"]) for model in orjson.loads(content)["data"]], ""
     except urllib.error.HTTPError as error:
         # It is there: some list no models, and a wrong key is told by the first call.
         if error.code == HTTPStatus.NOT_FOUND:

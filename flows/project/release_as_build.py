@@ -1,12 +1,12 @@
 """A released version opened as a build: whatever reads a build's rows, asks models about them or scores, reads its."""
 
-import json
 import platform
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import orjson
 from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
@@ -44,7 +44,7 @@ def is_release(folder: Path) -> bool:
     if not path.exists():
         return False
     try:
-        values = json.loads(whole(str(path), MOST_WHOLE, "name the folder of a build or a released version"))
+        values = orjson.loads(whole(str(path), MOST_WHOLE, "name the folder of a build or a released version"))
     except (OSError, ValueError):
         return False
     return isinstance(values, dict) and "configs" in values

@@ -3,7 +3,7 @@
 Everything else takes minutes of proving, or hours of building, before it can be refused.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from data.publish.folder import read_release, versions_in
@@ -17,6 +17,7 @@ from flows.project.project import COPIES, Project
 from flows.project.released import RELEASES
 from flows.project.settings import load_config
 from flows.release.gate import needs_people
+from flows.release.history import release_date
 from flows.release.private_share import PrivateShare
 from flows.release.rows import (
     config_name,
@@ -80,6 +81,7 @@ def _check_before_build(project: Project, repo: str | None, to: Path, *, licence
 
 
 def _check(problems: Sequence[str], repo: str | None) -> None:
+    problems = [*problems, *_refused(release_date)]
     try:
         access = _access_problems(repo)
     except Failed as error:
@@ -89,24 +91,26 @@ def _check(problems: Sequence[str], repo: str | None) -> None:
     raise_all([*problems, *access])
 
 
-def _another_dataset(project: Project, to: Path) -> Sequence[str]:
-    """Return what is wrong with the name of the dataset."""
+def _refused(check: Callable[[], object]) -> Sequence[str]:
+    """Return what a check refuses."""
     try:
-        refuse_another_dataset(project.config.name, to, newest(to))
+        check()
     except WrongInput as error:
         return [str(error)]
     return ()
+
+
+def _another_dataset(project: Project, to: Path) -> Sequence[str]:
+    """Return what is wrong with the name of the dataset."""
+    return _refused(lambda: refuse_another_dataset(project.config.name, to, newest(to)))
 
 
 def _secret(project: Project, to: Path) -> Sequence[str]:
     """Return what is wrong with the secret that draws private rows, or with those of the versions before."""
     if lacks_last_step(to):  # which the release takes first
         return ()
-    try:
-        PrivateShare.opened(project.config.release, to / PRIVATE, [*map(read_release, versions_in(to))])
-    except WrongInput as error:
-        return [str(error)]
-    return ()
+    earlier = map(read_release, versions_in(to))
+    return _refused(lambda: PrivateShare.opened(project.config.release, to / PRIVATE, [*earlier]))
 
 
 def _access_problems(repo: str | None) -> Sequence[str]:
