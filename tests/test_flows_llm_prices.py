@@ -1,6 +1,6 @@
 """Prices: a user's own before the library's; an unknown one says so; estimates by a stated rule."""
 
-from pathlib import Path
+import math
 
 import pytest
 
@@ -28,31 +28,40 @@ def test_an_unknown_model_costs_nothing_and_says_so() -> None:
     assert price.cost(10**6, 10**6) == 0
 
 
-def test_a_file_overrides_the_library(tmp_path: Path) -> None:
-    path = tmp_path / "prices.yaml"
-    path.write_text("gpt-4o-mini: {input_per_million: 1, output_per_million: 2.5}\n", encoding="utf-8")
-    price = Prices.from_yaml(path.read_bytes(), str(path)).of("gpt-4o-mini", "https://api.openai.com/v1")
+def test_a_file_overrides_the_library() -> None:
+    values = {"gpt-4o-mini": {"input_per_million": 1, "output_per_million": 2.5}}
+    price = Prices.of_values(values, "prices.yaml").of("gpt-4o-mini", "https://api.openai.com/v1")
     assert price.cost(2_000_000, 1_000_000) == 4.5
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("values", "said"),
     [
-        ("m: {input_per_million: 1}", "m.output_per_million: Field required"),
-        ("m: {input_per_million: -1, output_per_million: 1}", "greater than or equal to 0"),
-        ("m: {input_per_million: yes, output_per_million: 1}", "input_per_million: Input should be a valid number"),
-        ("m: {input: 1}", "write `model name:"),
-        ("[1, 2]", "write `model name:"),
-        ("m: [", "not YAML"),
+        ({"m": {"input_per_million": 1}}, "m.output_per_million: Field required"),
+        *(
+            (
+                {"m": {"input_per_million": price, "output_per_million": 1}},
+                f"m.input_per_million: Input should be {said}",
+            )
+            for price, said in (
+                (-1, "greater than or equal to 0"),
+                (True, "a valid number"),
+                (math.inf, "a finite number"),
+                (math.nan, "a finite number"),
+                (1e300, "less than or equal to 1000000"),
+                (10**400, ""),
+            )
+        ),
+        ({"m": {"input": 1}}, "m.input_per_million: Field required"),
+        ({1: {"input_per_million": 1, "output_per_million": 1}}, "1.[key]: Input should be a valid string"),
+        ([1, 2], "the file: Input should be a valid dictionary"),
     ],
 )
-def test_a_wrong_file_is_one_line(tmp_path: Path, text: str, said: str) -> None:
-    path = tmp_path / "prices.yaml"
-    path.write_text(text, encoding="utf-8")
+def test_a_wrong_file_is_one_line(values: object, said: str) -> None:
     with pytest.raises(PriceFileError) as raised:
-        Prices.from_yaml(path.read_bytes(), str(path))
-    assert str(raised.value).startswith(f"{path}: ")
-    assert said in str(raised.value)
+        Prices.of_values(values, "prices.yaml")
+    assert str(raised.value).startswith(f"prices.yaml: {said}")
+    assert "; write `model name:" in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
@@ -64,8 +73,7 @@ def test_tokens_are_estimated_by_script() -> None:
     assert estimate_prompt_tokens([{"role": "user", "content": "abcd"}, {"role": "user", "content": ""}]) == 9
 
 
-def test_a_batch_costs_what_the_library_says_and_half_of_a_price_of_ones_own(tmp_path: Path) -> None:
+def test_a_batch_costs_what_the_library_says_and_half_of_a_price_of_ones_own() -> None:
     assert Prices().of("gpt-4o-mini", batch=True).cost(1_000_000, 1_000_000) == pytest.approx(0.375)
-    path = tmp_path / "prices.yaml"
-    path.write_text("mine: {input_per_million: 1, output_per_million: 2.5}\n", encoding="utf-8")
-    assert Prices.from_yaml(path.read_bytes(), str(path)).of("mine", batch=True).cost(2_000_000, 1_000_000) == 2.25
+    values = {"mine": {"input_per_million": 1, "output_per_million": 2.5}}
+    assert Prices.of_values(values, "prices.yaml").of("mine", batch=True).cost(2_000_000, 1_000_000) == 2.25

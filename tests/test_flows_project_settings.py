@@ -188,8 +188,6 @@ def test_packaged_configurations_load() -> None:
         ("name: x\nseed: 1\nseed: 2\nfamilies: {uraq: {}}", "'seed' is there twice"),
         ("name: x\nfamilies: &f {uraq: {x: *f}}", "anchor"),
         ("name: [", "not valid YAML"),
-        ("name: x\nseed: 2020-13-45\nfamilies: {uraq: {}}", "YAML cannot read a value"),
-        ("name: x\nseed: !!bool foo\nfamilies: {uraq: {}}", "YAML cannot read a value"),
         ("name: x\n2020-01-01: x\nfamilies: {uraq: {}}", "a key is not text"),
         ('name: x\nstore: "a\\0b"\nfamilies: {uraq: {}}', "store"),
         ("name: x\nmodels: {../evil: {provider: rules}}\nfamilies: {uraq: {}}", "models"),
@@ -298,7 +296,7 @@ def test_what_is_no_configuration_is_not_read(tmp_path: Path) -> None:
         tmp_path / "pipe.yaml": "expected a file, found a pipe",
         Path("/dev/zero"): "expected a file, found a device",
         tmp_path: "expected a file, found a folder",
-        tmp_path / "large.yaml": "expected a configuration, of at most 1 MiB",
+        tmp_path / "large.yaml": "expected at most 1 MiB, found more; name a configuration",
         tmp_path / "laughs.yaml": "its anchors stand for more than 1,000,000 values",
     }.items():
         with pytest.raises(ConfigError, match=f"{path}: {said}"):

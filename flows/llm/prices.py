@@ -3,9 +3,8 @@
 import math
 import re
 from collections.abc import Mapping
-from typing import ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
-import yaml
 from pydantic import Field, RootModel, ValidationError
 
 from flows.llm.model import Message, ModelSetupError
@@ -43,12 +42,16 @@ class Price(Protocol):
         ...
 
 
+Dollars = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False, strict=True)]
+"""For a million tokens. So much for one token is a mistake, and more than a sum can hold is no price."""
+
+
 class FlatPrice(Frozen):
     """Prices in US dollars for a million tokens."""
 
     is_known: ClassVar[bool] = True
-    input_per_million: float = Field(ge=0, strict=True)
-    output_per_million: float = Field(ge=0, strict=True)
+    input_per_million: Dollars
+    output_per_million: Dollars
 
     def halved(self) -> "FlatPrice":
         """Half of it: the price in batches, at all who have them."""
@@ -96,15 +99,13 @@ class Prices:
         self._overrides = dict(overrides or {})
 
     @classmethod
-    def from_yaml(cls, content: bytes, path: str) -> "Prices":
-        """Prices of a YAML file, `model name: {input_per_million: USD, output_per_million: USD}`.
+    def of_values(cls, values: Any, path: str) -> "Prices":
+        """Prices of a file's values, `model name: {input_per_million: USD, output_per_million: USD}`; None: none.
 
         Raises `PriceFileError`, which shows `path`.
         """
         try:
-            return cls(_PriceFile.model_validate(yaml.safe_load(content.decode("utf-8")) or {}).root)
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise PriceFileError(f"{path}: not YAML ({' '.join(str(error).split())})") from error
+            return cls(_PriceFile.model_validate({} if values is None else values).root)
         except ValidationError as error:
             raise PriceFileError(
                 f"{path}: {first_problem(error, 'the file')}; write `model name: {{input_per_million: USD, "

@@ -15,8 +15,6 @@ from types import ModuleType
 
 from pydantic import BaseModel
 
-from data.sources.opening import whole
-from data.sources.spec import SourceError
 from flows.construct.engine import Family
 from flows.construct.settings import FamilySettings
 from flows.llm.batch_records import BatchRecords
@@ -30,12 +28,11 @@ from flows.llm.model import Model, Out, Prompt, RuleSet, Usage
 from flows.llm.prices import Price, PriceFileError, Prices
 from flows.llm.rules import Rules
 from flows.project.settings import Config, ConfigError
+from flows.project.yaml_file import yaml_in
 from schemas.base import canonical_json
+from schemas.errors import WrongInput
 
 _log = logging.getLogger(__name__)
-
-MOST_PRICES = 2**20
-"""Bytes of a file of prices."""
 
 
 class Models:
@@ -75,10 +72,9 @@ class Models:
         if path is None:
             return Prices()
         try:
-            content = whole(path, MOST_PRICES, "name a file of prices")
-        except (SourceError, OSError) as error:
-            raise PriceFileError(f"prices: {error}") from error
-        return Prices.from_yaml(content, path)
+            return Prices.of_values(yaml_in(path, "name a file of prices"), path)
+        except WrongInput as error:
+            raise PriceFileError(f"{self._path}: prices: {error}") from error
 
     @cached_property
     def budget(self) -> Budget:

@@ -1,17 +1,14 @@
 """The configuration: one YAML file, typed; unknown keys are refused, paths are relative to the file."""
 
 import importlib.resources
-import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from data.sources.opening import check_is_file, megabytes
-from data.sources.spec import SourceError, SourceSpec
+from data.sources.spec import SourceSpec
 from flows.construct.engine import Family
 from flows.construct.part_sources import families_read
 from flows.construct.people import People
@@ -34,8 +31,9 @@ from flows.project.config_problems import (
     secrets_in,
     source_problems,
 )
+from flows.project.yaml_file import yaml_in
 from schemas.base import Frozen, odd_character
-from schemas.errors import WrongInputs, alike, nearest
+from schemas.errors import WrongInput, WrongInputs, alike, nearest
 from schemas.secrets import without_tokens
 
 SAMPLE = "sample.yaml"
@@ -47,10 +45,6 @@ MODEL_NAME = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$"
 """Files of predictions have this name."""
 WEB = r"^https?://[^\s<>\x00-\x1f]+$"
 REPOSITORY = r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$"
-MOST_BYTES = 2**20
-"""Of a configuration."""
-MOST_VALUES = 1_000_000
-"""In a configuration, once its anchors are written out."""
 
 
 class ConfigError(WrongInputs):
@@ -64,22 +58,6 @@ class ConfigError(WrongInputs):
 
 
 ModelSettings = Annotated[RulesSettings | EndpointSettings | LocalSettings, Field(discriminator="provider")]
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """YAML that refuses repeated keys: YAML itself silently takes the last of them."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if isinstance(key, str) and key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} is there twice", key_node.start_mark
-                )
-            if isinstance(key, str):
-                seen.add(key)
-        return super().construct_mapping(node, deep)
 
 
 class EmbedderSettings(Frozen):
@@ -273,58 +251,19 @@ def load_config(path: Path, *, may_lack_families: bool = False) -> Config:
     Raises `ConfigError`.
     """
     try:
-        raw = yaml.load(_text(path), Loader=_UniqueKeys)  # noqa: S506 - a SafeLoader
-    except FileNotFoundError as error:
-        raise ConfigError(f"{path}: no such file; `touchstone new FOLDER` writes one for your data") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
-    except RecursionError as error:
-        raise ConfigError(f"{path}: an anchor contains itself; write it out") from error
-    except yaml.MarkedYAMLError as error:  # a traceback would quote the line
-        mark, said = error.problem_mark or error.context_mark, ", ".join(filter(None, (error.context, error.problem)))
-        raise ConfigError(f"{path}: not valid YAML{f' in line {mark.line + 1}' if mark else ''}: {said}") from None
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
-    except (ValueError, KeyError, AttributeError) as error:  # an invalid date, number or tag
-        raise ConfigError(f"{path}: YAML cannot read a value ({error}); put it in quotes") from error
+        raw = yaml_in(path, "name a configuration")
+    except WrongInput as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise ConfigError(f"{path}: no such file; `touchstone new FOLDER` writes one for your data") from error
+        raise ConfigError(str(error)) from error
     if not isinstance(raw, dict):
         raise ConfigError(f"{path}: expected `key: value` lines at the top, found {type(raw).__name__}")
-    try:
-        if _values(raw, {}) > MOST_VALUES:
-            raise ConfigError(f"{path}: its anchors stand for more than {MOST_VALUES:,} values; write them out")
-        json.dumps(raw, default=str)
-    except (RecursionError, ValueError) as error:
-        raise ConfigError(f"{path}: it is nested too deeply, or an anchor contains itself; write it out") from error
-    except TypeError as error:
-        raise ConfigError(f"{path}: a key is not text ({error}); put it in quotes") from error
     folder = path.parent.resolve()
     # A packaged configuration writes to the current folder, not to the one where Python keeps its packages.
     writes_to = Path.cwd() if folder == sample_path().parent.resolve() else folder
     lacking: dict[str, Any] = {"families": {}} if may_lack_families and raw.get("families") is None else {}
     raw = with_absolute_paths({"store": STORE, **raw, **lacking}, folder, writes_to)
     return parse_config(raw, str(path), may_lack_families=may_lack_families)
-
-
-def _text(path: Path) -> str:
-    """Return the text of a configuration. Raises `ConfigError` for what is none, `OSError`, `UnicodeDecodeError`."""
-    size = path.stat().st_size
-    try:
-        check_is_file(path)
-    except SourceError as error:
-        raise ConfigError(str(error)) from error
-    if size > MOST_BYTES:
-        raise ConfigError(f"{path}: expected a configuration, of at most {megabytes(MOST_BYTES)}, found {size:,} bytes")
-    return path.read_text(encoding="utf-8-sig")
-
-
-def _values(value: Any, known: dict[int, int]) -> int:
-    """Return how many values there are in a value, those in an anchor as often as it is named."""
-    if not isinstance(value, dict | list):
-        return 1
-    if id(value) not in known:
-        inner = value.values() if isinstance(value, dict) else value
-        known[id(value)] = 1 + sum(_values(item, known) for item in inner)
-    return known[id(value)]
 
 
 def parse_config(raw: dict[str, Any], name: str, *, may_lack_families: bool = False) -> Config:
