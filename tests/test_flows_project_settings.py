@@ -189,7 +189,10 @@ def test_packaged_configurations_load() -> None:
         ("name: x\nfamilies: &f {uraq: {x: *f}}", "anchor"),
         ("name: [", "not valid YAML"),
         ("name: x\n2020-01-01: x\nfamilies: {uraq: {}}", "a key is not text"),
-        ('name: x\nstore: "a\\0b"\nfamilies: {uraq: {}}', "store"),
+        *(
+            (f'name: x\n{key}: "a\\0b"\nfamilies: {{uraq: {{}}}}', f": {key}: ")
+            for key in ("store", "prompts", "prices")
+        ),
         ("name: x\nmodels: {../evil: {provider: rules}}\nfamilies: {uraq: {}}", "models"),
         (
             f"name: x\nmodel: {{provider: endpoint, name: m, base_url: 'http://{'a' * 300}/v1'}}\n"
@@ -267,6 +270,40 @@ def test_a_store_that_is_a_file_is_refused(tmp_path: Path, store: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match=r"mine.yaml: store: a file is in its place; remove that, or name a folder$"):
         load_config(written(tmp_path, f"{MINIMAL}store: {store}\n"))
+
+
+@pytest.mark.parametrize(
+    ("store", "said"),
+    [
+        ("file:///dev/null", "a file is in its place"),
+        ("local:///dev/null/inside", "a file is in its place"),
+        ("loop", "cannot be opened (Too many levels of symbolic links)"),
+        ("loop/inside", "cannot be opened (Too many levels of symbolic links)"),
+        ("lost", "a link to nothing is in its place"),
+        ("lost/inside", "a link to nothing is in its place"),
+        ("x" * 300, "a name in it is longer than 255 bytes"),
+        ("new/" + "x" * 300, "a name in it is longer than 255 bytes"),
+        ("file:///tmp/" + "x" * 300, "a name in it is longer than 255 bytes"),
+    ],
+)
+def test_a_store_that_no_folder_can_be_is_refused(tmp_path: Path, store: str, said: str) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "lost").symlink_to("nowhere")
+    with pytest.raises(ConfigError) as refused:
+        load_config(written(tmp_path, f"{MINIMAL}store: '{store}'\n"))
+    assert str(refused.value).startswith(f"{tmp_path / 'mine.yaml'}: store: {said}; ")
+
+
+def test_a_store_may_be_a_linked_folder_or_one_that_is_yet_to_be_made(tmp_path: Path) -> None:
+    (tmp_path / "linked").symlink_to(tmp_path)
+    for store in ("linked", "linked/new/newer", f"file://{tmp_path}/new", "x" * 255):
+        assert load_config(written(tmp_path, f"{MINIMAL}store: '{store}'\n")).store.endswith(store)
+
+
+@pytest.mark.parametrize("settings", ["embedder: {name: NAME}", "model: {provider: local, name: NAME}"])
+def test_a_name_too_long_for_a_path_is_left_as_it_is(tmp_path: Path, settings: str) -> None:
+    config = load_config(written(tmp_path, f"{MINIMAL}{settings.replace('NAME', 'x' * 300)}\n"))
+    assert "x" * 300 in (getattr(config.embedder, "name", None), getattr(config.model, "name", None))
 
 
 @pytest.mark.parametrize("store", ["nothing://x", "zip://a::http://127.0.0.1:1/x.zip"])

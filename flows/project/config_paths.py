@@ -1,11 +1,15 @@
 """Makes the paths in a configuration absolute, so that a build finds the same files wherever it is started."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 from data.sources import PART
+from data.sources.opening import is_folder
 
 SQLITE = "sqlite:///"
+LONGEST_NAME = 255
+"""Bytes of the name of a file or folder."""
 
 
 def with_absolute_paths(raw: dict[str, Any], reads_from: Path, writes_to: Path) -> dict[str, Any]:
@@ -25,6 +29,29 @@ def with_absolute_paths(raw: dict[str, Any], reads_from: Path, writes_to: Path) 
     return {key: absolute.get(key, value) for key, value in raw.items()}
 
 
+def local_path(store: str) -> str | None:
+    """Return the path of a store on this machine; None for one that is elsewhere."""
+    scheme, separator, path = store.partition("://")
+    return store if not separator else path if scheme in ("file", "local") else None
+
+
+def folder_problem(path: str) -> str | None:
+    """Return why there can be no folder at a path, if it is there or if it is made; None if there can."""
+    if any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(path).parts):
+        return f"a name in it is longer than {LONGEST_NAME} bytes; name another folder"
+    for place in (Path(path), *Path(path).parents):
+        try:
+            place.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            if place.is_symlink():
+                return "a link to nothing is in its place; remove that, or name a folder"
+        except OSError as error:  # a circle of links, a folder that is closed to us
+            return f"cannot be opened ({error.strerror}); correct the path"
+        else:
+            return None if is_folder(place) else "a file is in its place; remove that, or name a folder"
+    return None
+
+
 def _joined(path: Any, folder: Path) -> Any:
     return str(folder / path) if isinstance(path, str) and "://" not in path else path
 
@@ -39,7 +66,7 @@ def _database(url: Any, folder: Path) -> Any:
 def _if_it_exists(settings: Any, key: str, folder: Path) -> Any:
     """Return settings whose `key` is a name or a path, made absolute if `folder` holds such a path."""
     name = settings.get(key) if isinstance(settings, dict) else None
-    if not isinstance(name, str) or not name or not (folder / name).exists():
+    if not isinstance(name, str) or not name or not os.path.exists(folder / name):  # noqa: PTH110 - `Path` raises errors for some
         return settings
     return {**settings, key: str(folder / name)}
 

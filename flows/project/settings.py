@@ -19,7 +19,7 @@ from flows.llm.local import LocalSettings
 from flows.llm.rules import RulesSettings
 from flows.prefect_server.cron import next_time
 from flows.project.annotation_settings import PRINTABLE, AnnotationSettings
-from flows.project.config_paths import with_absolute_paths
+from flows.project.config_paths import folder_problem, local_path, with_absolute_paths
 from flows.project.config_problems import (
     KEYS_ELSEWHERE,
     NO_NUMBER,
@@ -148,8 +148,12 @@ class Config(BaseModel):
         default_factory=dict, description="By role (builder, evaluated, ...) or name; other roles use `default`"
     )
     budget_usd: float | None = Field(None, gt=0, description="The most that one command may spend; null for no limit")
-    prices: str | None = Field(None, description="A YAML file of prices that overrides the price library")
-    prompts: str | None = Field(None, description="A folder of prompt templates that replace the packaged ones")
+    prices: str | None = Field(
+        None, pattern=PRINTABLE, description="A YAML file of prices that overrides the price library"
+    )
+    prompts: str | None = Field(
+        None, pattern=PRINTABLE, description="A folder of prompt templates that replace the packaged ones"
+    )
     embedder: Literal["packaged"] | EmbedderSettings = "packaged"
     runner: Literal["threads", "dask"] = "threads"
     store: str = Field(STORE, pattern=PRINTABLE, description="Folder or fsspec URL for the stage files")
@@ -173,8 +177,8 @@ class Config(BaseModel):
     @field_validator("store")
     @classmethod
     def _holds_files_and_no_password(cls, value: str) -> str:
-        if "://" not in value and not next(one for one in (Path(value), *Path(value).parents) if one.exists()).is_dir():
-            raise ValueError("a file is in its place; remove that, or name a folder")
+        if (path := local_path(value)) is not None and (problem := folder_problem(path)) is not None:
+            raise ValueError(problem)
         scheme, _, place = value.partition("://")
         user = place.partition("/")[0].rpartition("@")[0]
         if place and (":" in user or (user and scheme.startswith("s3"))):
