@@ -189,6 +189,38 @@ def test_templates_and_prices_that_are_no_files_are_told(tmp_path: Path, monkeyp
         assert f"prices: {prices}: expected a file, found a {what}" in told
 
 
+@pytest.mark.parametrize("prompts", ["loop", "x" * 300, "new/" + "x" * 300, "loop/inside"])
+def test_a_folder_of_templates_that_cannot_be_one_is_told(tmp_path: Path, prompts: str) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    path = written(tmp_path, f"name: mine\nprompts: {prompts}\nfamilies: {{uraq: {{}}}}\n")
+    with pytest.raises(ConfigError) as caught:
+        assert Project(path, tmp_path / "out").build is not None
+    assert caught.value.problems[0].startswith(f"{path}: prompts: {tmp_path / prompts}: no such folder; ")
+
+
+def test_templates_that_are_too_large_or_lie_in_a_linked_folder_are_told(tmp_path: Path) -> None:
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "templates"
+    (elsewhere / "deeper").mkdir(parents=True)
+    folder.mkdir()
+    (folder / "uraq").symlink_to(elsewhere)
+    (folder / "lost").symlink_to("nowhere")
+    (elsewhere / "again").symlink_to(folder)
+    (elsewhere / "deeper" / "no_template.j2").write_text("Ask.", encoding="utf-8")
+    (elsewhere / "ask_qestion.j2").write_text("Ask.", encoding="utf-8")
+    os.mkfifo(elsewhere / "ask_question.j2")
+    with (folder / "ask_question.j2").open("wb") as large:
+        large.truncate(2**30)
+    path = written(tmp_path, "name: mine\nprompts: templates\nfamilies: {uraq: {}}\n")
+    with pytest.raises(ConfigError) as caught:
+        assert Project(path, tmp_path / "out").build is not None
+    large_one, linked = folder / "ask_question.j2", folder / "uraq"
+    assert [problem.removeprefix(f"{path}: prompts: ") for problem in caught.value.problems] == [
+        f"{large_one}: expected at most 1 MiB, found more; shorten it",
+        f'{linked / "ask_qestion.j2"}: no prompt has this name; did you mean "uraq/ask_question.j2"?',
+        f"{linked / 'ask_question.j2'}: expected a file, found a pipe; name a file",
+    ]
+
+
 def test_a_note_that_is_no_file_is_damaged(tmp_path: Path) -> None:
     assert build_note(tmp_path) is None
     os.mkfifo(tmp_path / ".build.json")

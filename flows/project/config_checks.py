@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from data.sources import PART
-from data.sources.opening import check_is_file
+from data.sources.opening import is_folder, whole
 from data.sources.spec import SourceError
 from data.sources.touchstone import gives
 from flows.construct.engine import Family
@@ -15,6 +16,7 @@ from flows.llm.model import Model
 from flows.project.config_problems import source_problems
 from flows.project.models import Models
 from flows.project.settings import Config, ConfigError
+from flows.project.yaml_file import MOST_BYTES
 from schemas.errors import WrongInput, nearest
 
 
@@ -43,25 +45,35 @@ def _unused_templates(config: Config) -> Iterator[str]:
     if config.prompts is None:
         return
     folder = Path(config.prompts)
-    if not folder.is_dir():
+    if not is_folder(folder):
         yield f"prompts: {folder}: no such folder; it holds templates such as FAMILY/PROMPT.j2"
+        return
     prompt_names = {
         name
         for family, _ in config.chosen()
         for prompt in family.prompts
         for name in (f"{prompt.name}.j2", f"{family.name}/{prompt.name}.j2")
     }
-    # Unlike `rglob`, `walk` goes on if a folder disappears meanwhile.
-    walked = (Path(place, name) for place, folders, files in os.walk(folder) for name in (*folders, *files))
-    for path in sorted(path for path in walked if path.suffix == ".j2"):
+    for path in sorted(path for path in _entries(folder) if path.suffix == ".j2"):
         name = path.relative_to(folder).as_posix()
         if name not in prompt_names:
             yield f"prompts: {path}: no prompt has this name; {nearest(name, sorted(prompt_names))}"
             continue
         try:
-            check_is_file(path)
+            whole(str(path), MOST_BYTES, "shorten it")
         except SourceError as error:
             yield f"prompts: {error}"
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    """Yield all that is in a folder; of folders that are linked to from there, only what lies in them directly."""
+    # Unlike `rglob`, `walk` goes on if a folder disappears meanwhile.
+    for place, folders, files in os.walk(folder):
+        inside = Path(place)
+        yield from (inside / name for name in (*folders, *files))
+        for linked in (inside / name for name in folders if inside == folder and (inside / name).is_symlink()):
+            _, *names = next(os.walk(linked), ("", [], []))
+            yield from (linked / name for name in chain(*names))
 
 
 def _unasked_surveys(config: Config) -> Iterator[str]:
