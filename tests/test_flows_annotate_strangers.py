@@ -164,8 +164,12 @@ def test_the_link_offers_what_is_configured_and_the_code_is_the_environments(
         monkeypatch.delenv(name, raising=False)
     config = configured(tmp_path, GOOD, more=", lead: a1")
     assert config.annotation.strangers.consent == str(tmp_path / "consent.md")
-    with pytest.raises(WrongInput, match=r"consent.md cannot be read"):
+    with pytest.raises(WrongInput, match=r"place.consent: .*consent.md: no such file"):
         _study(config, tmp_path, "place")
+    (tmp_path / "consent.md").symlink_to("/dev/zero")
+    with pytest.raises(WrongInput, match=r"place.consent: .*consent.md: expected a file, found a device"):
+        _study(config, tmp_path, "place")
+    (tmp_path / "consent.md").unlink()
     (tmp_path / "consent.md").write_text("# Consent\n\nYou may <b>stop</b>.\n")
     with pytest.raises(WrongInput, match=f"set {CODE} to the completion code"):
         _study(config, tmp_path, "place")
@@ -197,7 +201,7 @@ def test_what_is_wrong_with_a_study_is_said_before_the_server_starts(
     monkeypatch.delenv(CODE, raising=False)
     path = tmp_path / "my.yaml"
     configured(tmp_path, GOOD)
-    with pytest.raises(WrongInput, match=r"consent.md cannot be read"):
+    with pytest.raises(WrongInput, match=r"consent.md: no such file"):
         start_server(path, None, show_password=False)
     (tmp_path / "consent.md").write_text("You may stop.\n")
     with pytest.raises(WrongInput, match=f"set {CODE}"):

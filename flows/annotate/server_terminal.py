@@ -12,12 +12,15 @@ from annotation.label_studio.accounts import OWNER_FILE, PEOPLE_FILE, accounts
 from annotation.label_studio.client import connect
 from annotation.label_studio.config import as_html
 from annotation.label_studio.strangers import Study, check_own_study, open_study, study_of
+from data.sources.opening import whole
+from data.sources.spec import SourceError
 from flows.annotate.first_queues import open_queues
 from flows.annotate.server import server_folder
 from flows.project.annotation_settings import LOCAL
 from flows.project.config_checks import study_problems
 from flows.project.console import make_console
 from flows.project.settings import Config, default_config, load_config
+from flows.project.yaml_file import MOST_BYTES
 from schemas.errors import WrongInput, raise_all
 
 CODE, SCREENED_OUT_CODE = "TOUCHSTONE_COMPLETION_CODE", "TOUCHSTONE_SCREENED_OUT_CODE"
@@ -88,7 +91,10 @@ def _study(config: Config, folder: Path, place: str) -> Study | None:
     raise_all([f"{place}.{problem}" for problem in study_problems(config)])
     check_own_study(folder, config.name)
     try:
-        text = Path(settings.consent).read_text(encoding="utf-8")
+        content = whole(settings.consent, MOST_BYTES, "name a text in Markdown")
+        text = content.decode("utf-8").replace("\r\n", "\n")  # a text is the same, whoever edited it
+    except SourceError as error:
+        raise WrongInput(f"{place}.consent: {error}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise WrongInput(f"{place}.consent: {settings.consent} cannot be read: {error}") from error
     before = study_of(folder)
