@@ -2,9 +2,10 @@
 
 import http.server
 import json
+import re
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,15 @@ import httpx
 import pytest
 
 from annotation.label_studio import server
-from annotation.label_studio.client import connect
-from annotation.label_studio.failures import KeyRefused, Refused, Unanswered
+from annotation.label_studio.client import Client, connect
+from annotation.label_studio.failures import KeyRefused, Refused, Unanswered, redirection
 from schemas.errors import WrongInput
 from tests.faults.servers import LOST, REFUSED, LabelStudio
 from tests.label_studio import Served
 from tests.label_studio_stand_in import TOKEN
 
+DEEP = "[" * 200_000 + "]" * 200_000
+SECRET = "not-to-be-shown"
 CONFIG = '<View><Text name="text" value="$text"/><TextArea name="answer" toName="text"/></View>'
 
 
@@ -145,7 +148,8 @@ def answering(status: int, body: str, **headers: str) -> Iterator[str]:
         (200, "<html>a web page</html>", "is not Label Studio"),
         (200, "[]", "is not Label Studio"),
         (404, "", "is not Label Studio"),
-        (302, "", "redirects to https://studio.example.org/; give the final address"),
+        (200, DEEP, "is not Label Studio"),
+        (302, "", "redirects to https://studio.example.org/; if you trust it, give that address as annotation.url"),
     ],
 )
 def test_what_is_no_label_studio_of_ours_is_told_by_its_version(status: int, body: str, said: str) -> None:
@@ -176,3 +180,134 @@ def test_a_server_that_fails_once_is_asked_again(request_number: int, kind: str)
     asked = ["GET /api/version", "GET /api/current-user/whoami"]
     asked.insert(request_number, asked[request_number - 1])
     assert [*server.arrived()] == asked
+
+
+CALLS: Mapping[str, Callable[[Client], object]] = {
+    "projects": lambda client: client.projects(),
+    "project": lambda client: client.project(1),
+    "make_project": lambda client: client.make_project("Authoring", CONFIG),
+    "delete_project": lambda client: client.delete_project(1),
+    "views": lambda client: client.views(1),
+    "make_view": lambda client: client.make_view(1, "To do", people=1, done=False, first="text"),
+    "set_description": lambda client: client.set_description(1, "A card"),
+    "set_config": lambda client: client.set_config(1, CONFIG),
+    "set_instruction": lambda client: client.set_instruction(1, "<p>Read this.</p>"),
+    "import_tasks": lambda client: client.import_tasks(1, [task(1)]),
+    "list_tasks": lambda client: client.list_tasks(1),
+    "export": lambda client: client.export(1),
+    "patch_task": lambda client: client.patch_task(1, {"text": "Another text"}),
+    "annotations": lambda client: client.annotations(1),
+    "annotate": lambda client: client.annotate(1, []),
+    "delete_annotation": lambda client: client.delete_annotation(1),
+    "webhook": lambda client: client.webhook(1, "http://127.0.0.1:9/changed", {"X-Secret": SECRET}),
+    "webhooks": lambda client: client.webhooks(1),
+    "delete_webhook": lambda client: client.delete_webhook(1),
+    "users": lambda client: client.users(),
+    "sign_up": lambda client: client.sign_up("anna@example.org", SECRET),
+}
+"""A call of each method that speaks to the server."""
+SILENT = {"close", "tasks_url", "task_url"}
+LISTS = {"views", "export", "annotations", "webhooks", "users"}
+"""The methods to which `[]` is an answer: there are none."""
+REDIRECT = f"https://anna:{SECRET}@login.example.org/begin?next={SECRET}#{SECRET}"
+REDIRECTED = (
+    "redirects to https://login.example.org/begin; if you trust it, give that address as annotation.url, or log in"
+)
+ANOTHER_S = "gave an answer that is not Label Studio's"
+
+
+class Odd(LabelStudio):
+    """Accepts every key, and answers all else alike."""
+
+    reply: tuple[int, bytes, Mapping[str, str]] | None = None
+    known = ("/api/version", "/api/current-user/whoami")
+
+    def answer(self, method: str, target: str, body: bytes) -> tuple[int, bytes, Mapping[str, str]] | str:
+        if self.reply is None or target.startswith(self.known):
+            return super().answer(method, target, body)
+        return self.reply
+
+
+@pytest.fixture(scope="module")
+def odd() -> Iterator[tuple[Odd, Client]]:
+    server = Odd()
+    thread = threading.Thread(target=server.serve_for_ever)
+    thread.start()
+    try:
+        with connect(server.url, TOKEN) as client:
+            yield server, client
+    finally:
+        server.shutdown()
+        thread.join()
+        server.close()
+
+
+def test_every_method_that_speaks_to_the_server_is_called_here() -> None:
+    public = {name for name, value in vars(Client).items() if callable(value) and not name.startswith("_")}
+    assert public == {*CALLS} | SILENT
+
+
+@pytest.mark.parametrize("method", CALLS)
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "said"),
+    [
+        (302, "", Unanswered, REDIRECTED),
+        (307, "<html>Log in</html>", Unanswered, REDIRECTED),
+        (200, "<html>Log in</html>", Unanswered, ANOTHER_S),
+        (200, "null", Unanswered, ANOTHER_S),
+        (200, "[]", Unanswered, ANOTHER_S),
+        (200, "[null]", Unanswered, ANOTHER_S),
+        (200, '{"id": null, "task_count": 1e999}', Unanswered, ANOTHER_S),
+        (200, DEEP, Unanswered, ANOTHER_S),
+        (400, DEEP, Refused, "(status 400)"),
+        (401, "null", KeyRefused, "does not accept the key"),
+        (403, "[]", KeyRefused, "with this key"),
+        (500, DEEP, Unanswered, "(status 500)"),
+    ],
+    ids=lambda value: value[:12] if isinstance(value, str) else None,
+)
+def test_an_answer_that_says_nothing_of_what_was_done_is_one_line(
+    odd: tuple[Odd, Client], method: str, status: int, body: str, kind: type[Exception], said: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("label_studio_sdk.core.http_client.INITIAL_RETRY_DELAY_SECONDS", 0.001)
+    server, client = odd
+    server.reply = status, body.encode(), {"Location": REDIRECT} if 300 <= status < 400 else {}
+    if body == "[]" and status == 200 and method in LISTS:
+        assert not CALLS[method](client)
+        return
+    with pytest.raises(kind) as caught:
+        CALLS[method](client)
+    told = str(caught.value)
+    assert told.startswith(server.url)
+    assert said in told
+    assert len(told.splitlines()) == 1
+    assert SECRET not in told
+    assert TOKEN not in told
+
+
+def test_an_invitation_that_leads_elsewhere_is_followed_by_nobody(
+    odd: tuple[Odd, Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, client = odd
+    monkeypatch.setattr(server, "known", (*Odd.known, "/api/invite"))
+    server.reply = 302, b"", {"Location": REDIRECT}
+    with pytest.raises(Unanswered, match=re.escape(REDIRECTED)):
+        client.sign_up("anna@example.org", SECRET)
+
+
+@pytest.mark.parametrize(
+    ("location", "said"),
+    [
+        ("https://studio.example.org/ls/api/users/?page=1", "redirects to https://studio.example.org/ls;"),
+        ("/login", "redirects to http://host:1/login;"),
+        ("https://host:port/", "redirects to no address (status 301); correct annotation.url"),
+        (None, "redirects to no address (status 301); correct annotation.url"),
+    ],
+)
+def test_what_is_told_of_a_redirect(location: str | None, said: str) -> None:
+    answer = httpx.Response(
+        301, headers={"Location": location} if location else {},
+        request=httpx.Request("GET", "http://host:1/ls/api/users/?page=1"),
+    )  # fmt: skip
+    assert redirection("http://host:1/ls", answer).startswith(f"http://host:1/ls: {said}")

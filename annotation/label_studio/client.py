@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
+from http import HTTPStatus
 from itertools import count
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import Field
 
-from annotation.label_studio.failures import KeyRefused, Refused, Unanswered, errors_named
+from annotation.label_studio.failures import KeyRefused, Refused, Unanswered, errors_named, redirection, refuse_redirect
 from schemas.base import Frozen
 from schemas.errors import WrongInput
 
@@ -87,6 +88,7 @@ def _connected(url: str, api_key: str, http: httpx.Client) -> "Client":
         release = _release(url, _version(url, http))
     if tuple(int(number) for number in release.split(".")[:2]) < OLDEST:
         raise WrongInput(f"{url}: is Label Studio {release}; {'.'.join(map(str, OLDEST))} or later is needed")
+    http.event_hooks = {"response": [partial(refuse_redirect, url)]}
     from label_studio_sdk import LabelStudio
 
     with errors_named(url, "accept the key"):
@@ -112,10 +114,10 @@ def _release(url: str, answer: httpx.Response) -> str:
     if answer.is_server_error:
         raise Unanswered(f"{url}: failed (status {answer.status_code}) when asked to name its version; see its log")
     if answer.is_redirect:
-        raise WrongInput(f"{url}: redirects to {answer.headers.get('location', 'nowhere')}; give the final address")
+        raise WrongInput(redirection(url, answer))
     try:
         release = str(answer.json()["release"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         release = ""
     if not re.match(r"\d+\.\d+", release):
         raise WrongInput(f"{url}: the server there (status {answer.status_code}) is not Label Studio")
@@ -170,23 +172,22 @@ class Client:
         if len(title) not in TITLE:
             raise WrongInput(f"{title!r}: a project's title has {TITLE.start} to {TITLE.stop - 1} characters")
         with errors_named(self.url, f"make the project {title!r}"):
-            made = self._sdk.projects.create(
-                title=title, label_config=label_config, maximum_annotations=maximum_annotations,
-                description=description, expert_instruction=instruction, show_instruction=bool(instruction),
-                enable_empty_annotation=False,
-                skip_queue="REQUEUE_FOR_ME" if comes_back else "REQUEUE_FOR_OTHERS",
-            )  # fmt: skip
-            return _number(made.id)
+            return self._send("POST", "api/projects/", {
+                "title": title, "label_config": label_config, "maximum_annotations": maximum_annotations,
+                "description": description, "expert_instruction": instruction, "show_instruction": bool(instruction),
+                "enable_empty_annotation": False,
+                "skip_queue": "REQUEUE_FOR_ME" if comes_back else "REQUEUE_FOR_OTHERS",
+            })  # fmt: skip
 
     def delete_project(self, project: int) -> None:
         """Delete a project with all that is in it."""
         with errors_named(self.url, f"delete project {project}"):
-            self._request("DELETE", f"api/projects/{project}/")
+            self._delete(f"api/projects/{project}/")
 
     def views(self, project: int) -> list[str]:
         """Return the titles of a project's views, the tabs above its table of tasks."""
         with errors_named(self.url, f"list the views of project {project}"):
-            return [view["data"].get("title", "") for view in self._get("api/dm/views/", {"project": project})]
+            return [view["data"].get("title", "") for view in self._rows("api/dm/views/", {"project": project})]
 
     def make_view(
         self, project: int, title: str, *, people: int, done: bool, first: str, hidden: Sequence[str] = ()
@@ -208,27 +209,28 @@ class Client:
             "ordering": [f"-tasks:{DATE}"] if done else [],
         }
         with errors_named(self.url, f"lay out the tasks of project {project}"):
-            self._request("POST", "api/dm/views/", json={"project": project, "data": content})
+            self._send("POST", "api/dm/views/", {"project": project, "data": content})
 
     def set_description(self, project: int, description: str) -> None:
         """Replace the text on a project's card."""
         with errors_named(self.url, f"describe project {project}"):
-            self._sdk.projects.update(project, description=description)
+            self._send("PATCH", f"api/projects/{project}/", {"description": description})
 
     def set_config(self, project: int, label_config: str) -> None:
         """Replace a project's labelling configuration."""
         with errors_named(self.url, f"change the form of project {project}"):
-            self._sdk.projects.update(project, label_config=label_config)
+            self._send("PATCH", f"api/projects/{project}/", {"label_config": label_config})
 
     def set_instruction(self, project: int, instruction: str) -> None:
         """Replace the HTML that people can open beside each task."""
         with errors_named(self.url, f"change the instruction of project {project}"):
-            self._sdk.projects.update(project, expert_instruction=instruction, show_instruction=bool(instruction))
+            shown = {"expert_instruction": instruction, "show_instruction": bool(instruction)}
+            self._send("PATCH", f"api/projects/{project}/", shown)
 
     def import_tasks(self, project: int, tasks: Sequence[Mapping[str, Any]]) -> int:
         """Import tasks, each with `data`: all of them or none. Return how many the server says it made."""
         with errors_named(self.url, f"import tasks into project {project}"):
-            return int(self._request("POST", f"api/projects/{project}/import", json=list(tasks)).json()["task_count"])
+            return self._send("POST", f"api/projects/{project}/import", list(tasks), "task_count")
 
     def list_tasks(self, project: int, fields: Sequence[str] = ("id", "data")) -> list[Row]:
         """Return every task of a project, with these fields."""
@@ -240,30 +242,28 @@ class Client:
         """Return every task of a project with its annotations."""
         asked = {"exportType": "JSON", "download_all_tasks": "true"}
         with errors_named(self.url, f"export project {project}"):
-            rows: list[Row] = self._get(f"api/projects/{project}/export", asked)
-            return rows
+            return self._rows(f"api/projects/{project}/export", asked)
 
     def patch_task(self, task: int, data: Mapping[str, Any]) -> None:
         """Replace a task's data."""
         with errors_named(self.url, f"change task {task}"):
-            self._sdk.tasks.update(str(task), data=dict(data))
+            self._send("PATCH", f"api/tasks/{task}/", {"data": dict(data)})
 
     def annotations(self, task: int) -> list[Row]:
         """Return the annotations of a task."""
         with errors_named(self.url, f"list the annotations of task {task}"):
-            rows: list[Row] = self._get(f"api/tasks/{task}/annotations/")
-            return rows
+            return self._rows(f"api/tasks/{task}/annotations/")
 
     def annotate(self, task: int, result: Sequence[Mapping[str, Any]]) -> int:
         """Submit an annotation by the key's owner and return its number."""
         with errors_named(self.url, f"annotate task {task}"):
             content = {"result": [dict(answer) for answer in result], "ground_truth": False}
-            return int(self._request("POST", f"api/tasks/{task}/annotations/", json=content).json()["id"])
+            return self._send("POST", f"api/tasks/{task}/annotations/", content)
 
     def delete_annotation(self, annotation: int) -> None:
         """Delete an annotation."""
         with errors_named(self.url, f"delete annotation {annotation}"):
-            self._request("DELETE", f"api/annotations/{annotation}/")
+            self._delete(f"api/annotations/{annotation}/")
 
     def webhook(self, project: int, url: str, headers: Mapping[str, str]) -> int:
         """Have every change of a project reported to `url` with these headers; return the webhook's number.
@@ -271,26 +271,23 @@ class Client:
         The server waits a second at most for an answer, tries once, and reports no failure.
         """
         with errors_named(self.url, f"make a webhook for project {project}"):
-            made = self._sdk.webhooks.create(
-                project=project, url=url, headers=dict(headers), send_payload=True, send_for_all_actions=True
-            )
-            return _number(made.id)
+            content = {"project": project, "url": url, "headers": dict(headers)}
+            return self._send("POST", "api/webhooks/", {**content, "send_payload": True, "send_for_all_actions": True})
 
     def webhooks(self, project: int) -> list[Row]:
         """Return the webhooks of a project, each with `id`, `url` and `headers`."""
         with errors_named(self.url, f"list the webhooks of project {project}"):
-            rows: list[Row] = self._get("api/webhooks/", {"project": project})
-            return rows
+            return self._rows("api/webhooks/", {"project": project})
 
     def delete_webhook(self, webhook: int) -> None:
         """Delete a webhook."""
         with errors_named(self.url, f"delete webhook {webhook}"):
-            self._sdk.webhooks.delete(webhook)
+            self._delete(f"api/webhooks/{webhook}/")
 
     def users(self) -> dict[str, int]:
         """Return the number of each account, by its e-mail address in lower case."""
         with errors_named(self.url, "list its accounts"):
-            return {str(row["email"]).lower(): int(row["id"]) for row in self._get("api/users/")}
+            return {str(row["email"]).lower(): _number(row["id"]) for row in self._rows("api/users/")}
 
     def sign_up(self, email: str, password: str) -> None:
         """Make an account through the invitation link, as the person would."""
@@ -298,7 +295,9 @@ class Client:
             invitation = self._get("api/invite")["invite_url"]
             page = f"{self.url}/{invitation.lstrip('/')}"
             with httpx.Client(timeout=ANSWER_S, trust_env=self._http.trust_env) as person:
-                person.get(page).raise_for_status()
+                shown = person.get(page)
+                refuse_redirect(self.url, shown)
+                shown.raise_for_status()
                 token = person.cookies.get("csrftoken", "")
                 form = {"csrfmiddlewaretoken": token, "email": email, "password": password}
                 answer = person.post(page, data=form, headers={"Referer": page})
@@ -311,16 +310,27 @@ class Client:
         listed: list[Row] = []
         for page in count(1):  # a server may return fewer rows per page than it was asked for
             answer = self._get(path, {**asked, "page": page})
-            listed += answer[rows]
+            listed += _rows(answer[rows])
             if len(listed) >= answer[total] or not answer[rows]:
                 break
         return listed
 
+    def _rows(self, path: str, asked: Mapping[str, Any] | None = None) -> list[Row]:
+        return _rows(self._get(path, asked))
+
     def _get(self, path: str, asked: Mapping[str, Any] | None = None) -> Any:
         return self._request("GET", path, params=dict(asked or {}), request_options=READING).json()
 
+    def _send(self, method: str, path: str, content: Any, number: str = "id") -> int:
+        """Make or change something and return this number of the answer."""
+        return _number(self._request(method, path, json=content).json()[number])
+
+    def _delete(self, path: str) -> None:
+        if self._request("DELETE", path).status_code != HTTPStatus.NO_CONTENT:
+            raise ValueError("something else answered, such as a login page")
+
     def _request(self, method: str, path: str, **content: Any) -> httpx.Response:
-        """Send a request for which the SDK has no call, or a slow one: its listings take 7 s, this takes 1."""
+        """Send a request. The SDK's own calls take 7 s for a listing that takes 1, and take any answer for done."""
         from label_studio_sdk.core.api_error import ApiError
 
         if "json" in content:  # the SDK would go through each text of it, which takes longer than all else
@@ -329,16 +339,24 @@ class Client:
         # The SDK's own client, which knows both kinds of key and renews tokens when they expire.
         answer: httpx.Response = self._sdk._client_wrapper.httpx_client.request(path, method=method, **content)
         if answer.is_error:
-            is_json = "json" in answer.headers.get("content-type", "")
-            raise ApiError(status_code=answer.status_code, body=answer.json() if is_json else answer.text)
+            try:
+                body = answer.json()
+            except (ValueError, RecursionError):
+                body = answer.text
+            raise ApiError(status_code=answer.status_code, body=body)
         return answer
 
 
-def _number(made: int | None) -> int:
-    """Return the number of a new object. Raises `ValueError` if the answer has none."""
-    if made is None:
-        raise ValueError("no number")
-    return made
+def _number(value: object) -> int:
+    if not isinstance(value, int):
+        raise TypeError("no number")
+    return value
+
+
+def _rows(answer: object) -> list[Row]:
+    if not (isinstance(answer, list) and all(isinstance(row, dict) for row in answer)):
+        raise TypeError("no list of rows")
+    return answer
 
 
 def _project(row: Row) -> ProjectInfo:

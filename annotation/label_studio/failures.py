@@ -10,7 +10,7 @@ from schemas.errors import Failed, WrongInput
 from schemas.secrets import without_secrets
 
 SHOWN_CHARACTERS = 300
-"""How much of the server's own message an error shows."""
+"""How much of the server's own message, or of an address that it gives, an error shows."""
 
 
 class Unanswered(Failed):
@@ -47,8 +47,26 @@ def errors_named(url: str, what: str) -> Iterator[None]:
         ) from error
     except ApiError as error:
         raise _refusal(url, what, error.status_code or 0, _message(error.body)) from error
-    except (ValueError, KeyError, TypeError) as error:  # the answer is not JSON, or has another form
+    # The answer is not JSON, has another form, or is nested too deep.
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise Unanswered(f"{url}: was asked to {what} and gave an answer that is not Label Studio's") from error
+
+
+def refuse_redirect(url: str, answer: httpx.Response) -> None:
+    """Raise `Unanswered` for a redirect: something before the server sent it, and nothing was done."""
+    if answer.is_redirect:
+        raise Unanswered(redirection(url, answer))
+
+
+def redirection(url: str, answer: httpx.Response) -> str:
+    """Return what to tell of a server at `url` that redirects a request: no user and no query is in it."""
+    try:
+        to = answer.url.join(answer.headers["location"])
+    except (KeyError, ValueError, httpx.InvalidURL):
+        return f"{url}: redirects to no address (status {answer.status_code}); correct annotation.url"
+    place, asked = (str(address.copy_with(userinfo=b"", query=None, fragment=None)) for address in (to, answer.url))
+    final = place.removesuffix(asked.removeprefix(url))[:SHOWN_CHARACTERS]
+    return f"{url}: redirects to {final}; if you trust it, give that address as annotation.url, or log in there"
 
 
 def _refusal(url: str, what: str, status: int, message: str) -> Exception:
