@@ -15,17 +15,10 @@ from typing import Any
 
 import httpx
 
-from flows.prefect_server.embedded import KEY
+from flows.prefect_server.embedded import KEY, PRIVATE, is_healthy
 from tests.builds import TOUCHSTONE, wait_for
 
 PREFECT = TOUCHSTONE.parent / "prefect"
-QUIET = {
-    "DO_NOT_TRACK": "1",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "PREFECT_CLI_CHECK_FOR_UPDATES": "false",
-}
-
-"""Settings of every Prefect program, so that it sends nothing."""
 QUICK = {"PREFECT_WORKER_QUERY_SECONDS": "1", "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "2"}
 """How often a worker asks for runs, and a run for the place that another one has: else every 10 s and 30 s."""
 APP = "prefect.server.api.server:create_app"
@@ -39,7 +32,7 @@ def make_database(cache: Path) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)  # workers that come together make one
         if not (home / ".made").exists():
             shutil.rmtree(home, ignore_errors=True)
-            environment = {**os.environ, **QUIET, "PREFECT_HOME": str(home)}
+            environment = {**os.environ, **PRIVATE, "PREFECT_HOME": str(home)}
             command = [PREFECT, "server", "database", "upgrade", "-y"]
             subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
             (home / ".made").touch()
@@ -62,16 +55,13 @@ def served(home: Path) -> Iterator[str]:
         api = f"http://127.0.0.1:{listener.getsockname()[1]}/api"
         process = subprocess.Popen(
             [sys.executable, "-m", "uvicorn", "--factory", APP, "--fd", str(listener.fileno()), "--log-level", "error"],
-            env={**os.environ, **QUIET, **QUICK, "PREFECT_HOME": str(home), "PREFECT__SERVER_FINAL": "1"},
+            env={**os.environ, **PRIVATE, **QUICK, "PREFECT_HOME": str(home), "PREFECT__SERVER_FINAL": "1"},
             pass_fds=[listener.fileno()], stdout=log, stderr=subprocess.STDOUT,
         )  # fmt: skip
 
     def healthy() -> bool:
         assert process.poll() is None, (home / "server.log").read_text()
-        try:
-            return CLIENT.get(f"{api}/health").status_code == 200
-        except httpx.HTTPError:
-            return False
+        return is_healthy(api)
 
     try:
         wait_for(healthy, 120)

@@ -19,10 +19,11 @@ import yaml
 
 from annotation.label_studio.install import PACKAGES
 from flows.loopback.login import kept_login, login_file
+from flows.prefect_server.embedded import PRIVATE
 from flows.project.settings import load_config
 from tests.builds import TOUCHSTONE, begun, bytes_of, touchstone, wait_for, write_config
 from tests.fork_server import Forked, stand_in
-from tests.prefect_server import CLIENT, PREFECT, QUICK, QUIET, flow_runs, listed, read, served, with_database
+from tests.prefect_server import CLIENT, PREFECT, QUICK, flow_runs, listed, read, served, with_database
 from tests.rebuilds import ANOTHER, facts
 
 URAQ = {"statements": 15, "context_counts": [1, 3]}
@@ -386,7 +387,7 @@ def test_a_run_that_fails_for_good_is_told_with_no_secret(server: str, server_ho
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_prefect_deploy_takes_the_file_at_the_root(server: str, tmp_path: Path) -> None:
-    environment = {**os.environ, **QUIET, "PREFECT_HOME": str(tmp_path), "PREFECT_API_URL": server}
+    environment = {**os.environ, **PRIVATE, "PREFECT_HOME": str(tmp_path), "PREFECT_API_URL": server}
     CLIENT.post(f"{server}/work_pools/", json={"name": "touchstone", "type": "process"}).raise_for_status()
     command = [PREFECT, "--no-prompt", "deploy", "--all"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
